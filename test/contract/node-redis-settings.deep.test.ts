@@ -20,11 +20,6 @@ lockNodeContract(
   redisDriver({ client: (port) => createClient5({ ...address(port), RESP: 3 }) }),
 );
 
-lockNodeContract(
-  "node-redis 6, as one of several masters",
-  redisDriver({ client: (port) => createClient(address(port)), asOneOfSeveral: true }),
-);
-
 for (const groupCommit of [false, true]) {
   lockNodeContract(
     `node-redis 6, without queues${groupCommit ? "" : " and group commit"}`,

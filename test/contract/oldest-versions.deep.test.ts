@@ -32,7 +32,7 @@ for (const [name, Redis, Cluster] of [
   ["ioredis 5.8", Redis58, Cluster58],
   ["iovalkey", RedisOfValkey as unknown as AnyRedis, ClusterOfValkey as unknown as AnyCluster],
 ] as const) {
-  lockNodeContract(name, redisDriver({ client: (port) => new Redis(port, host), asOneOfSeveral: true }));
+  lockNodeContract(name, redisDriver({ client: (port) => new Redis(port, host) }));
   lockNodeContract(
     `${name}, keyPrefix`,
     redisDriver({ client: (port) => new Redis(port, host, { keyPrefix }), keyPrefix }),

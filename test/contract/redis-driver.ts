@@ -1,20 +1,10 @@
-import {
-  type Claim,
-  type Connection,
-  type LockNode,
-  type OnVote,
-  type Operation,
-  type OperationKind,
-  RedisNode,
-  type ReleaseAnswer,
-} from "@quorlock/redlock/internal";
+import { type Connection, RedisNode } from "@quorlock/redlock/internal";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { type Master, type Masters, startMasters, startProxy } from "@quorlock/testbed";
 import { type Driver, type DriverMaker, masterViewOf, pathThrough } from "@quorlock/testing/contract";
 import { Redis } from "ioredis";
 // The package makes nodes of clients by itself and has no name for it: the contract is for what it makes.
 import { connectionOf, type RedisClient } from "../../packages/redlock/src/adapters/client-libraries.ts";
-import { operationOf } from "../../packages/redlock/src/protocol/operation.ts";
 
 export interface RedisDriverOptions {
   /** A new client of the master that is reached at `port` (the proxy's). */
@@ -26,8 +16,6 @@ export interface RedisDriverOptions {
   password?: string;
   /** The database of the client. Default 0. */
   database?: number;
-  /** Whether it is asked as one of several masters, by operations that they share, as a round does. Default false. */
-  asOneOfSeveral?: boolean;
   /** Default true. */
   groupCommit?: boolean;
   /** Default true. */
@@ -75,7 +63,6 @@ async function startDriver(options: RedisDriverOptions): Promise<Driver> {
     connect() {
       if (!scripts) return withoutScripts([quietly(options.client(proxy.port, master))])[0]!;
       const connection = connectOnly();
-      if (options.asOneOfSeveral) return new SharingNode(connection, { groupCommit, queue });
       return new RedisNode(connection, { groupCommit, queue });
     },
     connectOnly,
@@ -91,46 +78,4 @@ async function startDriver(options: RedisDriverOptions): Promise<Driver> {
 function quietly(client: RedisClient): RedisClient {
   if ("on" in client) client.on("error", () => {});
   return client;
-}
-
-/** An operation for it alone could go to other masters as well. */
-class SharingNode extends RedisNode {
-  override vote(claim: Claim, settle: OnVote): void {
-    this.#askFor("vote", claim, settle);
-  }
-
-  override extend(claim: Claim, repair: boolean, settle: OnVote): void {
-    this.#askFor(repair ? "repair" : "extend", claim, settle);
-  }
-
-  override release(
-    keys: readonly string[],
-    words: readonly string[],
-    settle: (answer: ReleaseAnswer) => void,
-  ): void {
-    // (An operation that is not for all alike comes back as a release of this master alone.)
-    if (this.#isAsking) super.release(keys, words, settle);
-    else {
-      this.#isAsking = true;
-      const asked = { kind: "release", keys, values: words, ttl: 0, claim: undefined } as const;
-      this.ask(operationOf(asked, heardFrom(this, settle)));
-      this.#isAsking = false;
-    }
-  }
-
-  #askFor(kind: OperationKind, claim: Claim, settle: OnVote): void {
-    const { resources: keys, token, ttl } = claim;
-    this.ask(operationOf({ kind, keys, values: [token], ttl, claim }, heardFrom(this, settle)));
-  }
-
-  #isAsking = false;
-}
-
-/** The answer comes with the client of the master that gave it. */
-function heardFrom(node: LockNode, settle: unknown): Operation["onAnswer"] {
-  return (client, answer) => {
-    if (client !== node.client) throw new Error("the answer of another master");
-    // An operation is answered in its own kind.
-    (settle as (its: typeof answer) => void)(answer);
-  };
 }

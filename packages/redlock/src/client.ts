@@ -249,5 +249,7 @@ function isRedisNode(node: LockNode): node is RedisNode {
 }
 
 function isNode(client: unknown): client is LockNode {
-  return typeof (client as Partial<LockNode> | null | undefined)?.vote === "function";
+  const { ask, send } = (client ?? {}) as Partial<Record<"ask" | "send", unknown>>;
+  // A connection has both: RedisNode makes a node of it.
+  return typeof ask === "function" && send === undefined;
 }

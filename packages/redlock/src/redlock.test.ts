@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Client, RedlockOptions } from "./client.ts";
 import { ClosedError, ExecutionError, InvalidArgumentError } from "./errors.ts";
-import type { LockNode } from "./protocol/node.ts";
+import type { AnyAnswer, LockNode } from "./protocol/node.ts";
 import { Redlock } from "./redlock.ts";
 import { VirtualClient, virtualSetting } from "./virtual-time.test.ts";
 
@@ -402,18 +402,19 @@ describe("quit", () => {
   test("at the moment of a grant leaves no unknown lock behind", async () => {
     for (let moment = 0; moment < 30; moment += 1) {
       const { time, nodes, masters, redlock } = virtualSetting(1);
-      const vote = nodes[0]!.vote.bind(nodes[0]);
+      const askNode = nodes[0]!.ask.bind(nodes[0]);
       let quitting: Promise<void> | undefined;
-      nodes[0]!.vote = (claim, settle) => {
-        vote(claim, (answer) => {
+      nodes[0]!.ask = (operation, index) => {
+        const onAnswer = (_: number, answer: AnyAnswer): void => {
           let turns = Promise.resolve();
           for (let turn = 0; turn < moment; turn += 1) turns = turns.then(() => {});
           void turns.then(() => {
             quitting = redlock.quit();
           });
           // The first of the moments is before the answer arrives.
-          void Promise.resolve().then(() => settle(answer));
-        });
+          void Promise.resolve().then(() => operation.onAnswer(index, answer));
+        };
+        askNode(operation.kind === "vote" ? { ...operation, onAnswer } : operation, index);
       };
       const acquiring = redlock.acquire("r", 1000).then(
         (lock) => lock.state,

@@ -5,16 +5,18 @@ import { NodeError } from "./errors.ts";
 import type { Lock } from "./holding/lock.ts";
 import type {
   Answer,
+  AnyAnswer,
   Claim,
   Fault,
   KeyState,
   LockNode,
   No,
-  OnAnswer,
-  OnVote,
+  Operation,
+  OperationKind,
   QueueEntry,
   ReleaseAnswer,
 } from "./protocol/node.ts";
+import { type Asked, operationOf } from "./protocol/operation.ts";
 import { Redlock } from "./redlock.ts";
 import { maxTimerDelay, type Runtime, type Timer } from "./time/runtime.ts";
 
@@ -29,24 +31,38 @@ export function settle(): Promise<void> {
 /** The calls of a node, sent immediately as always, with the answers as promises. */
 export function ask(node: LockNode) {
   return {
-    vote: (claim: Claim) => voteOf((settle) => node.vote(claim, settle)),
-    extend: (claim: Claim, repair: boolean) => voteOf((settle) => node.extend(claim, repair, settle)),
-    release: (resources: readonly string[], tokens: readonly string[]) =>
-      answerOf<ReleaseAnswer>((settle) => node.release(resources, tokens, settle)),
-    inspect: (resource: string) => answerOf<KeyState>((settle) => node.inspect(resource, settle)),
-    enqueue: (entry: QueueEntry) => voteOf((settle) => node.queue!.enqueue(entry, settle)),
-    transfer: (claim: Claim, previous: string) =>
-      voteOf((settle) => node.queue!.transfer(claim, previous, settle)),
+    vote: (claim: Claim) => voteOf(node, "vote", claim),
+    extend: (claim: Claim, repair: boolean) => voteOf(node, repair ? "repair" : "extend", claim),
+    release: (keys: readonly string[], values: readonly string[]) =>
+      answerTo(node, { kind: "release", keys, values, ttl: 0, claim: undefined }) as Promise<ReleaseAnswer>,
+    inspect: (key: string) =>
+      answerTo(node, { kind: "inspect", keys: [key], values: [], ttl: 0, claim: undefined }) as Promise<
+        KeyState | Fault
+      >,
+    enqueue: (entry: QueueEntry) => voteOf(node, "enqueue", entry),
+    transfer: (claim: Claim, previous: string) => voteOf(node, "transfer", claim, previous),
   };
 }
 
-/** Votes are not judged by their clocks here. */
-function voteOf(call: (settle: OnVote) => void): Promise<Answer> {
-  return new Promise((resolve) => call((vote) => resolve("reading" in vote ? vote.vote : vote)));
+/** Asks the node alone. */
+function answerTo(node: LockNode, asked: Asked): Promise<AnyAnswer> {
+  return new Promise((resolve) =>
+    node.ask(
+      operationOf(asked, (_, answer) => resolve(answer)),
+      0,
+    ),
+  );
 }
 
-function answerOf<A>(call: (settle: OnAnswer<A>) => void): Promise<A | Fault> {
-  return new Promise((resolve) => call(resolve));
+function claimed(kind: OperationKind, claim: Claim, ...more: readonly string[]): Asked {
+  return { kind, keys: claim.resources, values: [claim.token, ...more], ttl: claim.ttl, claim };
+}
+
+/** Votes are not judged by their clocks here. */
+async function voteOf(node: LockNode, ...asked: Parameters<typeof claimed>): Promise<Answer> {
+  const answer = await answerTo(node, claimed(...asked));
+  // The type of an answer follows from the kind of its operation.
+  return ("reading" in answer ? answer.vote : answer) as Answer;
 }
 
 /** A promise that a test settles. */
@@ -329,8 +345,6 @@ export interface Command {
   readonly at: number;
 }
 
-type AnyAnswer = Answer | ReleaseAnswer | KeyState;
-
 /**
  * One machine's connection to one master: FIFO, and a test can slow it, hold it, cut it or answer instead of the
  * master.
@@ -368,29 +382,31 @@ export class VirtualNode implements LockNode {
     this.master = master;
   }
 
-  vote(claim: Claim, settle: OnAnswer<Answer>): void {
-    const command = this.#command("vote", claim.resources, [claim.token], claim.ttl, true);
-    this.#exchange(command, claim, () => this.master.claim(claim, true), settle);
+  ask(operation: Operation, index: number): void {
+    const { kind, keys: resources, values: tokens, ttl, claim } = operation;
+    const repair = kind === "repair" || kind === "vote";
+    const command = {
+      kind: kind === "repair" ? "extend" : (kind as Command["kind"]),
+      resources,
+      tokens,
+      ttl,
+      repair,
+    };
+    const settle = (answer: AnyAnswer): void => operation.onAnswer(index, answer);
+    if (!this.#first) this.#send(command, () => this.#execute(operation, repair), settle);
+    else {
+      void this.#first.then(() => {
+        if (claim?.abandoned) settle(this.fault(false));
+        else this.#send(command, () => this.#execute(operation, repair), settle);
+      });
+    }
   }
 
-  extend(claim: Claim, repair: boolean, settle: OnAnswer<Answer>): void {
-    const command = this.#command("extend", claim.resources, [claim.token], claim.ttl, repair);
-    this.#exchange(command, claim, () => this.master.claim(claim, repair), settle);
-  }
-
-  release(resources: readonly string[], tokens: readonly string[], settle: OnAnswer<ReleaseAnswer>): void {
-    const command = this.#command("release", resources, tokens);
-    this.#exchange(command, undefined, () => this.master.release(resources, tokens), settle);
-  }
-
-  inspect(resource: string, settle: OnAnswer<KeyState>): void {
-    const command = this.#command("inspect", [resource], []);
-    const look = (): KeyState => ({
-      owner: this.master.owner(resource),
-      remaining: this.master.remaining(resource),
-      queueLength: 0,
-    });
-    this.#exchange(command, undefined, look, settle);
+  #execute({ kind, keys, values, claim }: Operation, create: boolean): AnyAnswer {
+    if (claim) return this.master.claim(claim, create);
+    if (kind === "release") return this.master.release(keys, values);
+    const [key] = keys as readonly [string];
+    return { owner: this.master.owner(key), remaining: this.master.remaining(key), queueLength: 0 };
   }
 
   onReady(listener: () => void): () => void {
@@ -457,32 +473,7 @@ export class VirtualNode implements LockNode {
     return { vote: "none", error: new NodeError(this.name, "UNREACHABLE", "cut off by the test"), sent };
   }
 
-  #command(
-    kind: Command["kind"],
-    resources: readonly string[],
-    tokens: readonly string[],
-    ttl = 0,
-    repair = false,
-  ): Omit<Command, "at"> {
-    return { kind, resources, tokens, ttl, repair };
-  }
-
-  #exchange<A extends AnyAnswer>(
-    command: Omit<Command, "at">,
-    claim: Claim | undefined,
-    execute: () => A,
-    settle: OnAnswer<A>,
-  ): void {
-    if (!this.#first) this.#send(command, execute, settle);
-    else {
-      void this.#first.then(() => {
-        if (claim?.abandoned) settle(this.fault(false));
-        else this.#send(command, execute, settle);
-      });
-    }
-  }
-
-  #send<A extends AnyAnswer>(unsent: Omit<Command, "at">, execute: () => A, settle: OnAnswer<A>): void {
+  #send(unsent: Omit<Command, "at">, execute: () => AnyAnswer, settle: (answer: AnyAnswer) => void): void {
     if (this.#down) {
       settle(this.fault(false));
       return;
@@ -490,12 +481,12 @@ export class VirtualNode implements LockNode {
     const command = { ...unsent, at: this.machine.now() };
     this.sent.push(command);
     this.onSend(command);
-    const give: OnAnswer<A> = (answer) => settle(answer);
+    const give = (answer: AnyAnswer): void => settle(answer);
     this.#pending.add(give);
     const arrival = Math.max(this.machine.now() + this.toMaster, this.#lastArrival);
     this.#lastArrival = arrival;
     const reply = () => {
-      const answer = (this.answering(command) ?? execute()) as A | "silence";
+      const answer = this.answering(command) ?? execute();
       if (this.mute || answer === "silence") return;
       const due = Math.max(this.master.time.now() + this.fromMaster, this.#lastReply);
       this.#lastReply = due;

@@ -253,14 +253,14 @@ describe("a second round that fails", () => {
     let lost = 0;
     /** Between the rounds the key goes, as if it had expired. */
     class LosingNode extends RedisNode {
-      override ask(operation: Operation): void {
-        const extend = () => super.ask(operation);
+      override ask(operation: Operation, index: number): void {
+        const extend = () => super.ask(operation, index);
         const isSecond = operation.kind === "extend" && operation.claim?.proposal !== undefined;
         if (!isSecond || lost === count) extend();
         else {
           lost += 1;
-          const index = fleet.masters.findIndex(({ host, port }) => this.name === `${host}:${port}`);
-          void fleet.admins[index]!.del(resource).then(extend);
+          const place = fleet.masters.findIndex(({ host, port }) => this.name === `${host}:${port}`);
+          void fleet.admins[place]!.del(resource).then(extend);
         }
       }
     }

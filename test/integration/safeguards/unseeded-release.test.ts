@@ -1,7 +1,8 @@
 import {
-  type Fault,
+  type AnyAnswer,
   type Guard,
   type GuardState,
+  operationOf,
   type QueueEntry,
   RedisNode,
 } from "@quorlock/redlock/internal";
@@ -17,11 +18,19 @@ import { Fleet, fresh } from "../fleet/fleet.ts";
 const fleet = Fleet.forTests(1);
 const ttl = 30_000;
 
-/** A request to a node, as a promise. */
-function asked<A>(ask: (settle: (answer: A) => void) => void): Promise<A> {
-  return new Promise((resolve) => {
-    ask(resolve);
-  });
+/** What the guard of a node is asked. */
+function asked(
+  node: RedisNode,
+  kind: "guardState" | "restoreCounters",
+  values: readonly string[] = [],
+): Promise<AnyAnswer> {
+  const question = { kind, keys: [], values, ttl: 0, claim: undefined };
+  return new Promise((resolve) =>
+    node.ask(
+      operationOf(question, (_, answer) => resolve(answer)),
+      0,
+    ),
+  );
 }
 
 /** A guard that may put the master into quarantine, for so short a time that it is over at once. */
@@ -39,7 +48,6 @@ function briefGuard(): Guard {
 async function nodes(): Promise<{
   guarded: RedisNode;
   plain: RedisNode;
-  guard: Guard;
   end: () => void;
 }> {
   const [{ host, port }] = fleet.masters as readonly [Master];
@@ -48,15 +56,14 @@ async function nodes(): Promise<{
     RedisNode,
     RedisNode,
   ];
-  const guard = briefGuard();
-  guarded.guarded.watchWith(guard);
-  return { guarded, plain, guard, end: () => clients.map((client) => client.disconnect()) };
+  guarded.watchGuard(briefGuard());
+  return { guarded, plain, end: () => clients.map((client) => client.disconnect()) };
 }
 
 /** The master has forgotten everything, its quarantine is over, and its counters are not restored. */
-async function unseeded({ guarded, guard }: { guarded: RedisNode; guard: Guard }): Promise<GuardState> {
+async function unseeded({ guarded }: { guarded: RedisNode }): Promise<GuardState> {
   const [admin] = fleet.admins as readonly [Redis];
-  const look = () => asked<GuardState | Fault>((settle) => guarded.guarded.state(guard, settle));
+  const look = () => asked(guarded, "guardState");
   await look();
   await admin.del("quorlock:quarantine");
   // The end is by the wall clock of the client that began it: an end of 0 has passed.
@@ -81,7 +88,6 @@ describe("a master that has lost its fencing counters, and releases a key with a
         const keys = Array.from({ length: count }, () => fresh("unseeded"));
         const channel = `quorlock:inbox:${fresh()}`;
         const heard: string[] = [];
-        const queue = plain.queue!;
         await ask(plain).listen(channel, (push) => void ("token" in push && heard.push(push.token)));
         const claim = (key: string, token: string) => ({ resources: [key], token, ttl, abandoned: false });
         const waiting = (key: string, round: number, proposal?: number): QueueEntry => ({
@@ -91,13 +97,11 @@ describe("a master that has lost its fencing counters, and releases a key with a
           proposal,
         });
         for (const key of keys) {
-          await asked((settle) => plain.vote(claim(key, `holder-of-${key}.0`), settle));
-          await asked((settle) => queue.enqueue(waiting(key, 1, 1000), settle));
+          await ask(plain).vote(claim(key, `holder-of-${key}.0`));
+          await ask(plain).enqueue(waiting(key, 1, 1000));
         }
 
-        const released = keys.map((key) =>
-          asked((settle) => guarded.release([key], [`holder-of-${key}.0`], settle)),
-        );
+        const released = keys.map((key) => ask(guarded).release([key], [`holder-of-${key}.0`]));
         for (const answer of await Promise.all(released)) expect(answer).toEqual({ vote: "yes" });
         // A message published after a grant arrives after it.
         await admin.publish(channel, "the-end - -");
@@ -106,9 +110,9 @@ describe("a master that has lost its fencing counters, and releases a key with a
         expect(await admin.get("quorlock:floor")).toBeNull();
 
         // With its counters it votes for those who wait, above all that was given out.
-        await asked((settle) => guarded.guarded.restoreCounters(`${found.epoch}`, 5000, settle));
+        await asked(guarded, "restoreCounters", [`${found.epoch}`, "5000"]);
         for (const key of keys) {
-          const answer = await asked((settle) => guarded.queue!.enqueue(waiting(key, 2, 6000), settle));
+          const answer = await ask(guarded).enqueue(waiting(key, 2, 6000));
           expect(answer).toMatchObject({ vote: "yes", counter: 5000 });
         }
       } finally {

@@ -1,7 +1,8 @@
-import type { Answer, Claim, KeyState, LockNode, OnAnswer, OnVote, ReleaseAnswer } from "../protocol/node.ts";
+import type { Answer, AnyAnswer, LockNode, Operation, ScriptFamily } from "../protocol/node.ts";
+import { operationOf } from "../protocol/operation.ts";
+import type { Script } from "../redis/lua/scripts.ts";
 import type { RedisNode } from "../redis/redis-node.ts";
 import { claimedTimeIn, countIn, timeLeftIn } from "../redis/reply-numbers.ts";
-import { UnexpectedReply } from "../redis/transaction.ts";
 import { readWritePrefix, userName } from "../resource-names.ts";
 import { readWriteScripts } from "./read-write-scripts.ts";
 
@@ -21,6 +22,59 @@ const byReaders = "readers";
 
 function isForWriting(resource: string): boolean {
   return resource.endsWith(":write");
+}
+
+/** The scripts of readers. */
+const reading: ScriptFamily = {
+  command: (operation) => commandOf(operation, readWriteScripts.read, []),
+  answerIn,
+};
+
+/** The scripts of writers of the client `name`; a refusal by readers keeps further readers out for `announced` ms. */
+function writing(announced: number, name: string): ScriptFamily {
+  return {
+    command: (operation) => commandOf(operation, readWriteScripts.write, [announced, name]),
+    answerIn,
+  };
+}
+
+/** A release of the precedence of the waiting writers of the client that is its value; with a ttl, its renewal instead. */
+const precedence: ScriptFamily = {
+  command({ keys, values, ttl }) {
+    const script = ttl > 0 ? readWriteScripts.write : readWriteScripts.withdraw;
+    const args = ttl > 0 ? ["", 0, "wait", ttl, values[0]!] : values;
+    return { script, args: [3, ...keysOf(keys[0]!), ...args] };
+  },
+  answerIn: () => ({ vote: "yes" }),
+};
+
+function commandOf(
+  { kind, keys, values, ttl }: Operation,
+  script: Script,
+  more: readonly (string | number)[],
+): ReturnType<ScriptFamily["command"]> {
+  const ours = [3, ...keysOf(keys[0]!)];
+  if (kind === "release") return { script: readWriteScripts.release, args: [...ours, ...values] };
+  const how = kind === "extend" ? "renew" : kind;
+  return { script, args: [...ours, values[0]!, Math.ceil(ttl), how, ...more] };
+}
+
+function answerIn(operation: Operation, reply: unknown): AnyAnswer | undefined {
+  if (operation.kind !== "release") return claimAnswerIn(operation, reply);
+  const released = countIn(reply);
+  return released === undefined ? undefined : { vote: released > 0 ? "yes" : "no" };
+}
+
+function claimAnswerIn({ keys, ttl }: Operation, reply: unknown): Answer | undefined {
+  const granted = claimedTimeIn(reply, Math.ceil(ttl));
+  if (granted !== undefined) return { vote: "yes", remaining: granted };
+  if (!Array.isArray(reply)) return undefined;
+  const [owner, pttl] = reply as unknown[];
+  const remaining = timeLeftIn(pttl);
+  if (remaining === undefined) return undefined;
+  // The name that the caller knows.
+  const resource = userName(keys[0]!);
+  return { vote: "no", resource, owner: typeof owner === "string" ? owner : undefined, remaining };
 }
 
 /**
@@ -67,25 +121,13 @@ export class ReadWriteNode implements LockNode {
     return this.#node.drainedAt;
   }
 
-  vote(claim: Claim, onVote: OnVote): void {
-    this.#claim(claim, "vote", onVote);
-  }
-
-  extend(claim: Claim, repair: boolean, onVote: OnVote): void {
-    this.#claim(claim, repair ? "repair" : "renew", onVote);
-  }
-
-  release(resources: readonly string[], tokens: readonly string[], onAnswer: OnAnswer<ReleaseAnswer>): void {
-    const keys = keysOf(resources[0]!);
-    const call = {
-      purpose: "release" as const,
-      script: readWriteScripts.release,
-      keys,
-      args: tokens,
-      tokens,
-      read: releasedIn,
-    };
-    void this.#node.runScript<ReleaseAnswer>(call).then(onAnswer);
+  ask(operation: Operation, index: number): void {
+    const { kind, keys, claim, onAnswer } = operation;
+    const [resource] = keys as readonly [string];
+    if (kind === "inspect") this.#node.ask(operation, index);
+    else if (!claim || !isForWriting(resource))
+      this.#node.ask(operationOf({ ...operation, family: reading }, onAnswer), index);
+    else this.#claimForWriting(operation, resource, index);
   }
 
   /** Like `withdraw`, but only if the master is known to keep readers away. */
@@ -98,36 +140,27 @@ export class ReadWriteNode implements LockNode {
    * overtakes the other.
    */
   async renewIfRecorded(resource: string): Promise<void> {
-    if (!this.#recordedIntents.has(resource)) return;
-    const call = {
-      purpose: "release" as const,
-      script: readWriteScripts.write,
-      keys: keysOf(resource),
-      args: ["", 0, "wait", Math.ceil(this.#waiting.announcementFor(resource)), this.#waiting.name],
-      tokens: [],
-      read: () => 0,
-    };
-    await this.#node.runScript<number>(call);
+    if (this.#recordedIntents.has(resource))
+      await this.#announce(resource, Math.ceil(this.#waiting.announcementFor(resource)));
   }
 
   /** Ends the precedence of waiting writers: new readers are admitted again. */
   async withdraw(resource: string): Promise<void> {
     this.#recordedIntents.delete(resource);
-    const keys = keysOf(resource);
-    const args = [this.#waiting.name];
-    const call = {
-      purpose: "release" as const,
-      script: readWriteScripts.withdraw,
-      keys,
-      args,
-      tokens: [],
-      read: withdrawnIn,
-    };
-    await this.#node.runScript<number>(call);
+    await this.#announce(resource, 0);
   }
 
-  inspect(resource: string, onAnswer: OnAnswer<KeyState>): void {
-    this.#node.inspect(resource, onAnswer);
+  #announce(resource: string, ttl: number): Promise<unknown> {
+    const values = [this.#waiting.name];
+    const asked = {
+      kind: "release",
+      keys: [resource],
+      values,
+      ttl,
+      claim: undefined,
+      family: precedence,
+    } as const;
+    return new Promise((resolve) => this.#node.ask(operationOf(asked, resolve), 0));
   }
 
   onMove(listener: (why: string, old: LockNode) => void): void {
@@ -146,30 +179,15 @@ export class ReadWriteNode implements LockNode {
 
   disconnect(): void {}
 
-  #claim(claim: Claim, how: "vote" | "repair" | "renew", onVote: OnVote): void {
-    const { resources, token } = claim;
-    const resource = resources[0]!;
-    const ttl = Math.ceil(claim.ttl);
-    const args = [token, ttl, how];
-    const call = {
-      purpose: how === "vote" ? ("request" as const) : ("keep" as const),
-      keys: keysOf(resource),
-      tokens: [token],
-      claim,
-      read: (reply: unknown): Answer => answerIn(reply, resource, ttl),
-    };
-    if (!isForWriting(resource)) {
-      this.#node.claimWith({ ...call, script: readWriteScripts.read, args }, onVote);
-      return;
-    }
+  #claimForWriting(operation: Operation, resource: string, index: number): void {
     const announced = Math.ceil(this.#waiting.announcementFor(resource));
-    const read = (reply: unknown): Answer => {
-      const answer = call.read(reply);
-      if (announced > 0 && answer.vote === "no" && answer.owner === byReaders) this.#recordIntent(resource);
-      return answer;
+    const onVote = (_: number, answer: AnyAnswer): void => {
+      const vote = "reading" in answer ? answer.vote : answer;
+      if (announced > 0 && "owner" in vote && vote.owner === byReaders) this.#recordIntent(resource);
+      operation.onAnswer(index, answer);
     };
-    const writerArgs = [...args, announced, this.#waiting.name];
-    this.#node.claimWith({ ...call, read, script: readWriteScripts.write, args: writerArgs }, onVote);
+    const family = writing(announced, this.#waiting.name);
+    this.#node.ask(operationOf({ ...operation, family }, onVote), index);
   }
 
   /** Records that the master keeps new readers away. */
@@ -179,32 +197,4 @@ export class ReadWriteNode implements LockNode {
     if (this.#waiting.announcementFor(resource) === 0) void this.withdraw(resource);
     else this.#waiting.onRefusedByReaders(resource);
   }
-}
-
-function withdrawnIn(reply: unknown): number {
-  const withdrawn = countIn(reply);
-  if (withdrawn === undefined) throw new UnexpectedReply(reply);
-  return withdrawn;
-}
-
-function releasedIn(reply: unknown): ReleaseAnswer {
-  const released = countIn(reply);
-  if (released === undefined) throw new UnexpectedReply(reply);
-  return { vote: released > 0 ? "yes" : "no" };
-}
-
-function answerIn(reply: unknown, resource: string, ttl: number): Answer {
-  const granted = claimedTimeIn(reply, ttl);
-  if (granted !== undefined) return { vote: "yes", remaining: granted };
-  if (!Array.isArray(reply)) throw new UnexpectedReply(reply);
-  const [owner, pttl] = reply as unknown[];
-  const remaining = timeLeftIn(pttl);
-  if (remaining === undefined) throw new UnexpectedReply(reply);
-  // The name that the caller knows.
-  return {
-    vote: "no",
-    resource: userName(resource),
-    owner: typeof owner === "string" ? owner : undefined,
-    remaining,
-  };
 }

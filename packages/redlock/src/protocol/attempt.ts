@@ -7,9 +7,10 @@ import type { Context } from "./context.ts";
 import type { Attempts } from "./execution-stats.ts";
 import { countersIn, fence } from "./fencing.ts";
 import { Lease } from "./lease.ts";
-import type { Answer, KeyState, LockNode, OnVote } from "./node.ts";
+import type { Answer, AnyAnswer, LockNode, No } from "./node.ts";
+import { type Asked, operationOf } from "./operation.ts";
 import { contentionIn, isCutOff, verdictOf } from "./quorum.ts";
-import { Round, type RoundPlan } from "./round.ts";
+import { Round, type Voter, voterBy } from "./round.ts";
 import { firstToken, newToken } from "./token.ts";
 
 /** A lock on all of the resources, or none, for `ttl` ms. */
@@ -58,7 +59,7 @@ export async function attempt(
     claim = new RoundClaim(placements.current, request.resources, token, request.ttl);
     if (proposals) claim.proposal = proposals.at(runtime.wall());
     // PROTOCOL 2.2 to 2.5.
-    voted = await voteRound(context, request, claim, questionOf(claim, request), cancellation, attempts);
+    voted = await voteRound(context, request, claim, claim.question("vote"), cancellation, attempts);
   } finally {
     admission.leave();
   }
@@ -91,8 +92,6 @@ function hindranceOf({ round, won, lease }: VoteRound): "cut off" | "late" | und
   return isCutOff(round.answers) ? "cut off" : undefined;
 }
 
-type Ask = RoundPlan<Answer>["ask"];
-
 export interface VoteRound {
   readonly round: Round<Answer>;
   /** Whether a quorum said yes. */
@@ -106,13 +105,14 @@ export async function voteRound(
   context: Context,
   { ttl, settings }: LockRequest,
   claim: RoundClaim,
-  ask: Ask,
+  ask: Asked,
   cancellation: Cancellation,
   attempts: Attempts,
 ): Promise<VoteRound> {
   const { quorum, runtime, clock, report } = context;
   const { resources, token, placement } = claim;
-  const { nodes } = placement;
+  const { behind: key } = settings;
+  const nodes = key === undefined ? placement.nodes : placement.nodes.map((node) => behind(key, node));
 
   // PROTOCOL 2.2: `Round` reads the clocks before the first send, then asks all masters in parallel.
   const deadlines: number[] = [];
@@ -162,11 +162,6 @@ export async function voteRound(
   return { round, won, lease: claim.lease };
 }
 
-function questionOf(claim: RoundClaim, { settings: { behind } }: LockRequest): Ask {
-  if (!behind) return claim.question("vote");
-  return (node, onVote) => node.vote(claim, voteBehind(node, behind, onVote));
-}
-
 function rollBack(context: Context, claim: RoundClaim, round: Round<Answer>): Promise<void> {
   const { placement, resources, token, ttl } = claim;
   const reached = placement.nodes.filter((_, index) => mayHold(round.answers[index]));
@@ -175,19 +170,26 @@ function rollBack(context: Context, claim: RoundClaim, round: Round<Answer>): Pr
 }
 
 /**
- * Reads `key` and votes, in one step if the master takes batches: if `key` is held, a yes counts as a no. So
+ * Reads `key` before each vote, in one step if the master takes batches: if `key` is held, a yes counts as a no. So
  * no quorum votes for a newcomer while a quorum keeps the key for waiters.
  */
-function voteBehind(node: LockNode, key: string, onVote: OnVote): OnVote {
-  let first: KeyState | undefined;
-  node.inspect(key, (found) => {
-    if ("owner" in found && found.owner !== undefined) first = found;
+function behind(key: string, node: LockNode): Voter {
+  return voterBy(node, (vote, index) => {
+    let first: No | undefined;
+    const onState = (_: number, found: AnyAnswer): void => {
+      if (!("owner" in found) || found.owner === undefined) return;
+      first = { vote: "no", resource: key, owner: found.owner, remaining: found.remaining, isSet: true };
+    };
+    const countOf = <A extends AnyAnswer>(answer: A): A | No =>
+      first && "vote" in answer && answer.vote === "yes" ? first : answer;
+    node.ask(
+      operationOf({ kind: "inspect", keys: [key], values: [], ttl: 0, claim: undefined }, onState),
+      index,
+    );
+    const onVote = (_: number, answer: AnyAnswer): void =>
+      vote.onAnswer(index, "reading" in answer ? { ...answer, vote: countOf(answer.vote) } : countOf(answer));
+    node.ask(operationOf(vote, onVote), index);
   });
-  const behind = (answer: Answer): Answer =>
-    first && answer.vote === "yes"
-      ? { vote: "no", resource: key, owner: first.owner, remaining: first.remaining, isSet: true }
-      : answer;
-  return (answer) => onVote("reading" in answer ? { ...answer, vote: behind(answer.vote) } : behind(answer));
 }
 
 /**

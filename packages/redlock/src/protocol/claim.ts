@@ -31,8 +31,12 @@ export class RoundClaim implements Claim {
   }
 
   /** The request, the same for every master. */
-  question(kind: "vote" | "extend" | "repair"): Asked {
-    return { kind, keys: this.resources, values: [this.token], ttl: this.ttl, claim: this };
+  question(
+    kind: "vote" | "extend" | "repair" | "enqueue" | "transfer",
+    ...previous: readonly string[]
+  ): Asked {
+    const { resources: keys, token, ttl } = this;
+    return { kind, keys, values: [token, ...previous], ttl, claim: this };
   }
 
   /** Stops further sends: the caller has given up, or the time of the round is over. */

@@ -37,7 +37,7 @@ export async function inspect(
     runtime,
     clock,
     timeout,
-    ask: (node, onAnswer) => node.inspect(resource, onAnswer),
+    ask: { kind: "inspect", keys: [resource], values: [], ttl: 0, claim: undefined },
     onAnswer: () => false,
   });
   await round.decided;

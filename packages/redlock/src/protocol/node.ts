@@ -73,7 +73,18 @@ export interface QueueEntry extends Claim {
   readonly entryTtl: number;
 }
 
-/** `repair`: an extension that sets free keys as well. `delete`: a release on masters without a queue. */
+/**
+ * - `vote`: sets every key that is free or holds the token, for at least `ttl`; or none of them.
+ * - `extend`: renews every key that holds the token, for at least `ttl`. `repair`: sets free keys as well.
+ * - `release`: deletes the keys that hold one of the tokens, or a token of an earlier round of one. With a queue, its head
+ *   is granted the keys, and entries that belong to one of the tokens are removed. `delete`: the same without a queue.
+ * - `enqueue`: votes if all keys are free, or hold a token of an earlier round of the same waiter, and no entry is ahead of
+ *   it. Otherwise the entry stays in the queue, and keys granted to it in an earlier round go to the head of the queue.
+ * - `transfer`: votes for the claim if the keys hold its token, or the previous one, or nothing.
+ * - `inspect`: reads the state of one key. `time`: reads the master's clock.
+ * - `guardState`: reads the guard state; the terms of the guard are applied first. `restoreCounters`: declares the
+ *   counters complete with this floor, if the master has not lost its memory again since the epoch.
+ */
 export type OperationKind =
   | "vote"
   | "extend"
@@ -93,33 +104,49 @@ export type OperationKind =
  */
 export type Purpose = "keep" | "release" | "request";
 
-/** One request, to one master or the same to several; made by `operationOf`. */
+/**
+ * The scripts of one kind of lock. An operation without a family is one of a mutex. With a family it is a command of its
+ * own, on the same connection and in the order of the calls.
+ */
+export interface ScriptFamily {
+  /** The script for `operation`, with its arguments: the number of keys, the keys, and all others. */
+  command(operation: Operation): {
+    readonly script: { readonly source: string; readonly sha1: string };
+    readonly args: readonly (string | number)[];
+  };
+  /** The answer in a reply; `undefined` if the reply is not a valid answer to `operation`. */
+  answerIn(operation: Operation, reply: unknown): AnyAnswer | undefined;
+}
+
+/** One request, to one master or the same to several; made by `operationOf`, whose file explains it. */
 export interface Operation {
   readonly kind: OperationKind;
   readonly keys: readonly string[];
-  /** The token of a claim, or all tokens of a release. */
+  /**
+   * The token of a claim, in a `transfer` the previous token behind it; all tokens of a release; the epoch and the floor
+   * for `restoreCounters`.
+   */
   readonly values: readonly string[];
   /** ms; 0 for an operation that is no claim. */
   readonly ttl: number;
   /** An abandoned claim is not sent any more. `undefined` for a release, which is always sent. */
   readonly claim: Claim | undefined;
-  /** Called once for each master that was asked, with its answer, possibly before the call returns. It must not throw. */
-  readonly onAnswer: (client: object, answer: AnyAnswer) => void;
+  /** The scripts that it uses; `undefined` for those of a mutex. */
+  readonly family: ScriptFamily | undefined;
+  /** Called once for each master that was asked, with its index and its answer, possibly before `ask` returns. It must not throw. */
+  readonly onAnswer: (index: number, answer: AnyAnswer) => void;
   /** Whether it is sent immediately in a command of its own, instead of with the other waiting operations. */
   readonly isUnbatched: boolean;
-  /** The restart guard of this master. */
+  /** The restart guard, if this is for one guarded master. */
   readonly guard: Guard | undefined;
   /** Overrides the purpose that follows from the kind, for an operation that accompanies another one. */
   readonly purpose: Purpose | undefined;
-  /** Called right before each send; only for time reads. */
+  /** Called right before each send; only for operations to one master. */
   readonly onSend: (() => void) | undefined;
 }
 
 /** The type of an answer follows from the kind of its operation. */
 export type AnyAnswer = Answer | Timed<Answer> | ReleaseAnswer | KeyState | GuardState | Time;
-
-/** Called once with the answer to a call, possibly before the call returns. It must not throw. */
-export type OnAnswer<A> = (answer: A | Fault) => void;
 
 /** The reading of a master's clock, ms since the epoch. */
 export interface Time {
@@ -169,9 +196,6 @@ export interface Timed<A> {
   readonly reading: Reading;
 }
 
-/** Called once with a master's answer to a claim; see {@link OnAnswer}. */
-export type OnVote = (vote: Answer | Timed<Answer>) => void;
-
 /** A message from a master to a waiting claim. */
 export interface Push {
   /**
@@ -187,17 +211,8 @@ export interface Push {
 
 export type OnPush = (push: Push | Timed<Push>) => void;
 
-/** The queue of one master (PROTOCOL 7). */
+/** The queue of one master (PROTOCOL 7). A node with a queue knows the operations `enqueue`, `transfer` and `time`. */
 export interface LockQueue {
-  /**
-   * Votes if all keys are free, or hold a token of an earlier round of the same waiter, and no entry is ahead of it.
-   * Otherwise the entry stays in the queue, and keys granted to it in an earlier round go to the head of the queue.
-   */
-  enqueue(entry: QueueEntry, onVote: OnVote): void;
-  /** Reads the master's clock, ms since the epoch. */
-  time(onAnswer: OnAnswer<Time>): void;
-  /** Votes for the claim if the keys hold its token, or `previous`, or nothing: transfers a lease in one step. */
-  transfer(claim: Claim, previous: string, onVote: OnVote): void;
   /**
    * Subscribes to grants of this master, on a connection of its own. Resolves once it is known whether the
    * subscription works. `onChange` is called whenever the subscription starts or stops: grants may have been missed
@@ -237,16 +252,6 @@ export interface GuardState {
   readonly floor: number;
 }
 
-/** A master that supports the restart guard. */
-export interface GuardedMaster {
-  /** From now on every request to the master carries the terms of `guard`. */
-  watchWith(guard: Guard): void;
-  /** Reads the guard state. With `guard`, its terms are applied first. */
-  state(guard: Guard | undefined, onAnswer: OnAnswer<GuardState>): void;
-  /** Declares the counters complete with this floor, if the master has not lost its memory again since `epoch`. */
-  restoreCounters(epoch: string, floor: number, onAnswer: OnAnswer<ReleaseAnswer>): void;
-}
-
 /** The server behind a master's connection at present. */
 export interface MasterServer {
   /**
@@ -279,7 +284,7 @@ export interface KeyState {
  * - *No late execution.* A command is sent on the connection of the call or not at all: no offline queue, no
  *   resending after a reconnect.
  * - *A first connection is waited for*, within the round's timeout; a lost one is an immediate {@link Fault}.
- * - *Answers are values*, one for each call: no reply and no failure of a master throws. They go to a callback: a
+ * - *Answers are values*, one for each operation: no reply and no failure of a master throws. They go to a callback: a
  *   lock sends ten requests, and promises would be most of their cost.
  */
 export interface LockNode {
@@ -294,27 +299,17 @@ export interface LockNode {
    * slot of a Cluster. `undefined` if they can. Without this method, names that begin with `quorlock:` are refused.
    */
   refuses?(resources: readonly string[]): string | undefined;
-  /** Sets every key that is free or holds the token, for at least `ttl`; or none of them. */
-  vote(claim: Claim, onVote: OnVote): void;
-  /** Renews every key that holds the token, for at least `ttl`; with `repair`, also sets free keys. */
-  extend(claim: Claim, repair: boolean, onVote: OnVote): void;
-  /**
-   * The same as `vote`, `extend` and `release`, for a request to several masters. Missing if it would save nothing:
-   * then each master is asked by a call of its own. (A wrapper of a node wraps or hides this method as well.)
-   */
-  ask?(operation: Operation): void;
+  /** Asks the master. The answer goes to `operation.onAnswer`, with `index`: the caller's number of this master. */
+  ask(operation: Operation, index: number): void;
   /** Whether the master stores the fencing tokens that claims propose. */
   readonly keepsCounters?: boolean;
   /** Makes waiting fair. Without a queue, waiting means asking again. */
   readonly queue?: LockQueue | undefined;
   /**
-   * Releases the keys that hold one of the tokens, or a token of an earlier round of one. With a queue, its head is
-   * granted the keys, and entries that belong to one of the tokens are removed.
+   * From now on every request to the master carries the terms of `guard`, unless it has others (PROTOCOL 9), and the node
+   * knows the operations `guardState` and `restoreCounters`. Missing if the master cannot be guarded.
    */
-  release(resources: readonly string[], tokens: readonly string[], onAnswer: OnAnswer<ReleaseAnswer>): void;
-  inspect(resource: string, onAnswer: OnAnswer<KeyState>): void;
-  /** The operations that the restart guard needs (PROTOCOL 9). Missing if the master cannot be guarded. */
-  readonly guarded?: GuardedMaster;
+  watchGuard?(guard: Guard): void;
   /**
    * From now on the master's clock is read with the votes (PROTOCOL 11.1), and if `clock` judges votes, every vote is
    * {@link Timed}. Missing if the clock cannot be read.

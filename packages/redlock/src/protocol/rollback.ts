@@ -1,7 +1,8 @@
 import type { NodeError } from "../errors.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import type { Runtime, Timer } from "../time/runtime.ts";
-import type { Fault, LockNode, ReleaseAnswer } from "./node.ts";
+import type { AnyAnswer, Fault, LockNode, ReleaseAnswer } from "./node.ts";
+import { type Asked, operationOf } from "./operation.ts";
 import type { Placement } from "./placement.ts";
 import { Round } from "./round.ts";
 
@@ -14,6 +15,10 @@ export interface Leftover {
   readonly ttl: number;
   /** The masters, by their place in `placement`, that no such key was ever asked of. Default: none. */
   readonly unasked?: readonly number[];
+}
+
+function deletionOf({ resources, tokens }: Leftover): Asked {
+  return { kind: "release", keys: resources, values: tokens, ttl: 0, claim: undefined };
 }
 
 interface PendingDelete {
@@ -86,13 +91,7 @@ export class Rollbacks {
       clock: this.#clock,
       timeout,
       maxTimeout: leftover.ttl,
-      ask: {
-        kind: "release",
-        keys: leftover.resources,
-        values: leftover.tokens,
-        ttl: 0,
-        claim: undefined,
-      },
+      ask: deletionOf(leftover),
       onAnswer: (index, answer) => {
         // After a switch of the database the keys are reachable only for a short time; they expire.
         if (answer.vote === "none" && leftover.placement.whyLeft === undefined) {
@@ -163,10 +162,12 @@ export class Rollbacks {
   }
 
   #send(node: LockNode, pending: PendingDelete, then?: (isAnswered: boolean) => void): void {
-    node.release(pending.leftover.resources, pending.leftover.tokens, (answer) => {
-      if (answer.vote === "none") this.#keep(node, pending, answer);
-      then?.(answer.vote !== "none");
-    });
+    const onAnswer = (_: number, answer: AnyAnswer): void => {
+      const isFault = "error" in answer;
+      if (isFault) this.#keep(node, pending, answer);
+      then?.(!isFault);
+    };
+    node.ask(operationOf(deletionOf(pending.leftover), onAnswer), 0);
   }
 
   #retryLater(): Timer {

@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { LeaseClock } from "../time/lease-clock.ts";
 import { settle, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
-import type { Answer, Claim } from "./node.ts";
+import type { Answer, Claim, LockNode } from "./node.ts";
 import { Round } from "./round.ts";
 
 const claim: Claim = { resources: ["r"], token: "t", ttl: 1000, abandoned: false };
+const ask = { kind: "vote", keys: ["r"], values: ["t"], ttl: 1000, claim } as const;
 
 /** A vote round that is decided at `enough` answers; `told` records its answers and their times. */
 function roundOf(setting: VirtualSetting, { timeout = 50, enough = 99, maxTimeout = 0 } = {}) {
@@ -16,7 +17,7 @@ function roundOf(setting: VirtualSetting, { timeout = 50, enough = 99, maxTimeou
     clock: new LeaseClock(machine),
     timeout,
     maxTimeout,
-    ask: (node, settle) => node.vote(claim, settle),
+    ask,
     onAnswer: (index, answer) => {
       told.push(`${index} ${answer.vote} at ${time.now()}`);
       return told.length >= enough;
@@ -95,7 +96,7 @@ describe("a round", () => {
       runtime: machine,
       clock: new LeaseClock(machine),
       timeout: 50,
-      ask: (node, settle) => node.vote(claim, settle),
+      ask,
       onAnswer: () => false,
     });
     await round.closed;
@@ -105,10 +106,11 @@ describe("a round", () => {
 
 describe("a node that answers synchronously", () => {
   const granted = { vote: "yes", remaining: 1000 } as const;
+  const grant: LockNode["ask"] = ({ onAnswer }, index) => onAnswer(index, granted);
 
   test("is processed after all have been asked", async () => {
     const setting = virtualSetting(3);
-    setting.nodes[1]!.vote = (_, settle) => settle(granted);
+    setting.nodes[1]!.ask = grant;
     const asked: number[] = [];
     const { machine, nodes, time } = setting;
     const round: Round<Answer> = new Round<Answer>({
@@ -116,7 +118,7 @@ describe("a node that answers synchronously", () => {
       runtime: machine,
       clock: new LeaseClock(machine),
       timeout: 50,
-      ask: (node, settle) => node.vote(claim, settle),
+      ask,
       onAnswer: (index) => {
         // The callback may read the round.
         asked.push(index, nodes[0]!.sent.length + nodes[2]!.sent.length, round.sentAt);
@@ -130,7 +132,7 @@ describe("a node that answers synchronously", () => {
 
   test("leaves no timer behind if all do", async () => {
     const setting = virtualSetting(3);
-    for (const node of setting.nodes) node.vote = (_, settle) => settle(granted);
+    for (const node of setting.nodes) node.ask = grant;
     const { round, told } = roundOf(setting, { enough: 2 });
     expect(await setting.time.measure(round.decided)).toMatchObject({ took: 0 });
     await round.closed;
@@ -140,8 +142,8 @@ describe("a node that answers synchronously", () => {
 
   test("and throws afterwards has given that answer", async () => {
     const setting = virtualSetting(2);
-    setting.nodes[0]!.vote = (_, settle) => {
-      settle(granted);
+    setting.nodes[0]!.ask = (operation, index) => {
+      grant(operation, index);
       throw new Error("oops");
     };
     const { round, told } = roundOf(setting);
@@ -154,7 +156,7 @@ describe("a node that answers synchronously", () => {
 describe("a node that throws", () => {
   test("counts as a fault, and the others are asked nevertheless", async () => {
     const setting = virtualSetting(2);
-    setting.nodes[0]!.vote = () => {
+    setting.nodes[0]!.ask = () => {
       throw new Error("oops");
     };
     const { round, told } = roundOf(setting);

@@ -3,12 +3,26 @@ import type { Cancellation } from "../time/cancellation.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import { maxTimerDelay, type Runtime, type Timer } from "../time/runtime.ts";
 import { fault } from "./faults.ts";
-import type { AnyAnswer, Fault, LockNode, Operation, Timed } from "./node.ts";
+import type { Fault, LockNode, Timed } from "./node.ts";
 import { type Asked, operationOf } from "./operation.ts";
 import { RoundClocks } from "./round-clocks.ts";
 
+/** A master, or a wrapper of its node, as a round asks it. */
+export type Voter = Pick<LockNode, "name" | "ask" | "drainedAt">;
+
+/** The node, asked through `ask`. */
+export function voterBy(node: LockNode, ask: Voter["ask"]): Voter {
+  return {
+    name: node.name,
+    ask,
+    get drainedAt() {
+      return node.drainedAt ?? Number.NEGATIVE_INFINITY;
+    },
+  };
+}
+
 export interface RoundPlan<Reply extends object> {
-  readonly nodes: readonly LockNode[];
+  readonly nodes: readonly Voter[];
   readonly runtime: Runtime;
   readonly clock: LeaseClock;
   /** The time one master has to answer, ms. All are asked at once, so one timer serves them all. */
@@ -18,8 +32,8 @@ export interface RoundPlan<Reply extends object> {
    * (PROTOCOL 12.9). Default: `timeout`.
    */
   readonly maxTimeout?: number;
-  /** The request, the same for all masters, or a function that asks one of them. */
-  readonly ask: Asked | ((node: LockNode, onAnswer: OnAnswer<Reply>) => void);
+  /** The request, the same for all masters. */
+  readonly ask: Asked;
   /** Abandoned when the round is closed: commands not sent by then are not sent any more. */
   readonly claim?: { giveUp(): void };
   /**
@@ -29,8 +43,6 @@ export interface RoundPlan<Reply extends object> {
    */
   onAnswer(index: number, answer: Reply | Fault): boolean;
 }
-
-type OnAnswer<Reply> = (reply: Reply | Fault | Timed<Reply>) => void;
 
 /** A timer later than this was delayed by a busy event loop, ms: unread answers may be waiting behind it. */
 export const lateTimerThreshold = 5;
@@ -107,43 +119,20 @@ export class Round<Reply extends object> {
   }
 
   #askAll(plan: RoundPlan<Reply>): void {
-    const { nodes, ask } = plan;
-    // One operation for all masters: each sends it as it is.
-    const operation = typeof ask === "function" ? undefined : operationOf(ask, this.#callbackFor(plan));
+    const { nodes } = plan;
+    const operation = operationOf(plan.ask, (index, answer) =>
+      // The type of an answer follows from the kind of its operation.
+      this.#receive(plan, index, answer as Reply | Fault | Timed<Reply>),
+    );
     for (let index = 0; index < nodes.length; index += 1) {
       const node = nodes[index]!;
       try {
-        if (operation && node.ask) node.ask(operation);
-        else this.#askAlone(plan, index, node);
+        node.ask(operation, index);
       } catch (error) {
         this.#receive(plan, index, faultOf(node, error));
       }
     }
     this.#setTimer(plan, this.sentAt);
-  }
-
-  #callbackFor(plan: RoundPlan<Reply>): Operation["onAnswer"] {
-    return (client, answer) => {
-      for (let index = 0; index < plan.nodes.length; index += 1) {
-        if (plan.nodes[index]!.client !== client) continue;
-        this.#receive(plan, index, answer as unknown as Reply);
-        return;
-      }
-    };
-  }
-
-  #askAlone(plan: RoundPlan<Reply>, index: number, node: LockNode): void {
-    const { ask } = plan;
-    const onAnswer: OnAnswer<Reply> = (reply) => this.#receive(plan, index, reply);
-    if (typeof ask === "function") {
-      ask(node, onAnswer);
-      return;
-    }
-    const { kind, keys, values, claim } = ask;
-    const own = onAnswer as unknown as (answer: AnyAnswer) => void;
-    if (kind === "release") node.release(keys, values, own);
-    else if (kind === "vote") node.vote(claim!, own);
-    else node.extend(claim!, kind === "repair", own);
   }
 
   /** The single entry point for all answers, in time or late. */
@@ -232,24 +221,24 @@ export class Round<Reply extends object> {
 }
 
 /** Answers are values; a `LockNode` that throws nevertheless counts as one that gave no answer. */
-function faultOf(node: LockNode, cause: unknown): Fault {
+function faultOf(node: Voter, cause: unknown): Fault {
   return fault(node.name, "UNEXPECTED_REPLY", `the node failed: ${String(cause)}`, true, cause);
 }
 
 /**
  * The master answered other requests of this client, so this is not its fault; but the command may have been sent.
  */
-function overtaken(node: LockNode, timeout: number): Fault {
+function overtaken(node: Voter, timeout: number): Fault {
   return fault(node.name, "ABANDONED", `it waited behind other requests for ${timeout} ms`, true);
 }
 
-const timeOuts = new WeakMap<LockNode, { readonly timeout: number; readonly fault: Fault }>();
+const timeOuts = new WeakMap<Voter, { readonly timeout: number; readonly fault: Fault }>();
 
 /**
  * One error object for all rounds of a master: thousands of rounds may time out at once, and an error is slow to
  * build.
  */
-function timedOut(node: LockNode, timeout: number): Fault {
+function timedOut(node: Voter, timeout: number): Fault {
   const known = timeOuts.get(node);
   if (known?.timeout === timeout) return known.fault;
   const made = { timeout, fault: fault(node.name, "TIMEOUT", `no answer within ${timeout} ms`, true) };

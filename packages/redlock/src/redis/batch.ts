@@ -1,5 +1,5 @@
 import { failed, unexpected } from "../protocol/faults.ts";
-import type { Fault, Operation } from "../protocol/node.ts";
+import type { Fault } from "../protocol/node.ts";
 import { operationOf } from "../protocol/operation.ts";
 import { waiterOf } from "../protocol/token.ts";
 import {
@@ -9,6 +9,7 @@ import {
   errorIn,
   forgetEncoded,
   isAbandoned,
+  type Posted,
   repliesIn,
 } from "./commands.ts";
 import type { Args, Connection, Done } from "./connection.ts";
@@ -31,7 +32,7 @@ export interface BatchOrigin {
 
 /** Operations sent together, until the last one is answered. Each has its own reply or its own error. */
 export class Batch {
-  readonly operations: readonly Operation[];
+  readonly posted: readonly Posted[];
   /** The number of operations that keep a lease. */
   readonly keepCount: number;
   /** The {@link Connection.session} it was sent in. */
@@ -40,7 +41,6 @@ export class Batch {
   readonly sentAt: number;
   readonly #origin: BatchOrigin;
   readonly #connection: Connection;
-  readonly #encoded: EncodedBatch;
   /** The number of unanswered commands. */
   #open = 0;
   /** The waiters whose claims it contains; built on first use. */
@@ -48,15 +48,14 @@ export class Batch {
 
   constructor(
     origin: BatchOrigin,
-    operations: readonly Operation[],
+    posted: readonly Posted[],
     keepCount: number,
     session: number,
     sentAt: number,
   ) {
     this.#origin = origin;
     this.#connection = origin.connection;
-    this.operations = operations.length > 1 ? timeReadsLast(operations) : operations;
-    this.#encoded = encoded(this.operations);
+    this.posted = posted.length > 1 ? timeReadsLast(posted) : posted;
     this.keepCount = keepCount;
     this.session = session;
     this.sentAt = sentAt;
@@ -65,17 +64,20 @@ export class Batch {
   /** Whether it contains a claim of one of these waiters. */
   hasClaimOf(waiters: readonly string[]): boolean {
     this.#waiters ??= new Set(
-      this.operations.filter(({ claim }) => claim).map(({ values }) => waiterOf(values[0]!)),
+      this.posted
+        .filter(({ operation }) => operation.claim)
+        .map(({ operation }) => waiterOf(operation.values[0]!)),
     );
     for (const waiter of waiters) if (this.#waiters.has(waiter)) return true;
     return false;
   }
 
-  send(encodedBatch: EncodedBatch = this.#encoded): void {
-    this.#command(encodedBatch, encodedBatch.command, encodedBatch.args);
+  send(posted: readonly Posted[] = this.posted): void {
+    const encodedBatch = encoded(posted);
+    this.#command(posted, encodedBatch, encodedBatch.command, encodedBatch.args);
   }
 
-  #command(encodedBatch: EncodedBatch, command: string, args: Args): void {
+  #command(posted: readonly Posted[], encodedBatch: EncodedBatch, command: string, args: Args): void {
     const { operations } = encodedBatch;
     this.#open += 1;
     // Time reads are at the end of the batch.
@@ -83,8 +85,8 @@ export class Batch {
       operations[index]!.onSend!();
     const done: Done = (reply, error) => {
       forgetEncoded(encodedBatch);
-      if (error === undefined) this.#read(encodedBatch, reply);
-      else this.#fail(encodedBatch, error, command);
+      if (error === undefined) this.#read(posted, encodedBatch, reply);
+      else this.#fail(posted, encodedBatch, error, command);
       this.#open -= 1;
       if (this.#open === 0) this.#origin.onBatchAnswered(this);
     };
@@ -99,24 +101,23 @@ export class Batch {
   }
 
   /** Gives each operation the reply at its own position (PROTOCOL 12.3). */
-  #read(encodedBatch: EncodedBatch, reply: unknown): void {
-    const { operations, script } = encodedBatch;
-    const { client, name } = this.#connection;
-    if (!script) {
-      const vote = operations[0]!;
-      if (reply === "OK") vote.onAnswer(client, { vote: "yes", remaining: vote.ttl });
-      else if (reply === null) this.#askForOwner(vote);
-      else vote.onAnswer(client, unexpected(name, reply));
+  #read(posted: readonly Posted[], encodedBatch: EncodedBatch, reply: unknown): void {
+    const { name } = this.#connection;
+    if (!encodedBatch.script) {
+      const { operation: vote, index } = posted[0]!;
+      if (reply === "OK") vote.onAnswer(index, { vote: "yes", remaining: vote.ttl });
+      else if (reply === null) this.#askForOwner(posted[0]!);
+      else vote.onAnswer(index, unexpected(name, reply));
       return;
     }
     const replies = repliesIn(encodedBatch, reply);
-    for (let index = 0; index < operations.length; index += 1) {
-      const operation = operations[index]!;
-      const ownReply = replies[index];
+    for (let place = 0; place < posted.length; place += 1) {
+      const { operation, index } = posted[place]!;
+      const ownReply = replies[place];
       const error = errorIn(ownReply);
       if (error === undefined)
-        operation.onAnswer(client, answerIn(operation, ownReply) ?? unexpected(name, ownReply));
-      else this.#refused(operation, error);
+        operation.onAnswer(index, answerIn(operation, ownReply) ?? unexpected(name, ownReply));
+      else this.#refused(posted[place]!, error);
     }
   }
 
@@ -125,51 +126,51 @@ export class Batch {
    * earlier reply was lost (PROTOCOL 2.7). The question sets no key, so it may be asked even after the round
    * was rolled back.
    */
-  #askForOwner(vote: Operation): void {
-    const { client, name, notReadyReason } = this.#connection;
+  #askForOwner({ operation: vote, index }: Posted): void {
+    const { name, notReadyReason } = this.#connection;
     const question = operationOf({ ...vote, kind: "extend", claim: undefined }, vote.onAnswer);
-    if (this.#origin.isCurrent(this)) this.send(encoded([question]));
+    if (this.#origin.isCurrent(this)) this.send([{ operation: question, index }]);
     // The SET was sent: the key may hold the token.
-    else vote.onAnswer(client, failed(name, notReadyReason, false, vote.values));
+    else vote.onAnswer(index, failed(name, notReadyReason, false, vote.values));
   }
 
-  #fail(encodedBatch: EncodedBatch, error: unknown, command: string): void {
-    const { operations, script, args } = encodedBatch;
-    const { client, name } = this.#connection;
+  #fail(posted: readonly Posted[], encodedBatch: EncodedBatch, error: unknown, command: string): void {
+    const { script, args } = encodedBatch;
+    const { name } = this.#connection;
     const isReply = this.#connection.isErrorReply(error);
     const reason = isReply ? error.message : "";
     const canRetry = isReply && this.#origin.isCurrent(this);
     if (script && canRetry && command === "EVALSHA" && reason.startsWith("NOSCRIPT")) {
       // Sends the script text instead. It goes out behind later commands, possibly behind a rollback, so
       // never for an abandoned claim. A release may be sent late.
-      const wanted = this.#withoutAbandoned(operations);
-      if (wanted.length === operations.length)
-        this.#command(encodedBatch, "EVAL", [script.source, ...args.slice(1)]);
-      else if (wanted.length > 0) this.send(encoded(wanted));
-    } else if (canRetry && operations.length > 1 && isRefusedUnexecuted.test(reason)) {
+      const wanted = this.#withoutAbandoned(posted);
+      if (wanted.length === posted.length)
+        this.#command(posted, encodedBatch, "EVAL", [script.source, ...args.slice(1)]);
+      else if (wanted.length > 0) this.send(wanted);
+    } else if (canRetry && posted.length > 1 && isRefusedUnexecuted.test(reason)) {
       if (reason.startsWith("CROSSSLOT")) this.#origin.onCrossSlotRefusal();
-      for (const operation of this.#withoutAbandoned(operations)) this.send(encoded([operation]));
+      for (const one of this.#withoutAbandoned(posted)) this.send([one]);
     } else {
-      const values = operations.flatMap((operation) => operation.values);
+      const values = posted.flatMap(({ operation }) => operation.values);
       const fault = failed(name, error, isReply, values);
       if (isReply) this.#reportErrorReply(fault);
-      for (const operation of operations) operation.onAnswer(client, fault);
+      for (const { operation, index } of posted) operation.onAnswer(index, fault);
     }
   }
 
   /** The operations without the abandoned ones, which are answered here. */
-  #withoutAbandoned(operations: readonly Operation[]): readonly Operation[] {
-    return operations.filter((operation) => {
+  #withoutAbandoned(posted: readonly Posted[]): readonly Posted[] {
+    return posted.filter(({ operation, index }) => {
       const isWanted = !isAbandoned(operation);
-      if (!isWanted) operation.onAnswer(this.#connection.client, this.#origin.abandonedFault);
+      if (!isWanted) operation.onAnswer(index, this.#origin.abandonedFault);
       return isWanted;
     });
   }
 
-  #refused(operation: Operation, error: string): void {
+  #refused({ operation, index }: Posted, error: string): void {
     const fault = failed(this.#connection.name, error, true, operation.values);
     this.#reportErrorReply(fault);
-    operation.onAnswer(this.#connection.client, fault);
+    operation.onAnswer(index, fault);
   }
 
   #reportErrorReply({ error }: Fault): void {
@@ -183,13 +184,13 @@ const noReason = new Error("rejected without a reason");
  * Moves time reads to the end: behind the operations they belong to, and once for all of them. The order of
  * the other operations stays the same.
  */
-function timeReadsLast(operations: readonly Operation[]): readonly Operation[] {
-  if (!operations.some(isTimeRead)) return operations;
-  return [...operations.filter((operation) => !isTimeRead(operation)), ...operations.filter(isTimeRead)];
+function timeReadsLast(posted: readonly Posted[]): readonly Posted[] {
+  if (!posted.some(isTimeRead)) return posted;
+  return [...posted.filter((one) => !isTimeRead(one)), ...posted.filter(isTimeRead)];
 }
 
-function isTimeRead({ kind }: Operation): boolean {
-  return kind === "time";
+function isTimeRead({ operation }: Posted): boolean {
+  return operation.kind === "time";
 }
 
 /**

@@ -1,5 +1,6 @@
 import type {
   Answer,
+  AnyAnswer,
   Guard,
   GuardState,
   KeyState,
@@ -8,7 +9,6 @@ import type {
   Purpose,
   QueueEntry,
   ReleaseAnswer,
-  Time,
 } from "../protocol/node.ts";
 import type { Args } from "./connection.ts";
 import {
@@ -39,6 +39,12 @@ export const kindLetters: Readonly<Record<OperationKind, string>> = {
   restoreCounters: "f",
   time: "c",
 };
+
+/** An operation on its way to one master. `index` goes back with the answer. */
+export interface Posted {
+  readonly operation: Operation;
+  readonly index: number;
+}
 
 /**
  * Whether the operation may be removed before it is sent. Only claims can be abandoned. The check may read
@@ -75,12 +81,12 @@ export interface EncodedBatch {
 }
 
 /**
- * The command for `operations`. All masters are asked in one turn, mostly with the same batches, so the
+ * The command for operations of one batch. All masters are asked in one turn, mostly with the same batches, so the
  * latest encoding usually fits the next master as well (PROTOCOL 12.1).
  */
-export function encoded(operations: readonly Operation[]): EncodedBatch {
-  if (!latestEncoded || !areEqual(latestEncoded.operations, operations))
-    latestEncoded = encodeAnew(operations);
+export function encoded(posted: readonly Posted[]): EncodedBatch {
+  if (!latestEncoded || !areEqual(latestEncoded.operations, posted))
+    latestEncoded = encodeAnew(posted.map(({ operation }) => operation));
   return latestEncoded;
 }
 
@@ -91,18 +97,20 @@ export function forgetEncoded(batch: EncodedBatch): void {
   if (latestEncoded === batch) latestEncoded = undefined;
 }
 
-function areEqual(some: readonly Operation[], others: readonly Operation[]): boolean {
-  if (some.length !== others.length) return false;
-  for (let index = 0; index < some.length; index += 1) if (some[index] !== others[index]) return false;
+function areEqual(operations: readonly Operation[], posted: readonly Posted[]): boolean {
+  if (operations.length !== posted.length) return false;
+  for (let place = 0; place < operations.length; place += 1)
+    if (operations[place] !== posted[place]!.operation) return false;
   return true;
 }
 
 function encodeAnew(operations: readonly Operation[]): EncodedBatch {
   const [first] = operations as [Operation];
-  const { kind, keys, values, claim, guard, ttl } = first;
+  const { kind, keys, values, claim, family, guard, ttl } = first;
   if (
     operations.length === 1 &&
     kind === "vote" &&
+    !family &&
     keys.length === 1 &&
     !guard &&
     claim?.proposal === undefined
@@ -117,7 +125,8 @@ function encodeAnew(operations: readonly Operation[]): EncodedBatch {
 
 /** The script for one operation, with its arguments. */
 function singleCommand(operation: Operation): { script: Script; args: Args } {
-  const { kind, keys, values, ttl, claim, guard } = operation;
+  const { kind, keys, values, ttl, claim, family, guard } = operation;
+  if (family) return family.command(operation);
   if (!hasOwnScript(operation)) return { script: batchScript, args: batchArgs([operation]) };
   const count = keys.length;
   // Without a queue, a release grants no key, so the guard has nothing to check.
@@ -240,11 +249,9 @@ function sameShapeAt(
 }
 
 /** The meaning of a reply; `undefined` if it is not a valid answer to the operation. */
-export function answerIn(
-  operation: Operation,
-  reply: unknown,
-): Answer | ReleaseAnswer | KeyState | GuardState | Time | undefined {
-  const { kind, keys } = operation;
+export function answerIn(operation: Operation, reply: unknown): AnyAnswer | undefined {
+  const { kind, keys, family } = operation;
+  if (family) return family.answerIn(operation, reply);
   if (kind === "release" || kind === "delete") {
     const released = countIn(reply, keys.length);
     if (released === undefined) return undefined;

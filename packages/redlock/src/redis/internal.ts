@@ -7,7 +7,6 @@ export type {
   Claim,
   Fault,
   Guard,
-  GuardedMaster,
   GuardState,
   KeyState,
   LockNode,
@@ -16,9 +15,7 @@ export type {
   MasterServer,
   Moment,
   No,
-  OnAnswer,
   OnPush,
-  OnVote,
   Operation,
   OperationKind,
   Purpose,
@@ -26,10 +23,12 @@ export type {
   QueueEntry,
   Reading,
   ReleaseAnswer,
+  ScriptFamily,
   Time,
   Timed,
   Yes,
 } from "../protocol/node.ts";
+export { type Asked, operationOf } from "../protocol/operation.ts";
 export { checkConstructorOptions } from "../settings/options.ts";
 export type { Args, Connection, Done } from "./connection.ts";
 export {

@@ -4,7 +4,7 @@ import { waiterOf } from "../protocol/token.ts";
 import { Fifo } from "../time/fifo.ts";
 import type { Runtime } from "../time/runtime.ts";
 import { Batch, type BatchOrigin } from "./batch.ts";
-import { isAbandoned, isRelease, isUnawaited, purposeOf } from "./commands.ts";
+import { isAbandoned, isRelease, isUnawaited, type Posted, purposeOf } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 
 /**
@@ -76,7 +76,7 @@ export class Pipeline implements BatchOrigin {
   /** In the order of sending. */
   readonly #inFlight: Batch[] = [];
   /** The operations of the next batch. */
-  #operations: Operation[] = [];
+  #next: Posted[] = [];
   #keys = 0;
   /** The number of operations that keep a lease, in flight and in the next batch. */
   #keepCount = 0;
@@ -84,9 +84,9 @@ export class Pipeline implements BatchOrigin {
   #nextKeepCount = 0;
   /** The number of all other operations, in flight and in the next batch. */
   #otherCount = 0;
-  readonly #keeps = new Fifo<Operation>();
-  readonly #releases = new Fifo<Operation>();
-  #requests = new Fifo<Operation>();
+  readonly #keeps = new Fifo<Posted>();
+  readonly #releases = new Fifo<Posted>();
+  #requests = new Fifo<Posted>();
   /** The votes among the waiting requests, by token. */
   readonly #unsentVotes = new Map<string, Operation>();
   #isSilent = false;
@@ -121,7 +121,7 @@ export class Pipeline implements BatchOrigin {
 
   /** Whether the next batch is empty. */
   get isEmpty(): boolean {
-    return this.#operations.length === 0;
+    return this.#next.length === 0;
   }
 
   /** Whether operations wait for room. */
@@ -153,23 +153,23 @@ export class Pipeline implements BatchOrigin {
    * encoded once. Returns false if they must be sent one by one instead. `flush` is the number of the current
    * flush.
    */
-  sendAll(operations: readonly Operation[], flush: number): boolean {
+  sendAll(all: readonly Posted[], flush: number): boolean {
     const { window } = this.#origin;
-    if (operations.length > maxBatchSize || this.#operations.length > 0 || this.hasBacklog) return false;
+    if (all.length > maxBatchSize || this.#next.length > 0 || this.hasBacklog) return false;
     if (this.#inFlight.length > 0 && this.#isSilentIn(flush)) return false;
     let keys = 0;
     let keepCount = 0;
     let maxTtl = this.#maxTtl;
-    for (const operation of operations) {
-      if (operation.claim?.abandoned || (operation.isUnbatched && operations.length > 1)) return false;
+    for (const { operation } of all) {
+      if (operation.claim?.abandoned || (operation.isUnbatched && all.length > 1)) return false;
       keys += operation.keys.length;
       if (purposeOf(operation) === "keep") keepCount += 1;
       if (operation.ttl > maxTtl) maxTtl = operation.ttl;
     }
-    const others = operations.length - keepCount;
-    if (keys > maxBatchKeys && operations.length > 1) return false;
+    const others = all.length - keepCount;
+    if (keys > maxBatchKeys && all.length > 1) return false;
     if (this.#keepCount + keepCount > window || this.#otherCount + others > window) return false;
-    this.#sendBatch(operations, keepCount);
+    this.#sendBatch(all, keepCount);
     this.#maxTtl = maxTtl;
     this.#keepCount += keepCount;
     this.#otherCount += others;
@@ -180,13 +180,14 @@ export class Pipeline implements BatchOrigin {
    * Adds the operation to the next batch, or to the operations that wait for room. `flush` is the number of
    * the current flush.
    */
-  take(operation: Operation, flush: number): void {
+  take(posted: Posted, flush: number): void {
+    const { operation } = posted;
     this.#isSilentIn(flush);
-    if (isRelease(operation)) this.#takeRelease(operation);
-    else if (this.#isSilent) this.#answer(operation, this.#silenceFault());
-    else if (purposeOf(operation) === "request") this.#takeRequest(operation, flush);
-    else if (this.#keepCount < this.#origin.window && this.#keeps.length === 0) this.#add(operation);
-    else this.#waitForRoom(this.#keeps, operation);
+    if (isRelease(operation)) this.#takeRelease(posted);
+    else if (this.#isSilent) this.#answer(posted, this.#silenceFault());
+    else if (purposeOf(operation) === "request") this.#takeRequest(posted, flush);
+    else if (this.#keepCount < this.#origin.window && this.#keeps.length === 0) this.#add(posted);
+    else this.#waitForRoom(this.#keeps, posted);
   }
 
   /** Fills the window with waiting operations and sends them. */
@@ -199,45 +200,45 @@ export class Pipeline implements BatchOrigin {
     while (this.#keepCount < this.#origin.window && this.#keeps.length > 0)
       this.#addUnlessAbandoned(this.#keeps.shift()!);
     while (this.#otherCount < this.#origin.window) {
-      const operation = this.#releases.shift() ?? this.#shiftRequest();
-      if (!operation) return;
-      this.#addUnlessAbandoned(operation);
+      const posted = this.#releases.shift() ?? this.#shiftRequest();
+      if (!posted) return;
+      this.#addUnlessAbandoned(posted);
     }
   }
 
   /** Sends all waiting operations: the connection is about to be closed. */
   finish(): void {
-    for (const operation of this.drain()) this.#addUnlessAbandoned(operation);
+    for (const posted of this.drain()) this.#addUnlessAbandoned(posted);
     this.send();
   }
 
-  #shiftRequest(): Operation | undefined {
+  #shiftRequest(): Posted | undefined {
     const request = this.#requests.shift();
-    if (request?.kind === "vote") this.#unsentVotes.delete(request.values[0]!);
+    if (request?.operation.kind === "vote") this.#unsentVotes.delete(request.operation.values[0]!);
     return request;
   }
 
   /** Removes and returns all waiting operations. */
-  drain(): readonly Operation[] {
+  drain(): readonly Posted[] {
     this.#unsentVotes.clear();
     return [...this.#keeps.drain(), ...this.#releases.drain(), ...this.#requests.drain()];
   }
 
   /** Sends the next batch, if it contains anything, and returns it. */
   send(): Batch | undefined {
-    if (this.#operations.length === 0) return undefined;
-    const operations = this.#operations;
+    if (this.#next.length === 0) return undefined;
+    const next = this.#next;
     const keepCount = this.#nextKeepCount;
-    this.#operations = [];
+    this.#next = [];
     this.#keys = 0;
     this.#nextKeepCount = 0;
-    return this.#sendBatch(operations, keepCount);
+    return this.#sendBatch(next, keepCount);
   }
 
-  #sendBatch(operations: readonly Operation[], keepCount: number): Batch {
+  #sendBatch(posted: readonly Posted[], keepCount: number): Batch {
     const batch = new Batch(
       this,
-      operations,
+      posted,
       keepCount,
       this.connection.session,
       this.#origin.runtime.monotonic(),
@@ -264,7 +265,7 @@ export class Pipeline implements BatchOrigin {
     // Not always the first: commands that follow up a batch may be answered later.
     this.#inFlight.splice(this.#inFlight.indexOf(batch), 1);
     this.#keepCount -= batch.keepCount;
-    this.#otherCount -= batch.operations.length - batch.keepCount;
+    this.#otherCount -= batch.posted.length - batch.keepCount;
     this.#origin.onBatchAnswered(this, wasDraining);
   }
 
@@ -280,7 +281,7 @@ export class Pipeline implements BatchOrigin {
     const oldest: Batch | undefined = this.#inFlight[0];
     const isOverdue = oldest && this.#origin.runtime.monotonic() - oldest.sentAt > this.#silence;
     // Being overdue is not enough: a caller with a longer timeout may still be waiting.
-    return isOverdue === true && oldest.operations.some(isUnawaited);
+    return isOverdue === true && oldest.posted.some(({ operation }) => isUnawaited(operation));
   }
 
   /** The time after which an unanswered batch counts as silence, ms. */
@@ -297,37 +298,39 @@ export class Pipeline implements BatchOrigin {
    * A release of a claim in flight is sent immediately, behind it on the same connection. Sent on the next
    * connection it might overtake the claim (PROTOCOL 2.6, 12.8).
    */
-  #takeRelease(operation: Operation): void {
+  #takeRelease(posted: Posted): void {
+    const { operation } = posted;
     // An abandoned vote that was never sent stays unsent, so it set no key here (PROTOCOL 12.2).
     const vote = operation.values.length === 1 ? this.#unsentVotes.get(operation.values[0]!) : undefined;
     if (vote && isAbandoned(vote)) {
-      this.#answer(operation, { vote: "no" });
+      this.#answer(posted, { vote: "no" });
       return;
     }
     const canSend = this.#otherCount < this.#origin.window && this.#releases.length === 0 && !this.#isSilent;
-    if (canSend || this.hasClaimUndoneBy(operation)) this.#add(operation);
+    if (canSend || this.hasClaimUndoneBy(operation)) this.#add(posted);
     else if (this.#isSilent && this.#releases.length >= maxWaitingReleases)
-      this.#answer(operation, this.#silenceFault());
+      this.#answer(posted, this.#silenceFault());
     else if (this.#isSilent) {
       this.#mayHaveBacklog = true;
-      this.#releases.push(operation);
-    } else this.#waitForRoom(this.#releases, operation);
+      this.#releases.push(posted);
+    } else this.#waitForRoom(this.#releases, posted);
   }
 
-  #waitForRoom(queue: Fifo<Operation>, operation: Operation): void {
+  #waitForRoom(queue: Fifo<Posted>, posted: Posted): void {
     this.#hadBacklog = true;
     this.#mayHaveBacklog = true;
-    queue.push(operation);
+    queue.push(posted);
   }
 
-  #takeRequest(operation: Operation, flush: number): void {
+  #takeRequest(posted: Posted, flush: number): void {
     const canSend =
       this.#otherCount < this.#origin.window && this.#releases.length + this.#requests.length === 0;
-    if (canSend) this.#add(operation);
-    else this.#keepRequest(operation, flush);
+    if (canSend) this.#add(posted);
+    else this.#keepRequest(posted, flush);
   }
 
-  #keepRequest(operation: Operation, flush: number): void {
+  #keepRequest(posted: Posted, flush: number): void {
+    const { operation } = posted;
     // Once per flush: for each of thousands of refused requests it would read thousands of waiting ones.
     if (this.#requests.length >= maxWaitingRequests && this.#droppedInFlush !== flush) {
       this.#droppedInFlush = flush;
@@ -335,42 +338,42 @@ export class Pipeline implements BatchOrigin {
     }
     if (this.#requests.length < maxWaitingRequests) {
       if (operation.kind === "vote") this.#unsentVotes.set(operation.values[0]!, operation);
-      this.#waitForRoom(this.#requests, operation);
-    } else this.#answer(operation, crowdedOut(this.connection.name, maxWaitingRequests));
+      this.#waitForRoom(this.#requests, posted);
+    } else this.#answer(posted, crowdedOut(this.connection.name, maxWaitingRequests));
   }
 
   #dropAbandoned(): void {
     const all = this.#requests.drain();
     for (const request of all) {
-      if (!isAbandoned(request)) {
+      if (!isAbandoned(request.operation)) {
         this.#mayHaveBacklog = true;
         this.#requests.push(request);
       } else {
-        this.#unsentVotes.delete(request.values[0]!);
+        this.#unsentVotes.delete(request.operation.values[0]!);
         this.#answer(request, this.abandonedFault);
       }
     }
   }
 
-  #addUnlessAbandoned(operation: Operation): void {
-    if (isAbandoned(operation)) this.#answer(operation, this.abandonedFault);
-    else this.#add(operation);
+  #addUnlessAbandoned(posted: Posted): void {
+    if (isAbandoned(posted.operation)) this.#answer(posted, this.abandonedFault);
+    else this.#add(posted);
   }
 
-  #answer(operation: Operation, answer: ReleaseAnswer | Fault): void {
-    operation.onAnswer(this.connection.client, answer);
+  #answer({ operation, index }: Posted, answer: ReleaseAnswer | Fault): void {
+    operation.onAnswer(index, answer);
   }
 
   /** Adds the operation to the next batch. A batch that would become too large is sent first. */
-  #add(operation: Operation): void {
-    const isFull =
-      this.#operations.length >= maxBatchSize || this.#keys + operation.keys.length > maxBatchKeys;
+  #add(posted: Posted): void {
+    const { operation } = posted;
+    const isFull = this.#next.length >= maxBatchSize || this.#keys + operation.keys.length > maxBatchKeys;
     if (operation.isUnbatched || isFull) this.send();
     if (purposeOf(operation) === "keep") {
       this.#keepCount += 1;
       this.#nextKeepCount += 1;
     } else this.#otherCount += 1;
-    this.#operations.push(operation);
+    this.#next.push(posted);
     this.#keys += operation.keys.length;
     this.#maxTtl = Math.max(this.#maxTtl, operation.ttl);
     if (operation.isUnbatched) this.send();

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { NodeError } from "../errors.ts";
-import type { Claim, Guard, Push } from "../protocol/node.ts";
+import type { AnyAnswer, Claim, Guard, Push, ScriptFamily } from "../protocol/node.ts";
+import { operationOf } from "../protocol/operation.ts";
 import { ask, Gate, settle } from "../virtual-time.test.ts";
 import { pushIn } from "../waiting/grant-listener.ts";
 import type { Connection } from "./connection.ts";
@@ -262,7 +263,7 @@ describe("a queue", () => {
 
   test("a restart guard applies to both, and to a queue entry in a batch", async () => {
     const { node, connection } = nodeWith([1000], [1, "rival", 70]);
-    node.guarded.watchWith(guard);
+    node.watchGuard(guard);
     expect(await ask(node).enqueue(entry)).toEqual({ vote: "yes", remaining: 1000 });
     expect(await ask(node).transfer(claim, "before")).toMatchObject({ vote: "no", owner: "rival" });
     expect(connection.sent).toEqual([
@@ -273,7 +274,7 @@ describe("a queue", () => {
 
   test("a restart guard checks single votes, extensions and dequeueing", async () => {
     const { node, connection } = nodeWith(1000, [-2, 900], [-1, 1000, "6"], 1, 1);
-    node.guarded.watchWith(guard);
+    node.watchGuard(guard);
     expect(await ask(node).vote(claim)).toEqual({ vote: "yes", remaining: 1000 });
     const repaired = await ask(node).extend({ ...claim, ttl: 900 }, true);
     expect(repaired).toEqual({ vote: "yes", remaining: 900, inQuarantine: true });
@@ -292,7 +293,7 @@ describe("a queue", () => {
   test("where there is no queue, the guard has nothing to look at in a release", async () => {
     const connection = new ScriptedConnection(1);
     const node = new RedisNode(connection, { queue: false, groupCommit: false, runtime: standstill });
-    node.guarded.watchWith(guard);
+    node.watchGuard(guard);
     expect(await ask(node).release(["r"], ["t"])).toEqual({ vote: "yes" });
     expect(connection.sent).toEqual([["EVALSHA", releaseScript.sha1, 1, "r", "t"]]);
   });
@@ -302,7 +303,7 @@ describe("a queue", () => {
     const { node } = nodeWith(new ReplyError(wrong), [[0, wrong]]);
     const fault = { vote: "none", sent: true, error: { reason: "WRONGTYPE" } };
     expect(await ask(node).transfer(claim, "before")).toMatchObject(fault);
-    node.guarded.watchWith(guard);
+    node.watchGuard(guard);
     expect(await ask(node).enqueue(entry)).toMatchObject(fault);
   });
 });
@@ -404,13 +405,28 @@ describe("a script that the master does not know", () => {
   test("not over the connection that has replaced it, perhaps to another database", async () => {
     const { node, connection } = nodeWith(noScript(), noScript(), 1);
     const script = { source: "return 1", sha1: "digest" };
-    const call = { purpose: "release", script, keys: ["r"], args: ["t"], tokens: ["t"] } as const;
+    const family: ScriptFamily = {
+      command: () => ({ script, args: [1, "r", "t"] }),
+      answerIn: () => ({ vote: "yes" }),
+    };
     const releasing = ask(node).release(["r"], ["t"]);
-    const calling = node.runScript({ ...call, read: () => ({ vote: "yes" }) });
+    const calling = new Promise<AnyAnswer>((resolve) => {
+      const asked = {
+        kind: "release",
+        keys: ["r"],
+        values: ["t"],
+        ttl: 0,
+        claim: undefined,
+        family,
+      } as const;
+      node.ask(
+        operationOf(asked, (_, answer) => resolve(answer)),
+        0,
+      );
+    });
     connection.session += 1;
     expect(await releasing).toMatchObject({ vote: "none", error: { reason: "NOSCRIPT" } });
-    // The master has refused all that was sent.
-    expect(await calling).toMatchObject({ vote: "none", sent: false, error: { reason: "UNREACHABLE" } });
+    expect(await calling).toMatchObject({ vote: "none", error: { reason: "NOSCRIPT" } });
     expect(connection.sent.map(([command]) => command)).toEqual(["EVALSHA", "EVALSHA"]);
   });
 

@@ -2,37 +2,33 @@ import type { NodeError } from "../errors.ts";
 import { failed, fault, unexpected, unsent } from "../protocol/faults.ts";
 import type {
   Answer,
+  AnyAnswer,
   Claim,
   Fault,
   Guard,
-  GuardedMaster,
   KeyState,
   LockNode,
   LockQueue,
   MasterClock,
   MasterServer,
-  OnAnswer,
+  No,
   OnPush,
-  OnVote,
   Operation,
-  OperationKind,
   Purpose,
   Push,
   Reading,
-  ReleaseAnswer,
-  Time,
   Timed,
+  Yes,
 } from "../protocol/node.ts";
-import { operationOf } from "../protocol/operation.ts";
+import { type Asked, operationOf, timeRead } from "../protocol/operation.ts";
 import { masked } from "../protocol/token.ts";
 import { WeakListeners } from "../protocol/weak-listeners.ts";
 import { whyReserved } from "../settings/resources.ts";
 import { outside } from "../time/async-context.ts";
 import { systemRuntime } from "../time/system.ts";
-import { isAbandoned, isRelease, keyStateIn } from "./commands.ts";
+import { isAbandoned, isRelease, keyStateIn, purposeOf } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 import { GrantSubscription } from "./grant-subscription.ts";
-import { type ScriptCall, ScriptCalls } from "./script-calls.ts";
 import { type SendQueue, type SendQueueRuntime, sendQueueOf } from "./send-queue.ts";
 import { UnexpectedReply } from "./transaction.ts";
 
@@ -72,7 +68,8 @@ export class RedisNode implements LockNode {
   readonly #runtime: SendQueueRuntime;
   readonly #groupCommit: boolean;
   readonly #sendQueue: SendQueue;
-  #calls: ScriptCalls | undefined;
+  /** Where grants are pushed to; set exactly if there is a queue. */
+  #inbox: GrantSubscription | undefined;
   /** Set while the server votes through another node. */
   #refusal: Fault | undefined;
   #moves: Moves | undefined;
@@ -102,56 +99,22 @@ export class RedisNode implements LockNode {
   }
 
   get drainedAt(): number {
-    return Math.max(this.#sendQueue.drainedAt, this.#calls?.drainedAt ?? Number.NEGATIVE_INFINITY);
+    return this.#sendQueue.drainedAt;
   }
 
   refuses(resources: readonly string[]): string | undefined {
     return this.#connection.refuses?.(resources) ?? whyReserved(resources);
   }
 
-  ask(operation: Operation): void {
-    if (this.#groupCommit && this.queue && !this.#guard && !this.#clock) {
-      this.#postOperation(operation);
-      return;
-    }
-    // A master with its own way of answering needs an operation of its own.
-    const { kind, keys, values, claim } = operation;
-    const onAnswer = (answer: Answer | ReleaseAnswer | Timed<Answer>): void =>
-      operation.onAnswer(this.client, answer);
-    if (kind === "release") this.release(keys, values, onAnswer);
-    else this.#claim(kind, claim!, values, onAnswer);
-  }
-
-  vote(claim: Claim, onVote: OnVote): void {
-    this.#claim("vote", claim, [claim.token], onVote);
-  }
-
-  extend(claim: Claim, repair: boolean, onVote: OnVote): void {
-    this.#claim(repair ? "repair" : "extend", claim, [claim.token], onVote);
-  }
-
-  /**
-   * A claim of another primitive, by its own script, over this connection and in the order of the calls. Such
-   * votes pass the clock watch like all others, because no other method reaches the connection.
-   */
-  claimWith(call: ScriptCall<Answer>, onVote: OnVote): void {
-    this.#withReading(call.claim!.ttl, call.purpose, onVote, (onAnswer, onSent) => {
-      void this.#scriptCalls.run(call, onSent).then(onAnswer);
-    });
-  }
-
-  /** The same for a script that claims nothing. */
-  runScript<A extends ReleaseAnswer | number>(call: ScriptCall<A>): Promise<A | Fault> {
-    return this.#scriptCalls.run(call);
-  }
-
-  release(resources: readonly string[], tokens: readonly string[], onAnswer: OnAnswer<ReleaseAnswer>): void {
-    this.#post(this.queue ? "release" : "delete", resources, tokens, 0, undefined, onAnswer);
-  }
-
-  inspect(resource: string, onAnswer: OnAnswer<KeyState>): void {
-    if (this.queue) this.#post("inspect", [resource], [], 0, undefined, onAnswer);
-    else void this.#inspectPlain(resource).then(onAnswer);
+  /** The only way to the master: a claim of any kind passes the guard and the clock watch here. */
+  ask(operation: Operation, index: number): void {
+    const { kind } = operation;
+    if (this.#isPlain && kind !== "enqueue" && kind !== "time") this.#post(operation, index);
+    else if (kind === "time")
+      this.#askTime(purposeOf(operation), (answer) => operation.onAnswer(index, answer));
+    else if (kind === "inspect" && !this.queue) void this.#inspectPlain(operation, index);
+    else if (!operation.claim) this.#post(this.#own(operation, operation.onAnswer), index);
+    else this.#claim(operation, operation.claim, index);
   }
 
   get database(): number | undefined {
@@ -159,16 +122,8 @@ export class RedisNode implements LockNode {
     return database === "unknown" ? undefined : database;
   }
 
-  get guarded(): GuardedMaster {
-    return {
-      watchWith: (guard) => {
-        this.#guard = guard;
-      },
-      state: (guard, onAnswer) =>
-        this.#post("guardState", [], [], 0, undefined, onAnswer, guard ?? this.#guard),
-      restoreCounters: (epoch, floor, onAnswer) =>
-        this.#post("restoreCounters", [], [epoch, `${floor}`], 0, undefined, onAnswer),
-    };
+  watchGuard(guard: Guard): void {
+    this.#guard = guard;
   }
 
   get server(): MasterServer {
@@ -208,7 +163,7 @@ export class RedisNode implements LockNode {
     const options = { groupCommit: this.#groupCommit, queue: this.queue !== undefined, runtime };
     this.#onDatabaseLeft = (why, connection) => {
       const old = new RedisNode(connection, options);
-      if (this.#guard) old.guarded.watchWith(this.#guard);
+      if (this.#guard) old.watchGuard(this.#guard);
       moves.call(why, old);
     };
     this.#connection.onMove?.(this.#onDatabaseLeft);
@@ -223,12 +178,8 @@ export class RedisNode implements LockNode {
           : failed(this.name, error, this.#connection.isErrorReply(error), []);
       outside(() => onFault(fault.error));
     });
+    this.#inbox = subscription;
     return {
-      enqueue: (entry, onVote) => {
-        this.#claim("enqueue", entry, [entry.token, subscription.address], onVote);
-      },
-      time: (onAnswer) => this.#askTime("request", onAnswer),
-      transfer: (claim, previous, onVote) => this.#claim("transfer", claim, [claim.token, previous], onVote),
       listen: (channel, onPush, onChange) =>
         subscription.listen(channel, (push) => this.#onPush(push, onPush), onChange),
       get isListening() {
@@ -237,80 +188,78 @@ export class RedisNode implements LockNode {
     };
   }
 
-  get #scriptCalls(): ScriptCalls {
-    this.#calls ??= new ScriptCalls(this.#connection, this.#runtime, () => this.#refusal);
-    return this.#calls;
+  /** Whether an operation of a round is sent as it is. */
+  get #isPlain(): boolean {
+    return this.#groupCommit && this.queue !== undefined && !this.#guard && !this.#clock;
   }
 
-  #claim(kind: OperationKind, claim: Claim, values: readonly string[], onVote: OnVote): void {
-    const { resources, ttl } = claim;
-    if (!this.#clock) {
-      const onAnswer = this.#guard ? (answer: Answer): void => onVote(this.#reportRefusal(answer)) : onVote;
-      this.#post(kind, resources, values, ttl, claim, onAnswer);
-      return;
-    }
-    const purpose = kind === "vote" || kind === "enqueue" ? "request" : "keep";
-    this.#withReading(ttl, purpose, onVote, (onAnswer, onSent) => {
-      this.#post(kind, resources, values, ttl, claim, onAnswer);
-      onSent();
-    });
+  /** The operation with what this master adds to it. */
+  #own(operation: Operation, onAnswer: Operation["onAnswer"], onSend?: () => void): Operation {
+    const { kind, values, guard = this.#guard, purpose } = operation;
+    const asked: Asked =
+      kind === "release" && !this.queue
+        ? { ...operation, kind: "delete" }
+        : kind === "enqueue"
+          ? { ...operation, values: [values[0]!, this.#inbox!.address] }
+          : operation;
+    const isUnbatched = operation.isUnbatched || !this.#groupCommit;
+    return operationOf(asked, onAnswer, { isUnbatched, guard, purpose, onSend });
   }
 
   /**
    * Sends a claim; every vote passes here if the clock is watched (PROTOCOL 11.4). If the clock judges votes, its reading is
-   * requested behind each vote on the same connection (`onSent`), and in a batch both execute in one step.
-   * The reading then shows every step of the clock before the vote, unless the clock was set right in the
-   * short time between.
+   * requested behind each vote on the same connection, and in a batch both execute in one step. The reading then shows every
+   * step of the clock before the vote, unless the clock was set right in the short time between.
    */
-  #withReading(
-    ttl: number,
-    purpose: Purpose,
-    onVote: OnVote,
-    ask: (onAnswer: OnAnswer<Answer>, onSent: () => void) => void,
-  ): void {
+  #claim(operation: Operation, { ttl }: Claim, index: number): void {
     const clock = this.#clock;
-    if (!clock) {
-      ask(this.#guard ? (answer) => onVote(this.#reportRefusal(answer)) : onVote, () => {});
-      return;
-    }
-    clock.askedFor(ttl);
-    if (!clock.judgesVotes) {
+    const onVote = (_: number, answer: AnyAnswer): void => {
+      this.#reportRefusal(answer);
+      operation.onAnswer(index, answer);
+    };
+    clock?.askedFor(ttl);
+    if (clock?.judgesVotes) this.#claimWithReading(operation, clock, index);
+    else {
+      this.#post(this.#own(operation, this.#guard ? onVote : operation.onAnswer), index);
       // One time read at a time is enough (PROTOCOL 11.1).
-      ask(
-        (answer) => onVote(this.#reportRefusal(answer)),
-        () => void (this.#isReading || this.#readTime(purpose, () => {})),
-      );
-      return;
+      if (clock && !this.#isReading) this.#readTime(purposeOf(operation), () => {});
     }
-    let answer: Answer | undefined;
+  }
+
+  #claimWithReading(operation: Operation, clock: MasterClock, index: number): void {
+    let answer: AnyAnswer | undefined;
     let reading: Reading | Fault | undefined;
     let readings = 0;
     const forward = (): void => {
-      if (answer?.vote === "none") onVote(answer);
-      else if (answer && reading) onVote(timed(answer, clock, reading));
+      if (answer && "error" in answer) operation.onAnswer(index, answer);
+      else if (answer && reading) operation.onAnswer(index, timed(answer as Yes | No, clock, reading));
     };
-    const onAnswer = (its: Answer): void => {
-      answer = this.#reportRefusal(its);
+    const onAnswer = (_: number, its: AnyAnswer): void => {
+      answer = its;
+      this.#reportRefusal(its);
       forward();
     };
-    // A claim that is sent again is read again: the latest reading is the one behind it.
-    ask(onAnswer, () => {
+    const read = (): void => {
       readings += 1;
       const number = readings;
       reading = undefined;
-      this.#readTime(purpose, (its) => {
+      this.#readTime(purposeOf(operation), (its) => {
         if (number !== readings) return;
         reading = its;
-        if (answer?.vote !== "none") forward();
+        if (answer && !("error" in answer)) forward();
       });
-    });
+    };
+    const isAlone = operation.isUnbatched || !this.#groupCommit;
+    // A claim that is sent again is read again: the latest reading is the one behind it. In a batch both are sent again.
+    const readBehind = (): void => void Promise.resolve().then(read);
+    this.#post(this.#own(operation, onAnswer, isAlone ? readBehind : undefined), index);
+    if (!isAlone) read();
   }
 
   /** Reports to the guard that a vote was refused, or that the master is in quarantine. */
-  #reportRefusal(answer: Answer): Answer {
-    if (answer.vote === "none") this.#guard?.refused(answer.error);
-    else if (answer.vote === "yes" && answer.inQuarantine) this.#guard?.extendedInQuarantine();
-    return answer;
+  #reportRefusal(answer: AnyAnswer): void {
+    if ("error" in answer) this.#guard?.refused(answer.error);
+    else if ("inQuarantine" in answer && answer.inQuarantine) this.#guard?.extendedInQuarantine();
   }
 
   /** A grant is a vote that the master gave at some time since the request: the clock is read behind it. */
@@ -326,27 +275,30 @@ export class RedisNode implements LockNode {
     this.#isReading = true;
     this.#askTime(purpose, (answer, reading) => {
       this.#isReading = false;
-      onReading("vote" in answer ? answer : reading!);
+      if ("error" in answer) onReading(answer);
+      else onReading(reading!);
     });
   }
 
   /** The clock watch sees every reading, for any purpose (PROTOCOL 11.1). */
-  #askTime(purpose: Purpose, onTime: (answer: Time | Fault, reading?: Reading) => void): void {
+  #askTime(purpose: Purpose, onTime: (answer: AnyAnswer, reading?: Reading) => void): void {
     const clock = this.#clock;
     let sent = clock?.now();
     const onSend = (): void => {
       sent = clock?.now();
     };
-    const onAnswer = (_: object, answer: unknown): void => {
-      const time = answer as Time | Fault;
-      onTime(time, "time" in time ? clock?.observe(sent!, time.time) : undefined);
-    };
+    const onAnswer = (_: number, answer: AnyAnswer): void =>
+      onTime(answer, "time" in answer ? clock?.observe(sent!, answer.time) : undefined);
     const isUnbatched = !this.#groupCommit;
-    this.#postOperation(operationOf(timeRead, onAnswer, { isUnbatched, purpose, onSend }));
+    this.#post(operationOf(timeRead, onAnswer, { isUnbatched, purpose, onSend }), 0);
+  }
+
+  async #inspectPlain({ keys, onAnswer }: Operation, index: number): Promise<void> {
+    onAnswer(index, await this.#stateOf(keys[0]!));
   }
 
   /** Without a queue, two plain commands read everything. */
-  async #inspectPlain(resource: string): Promise<KeyState | Fault> {
+  async #stateOf(resource: string): Promise<KeyState | Fault> {
     const notReadyReason = this.#connection.isReady ? undefined : await this.#connected();
     if (notReadyReason !== undefined) return unsent(this.name, notReadyReason);
     // After all earlier operations.
@@ -363,29 +315,12 @@ export class RedisNode implements LockNode {
     }
   }
 
-  #post<A>(
-    kind: OperationKind,
-    keys: readonly string[],
-    values: readonly string[],
-    ttl: number,
-    claim: Claim | undefined,
-    onAnswer: OnAnswer<A>,
-    guard: Guard | undefined = this.#guard,
-  ): void {
-    const isUnbatched = !this.#groupCommit;
-    // The answer has the type of the operation.
-    const onOwnAnswer = (_: object, answer: unknown): void => onAnswer(answer as A | Fault);
-    const asked = { kind, keys, values, ttl, claim };
-    this.#postOperation(operationOf(asked, onOwnAnswer, { isUnbatched, guard }));
-  }
-
-  #postOperation(operation: Operation): void {
-    if (!this.#connection.isReady) void this.#postWhenConnected(operation);
+  #post(operation: Operation, index: number): void {
+    if (!this.#connection.isReady) void this.#postWhenConnected(operation, index);
     // The connection has been made, so it is known whether its server votes through another node.
-    else if (this.#refusal && !isRelease(operation)) operation.onAnswer(this.client, this.#refusal);
-    else if (operation.guard && this.database === undefined)
-      operation.onAnswer(this.client, this.#unguardable);
-    else this.#sendQueue.post(operation);
+    else if (this.#refusal && !isRelease(operation)) operation.onAnswer(index, this.#refusal);
+    else if (operation.guard && this.database === undefined) operation.onAnswer(index, this.#unguardable);
+    else this.#sendQueue.post(operation, index);
   }
 
   /** A marker of the restart guard names its database (PROTOCOL 9.3). */
@@ -394,11 +329,11 @@ export class RedisNode implements LockNode {
   }
 
   /** Sends once the first connection is ready, or not at all. */
-  async #postWhenConnected(operation: Operation): Promise<void> {
+  async #postWhenConnected(operation: Operation, index: number): Promise<void> {
     const notReadyReason = await this.#connected();
-    if (isAbandoned(operation)) operation.onAnswer(this.client, this.#sendQueue.abandonedFault);
-    else if (notReadyReason !== undefined) operation.onAnswer(this.client, unsent(this.name, notReadyReason));
-    else this.#postOperation(operation);
+    if (isAbandoned(operation)) operation.onAnswer(index, this.#sendQueue.abandonedFault);
+    else if (notReadyReason !== undefined) operation.onAnswer(index, unsent(this.name, notReadyReason));
+    else this.#post(operation, index);
   }
 
   /** The reason why the connection is not ready, after the first attempt to connect; `undefined` if it is. */
@@ -410,10 +345,8 @@ export class RedisNode implements LockNode {
 
 type Moves = WeakListeners<[why: string, old: LockNode]>;
 
-const timeRead = { kind: "time", keys: [], values: [], ttl: 0, claim: undefined } as const;
-
 /** A yes without a reading does not count. */
-function timed(answer: Answer, clock: MasterClock, reading: Reading | Fault): Answer | Timed<Answer> {
+function timed(answer: Yes | No, clock: MasterClock, reading: Reading | Fault): Answer | Timed<Answer> {
   if (!("vote" in reading)) return { vote: answer, clock, reading };
   return answer.vote === "yes" ? { ...reading, sent: true } : answer;
 }

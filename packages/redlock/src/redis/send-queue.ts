@@ -1,7 +1,7 @@
 import { abandoned, unsent } from "../protocol/faults.ts";
-import type { Fault, Operation } from "../protocol/node.ts";
+import type { AnyAnswer, Fault, Operation } from "../protocol/node.ts";
 import type { Runtime, Timer } from "../time/runtime.ts";
-import { isAbandoned, isRelease } from "./commands.ts";
+import { isAbandoned, isRelease, type Posted } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 import { defaultWindow, maxBatchSize, Pipeline, type PipelineOrigin } from "./pipeline.ts";
 
@@ -45,7 +45,7 @@ export class SendQueue implements PipelineOrigin {
   readonly runtime: SendQueueRuntime;
   /** A single pipeline; on a Cluster, one for each slot with operations in flight or to be sent. */
   readonly #pipelines = new Map<number | undefined, Pipeline>();
-  #waiting: Operation[] = [];
+  #waiting: Posted[] = [];
   /** The number of unanswered batches. */
   #inFlight = 0;
   #flushCount = 0;
@@ -72,8 +72,8 @@ export class SendQueue implements PipelineOrigin {
     // Rollbacks of keys in the previous database are still sent there (PROTOCOL 2.15).
     this.#onMove = (_, old) => {
       const unsent = [...this.#pipelines.values()].flatMap((pipeline) => pipeline.drain());
-      for (const operation of unsent.concat(this.#waiting.splice(0))) {
-        sendQueueOf(old, runtime, window).post(operation);
+      for (const { operation, index } of unsent.concat(this.#waiting.splice(0))) {
+        sendQueueOf(old, runtime, window).post(operation, index);
       }
     };
     connection.onMove?.(this.#onMove);
@@ -100,9 +100,9 @@ export class SendQueue implements PipelineOrigin {
   }
 
   /** Requires a ready connection. */
-  post(operation: Operation): void {
+  post(operation: Operation, index: number): void {
     // A rollback goes behind its vote (PROTOCOL 2.6).
-    this.#waiting.push(operation);
+    this.#waiting.push({ operation, index });
     if (operation.isUnbatched && !this.#isFlushing) this.flush();
     else if (!this.#isFlushScheduled) {
       // In a microtask after the current turn, together with everything that waits.
@@ -172,24 +172,24 @@ export class SendQueue implements PipelineOrigin {
    * Sends each operation separately and in order, if they need different pipelines, wait for room or are
    * abandoned.
    */
-  #sendEach(operations: readonly Operation[]): void {
-    const { client } = this.connection;
+  #sendEach(waiting: readonly Posted[]): void {
     const filled: Pipeline[] = [];
     const unsent = new Set<string>();
-    for (const operation of operations) {
+    for (const posted of waiting) {
+      const { operation } = posted;
       if (isAbandoned(operation)) {
         if (operation.kind === "vote") unsent.add(operation.values[0]!);
-        operation.onAnswer(client, this.abandonedFault);
+        answer(posted, this.abandonedFault);
         continue;
       }
       // The vote before it was never sent: there is nothing to roll back.
       if (unsent.size > 0 && isRelease(operation) && operation.values.every((token) => unsent.has(token))) {
-        operation.onAnswer(client, { vote: "no" });
+        answer(posted, { vote: "no" });
         continue;
       }
       const pipeline = this.#pipelineOf(this.#slotOf(operation));
       const wasEmpty = pipeline.isEmpty;
-      pipeline.take(operation, this.#flushCount);
+      pipeline.take(posted, this.#flushCount);
       if (wasEmpty && !pipeline.isEmpty) filled.push(pipeline);
     }
     for (const pipeline of filled) pipeline.send();
@@ -220,10 +220,14 @@ export class SendQueue implements PipelineOrigin {
     this.#giveUp(this.#waiting.splice(0));
   }
 
-  #giveUp(operations: readonly Operation[]): void {
+  #giveUp(waiting: readonly Posted[]): void {
     const fault = unsent(this.connection.name, this.connection.notReadyReason);
-    for (const operation of operations) operation.onAnswer(this.connection.client, fault);
+    for (const posted of waiting) answer(posted, fault);
   }
+}
+
+function answer({ operation, index }: Posted, its: AnyAnswer): void {
+  operation.onAnswer(index, its);
 }
 
 const microtask = Promise.resolve();

@@ -1,5 +1,6 @@
 import type { NodeError } from "../errors.ts";
-import type { Fault, Guard, GuardState, LockNode } from "../protocol/node.ts";
+import type { AnyAnswer, Fault, Guard, GuardState, LockNode, Operation } from "../protocol/node.ts";
+import { type Asked, operationOf } from "../protocol/operation.ts";
 import { outside } from "../time/async-context.ts";
 import { type Runtime, randomFraction } from "../time/runtime.ts";
 import { QuarantineReports } from "./quarantine-news.ts";
@@ -20,6 +21,9 @@ const permissions: readonly Permission[] = [
   "ask whether new",
   "distrust",
 ];
+
+/** A reading of the guard state. */
+export const stateRead: Asked = { kind: "guardState", keys: [], values: [], ttl: 0, claim: undefined };
 
 /** Shared by the guards of all masters of one client. */
 export interface GuardCoordinator {
@@ -106,11 +110,10 @@ export class MasterGuard implements Guard {
     if (this.#isEpochKnown || this.#isReading) return;
     this.#isReading = true;
     this.#readAt = this.#coordinator.runtime.monotonic();
-    outside(() =>
-      this.ask(this, () => {
-        this.#isReading = false;
-      }),
-    );
+    const onAnswer = (): void => {
+      this.#isReading = false;
+    };
+    outside(() => this.askWith(this, operationOf(stateRead, onAnswer), 0));
   }
 
   /** Whether this quarantine was reported before. */
@@ -142,17 +145,18 @@ export class MasterGuard implements Guard {
     this.#unseededSince = undefined;
   }
 
-  /** Reads the guard state and records the epoch. */
-  ask(guard: Guard, onAnswer: (answer: GuardState | Fault) => void): void {
+  /** Asks the master for its guard state under the terms of `guard`, and records the epoch. */
+  askWith(guard: Guard, operation: Operation, index: number): void {
     const database = this.node.database;
-    this.node.guarded!.state(guard, (answer) => {
+    const onAnswer = (_: number, answer: AnyAnswer): void => {
       const isOfHere = database === this.node.database;
-      if (isOfHere && isGuardState(answer) && answer.isCurrent) {
+      if (isOfHere && "maxTtl" in answer && answer.isCurrent) {
         this.#maxSeenEpoch = Math.max(this.#maxSeenEpoch, answer.epoch);
         this.#isEpochKnown = true;
       }
-      onAnswer(answer);
-    });
+      operation.onAnswer(index, answer);
+    };
+    this.node.ask(operationOf(operation, onAnswer, { guard }), index);
   }
 
   /**
@@ -164,9 +168,10 @@ export class MasterGuard implements Guard {
     const now = runtime.monotonic();
     if (!this.#coordinator.isAgreed() || now - this.#distrustedAt < maxTtl / 2) return;
     this.#distrustedAt = now;
-    this.ask(this.#guardWith("distrust", this.#newEpoch()), (answer) => {
-      if (!isGuardState(answer)) this.#distrustedAt = Number.NEGATIVE_INFINITY;
-    });
+    const onAnswer = (_: number, answer: AnyAnswer): void => {
+      if (!("maxTtl" in answer)) this.#distrustedAt = Number.NEGATIVE_INFINITY;
+    };
+    this.askWith(this.#guardWith("distrust", this.#newEpoch()), operationOf(stateRead, onAnswer), 0);
   }
 
   async #restoreCounters({ message }: NodeError): Promise<void> {

@@ -1,11 +1,12 @@
 import { ExecutionError, InvalidArgumentError, NodeError } from "../errors.ts";
 import type { Context } from "../protocol/context.ts";
-import type { Fault, Guard, GuardState, LockNode, ReleaseAnswer } from "../protocol/node.ts";
-import { Round } from "../protocol/round.ts";
+import type { AnyAnswer, Fault, Guard, GuardState, LockNode } from "../protocol/node.ts";
+import { operationOf } from "../protocol/operation.ts";
+import { Round, voterBy } from "../protocol/round.ts";
 import { onReadyWhileKept } from "../protocol/weak-listeners.ts";
 import { checkMaxTtl } from "../settings/settings.ts";
 import { outside } from "../time/async-context.ts";
-import { type GuardCoordinator, isGuardState, MasterGuard } from "./master-guard.ts";
+import { type GuardCoordinator, isGuardState, MasterGuard, stateRead } from "./master-guard.ts";
 
 export interface RestartGuardOptions {
   /**
@@ -52,7 +53,7 @@ export class RestartGuard {
     this.#guards = context.nodes.map((node) => {
       const isDurable = typeof durable === "function" ? outside(() => durable(node.name)) : durable;
       const guard = new MasterGuard(node, guarded, isDurable);
-      node.guarded!.watchWith(guard);
+      node.watchGuard!(guard);
       this.#readStateWhenBack(guard);
       return guard;
     });
@@ -158,10 +159,8 @@ export class RestartGuard {
     const floor = Math.max(isCertain ? 0 : Math.floor(runtime.wall() * 1000), ...floors);
     // Reported before any token uses it.
     if (!isCertain) report(uncertain(node.name, ready.length, enough));
-    const answer = await new Promise<ReleaseAnswer>((settle) =>
-      node.guarded!.restoreCounters(epoch, floor, settle),
-    );
-    return answer.vote !== "none";
+    const answer = await restoreCounters(node, epoch, floor);
+    return !("error" in answer);
   }
 
   async #compare(): Promise<void> {
@@ -214,21 +213,39 @@ export class RestartGuard {
     termsFor: (index: number) => Guard = (index) => this.#guards[index]!,
     onAnswer: (index: number, answer: GuardState | Fault) => boolean = () => false,
   ): Promise<Answers> {
-    const { nodes, runtime, clock } = this.#context;
+    const { runtime, clock } = this.#context;
+    // Each master is asked under terms of its own.
+    const nodes = this.#guards.map((guard) =>
+      voterBy(guard.node, (operation, index) => guard.askWith(termsFor(index), operation, index)),
+    );
     const round: Round<GuardState> = new Round<GuardState>({
       nodes,
       runtime,
       clock,
       timeout: this.#timeout,
-      ask: (node, settle) => {
-        const index = nodes.indexOf(node);
-        this.#guards[index]!.ask(termsFor(index), settle);
-      },
+      ask: stateRead,
       onAnswer: onAnswer,
     });
     await round.decided;
     return round.answers;
   }
+}
+
+/** Declares the fencing counters of the master complete with this floor, if this is still its epoch. */
+function restoreCounters(node: LockNode, epoch: string, floor: number): Promise<AnyAnswer> {
+  const asked = {
+    kind: "restoreCounters",
+    keys: [],
+    values: [epoch, `${floor}`],
+    ttl: 0,
+    claim: undefined,
+  } as const;
+  return new Promise((resolve) =>
+    node.ask(
+      operationOf(asked, (_, answer) => resolve(answer)),
+      0,
+    ),
+  );
 }
 
 type Answers = ReadonlyArray<GuardState | Fault | undefined>;
@@ -252,7 +269,7 @@ function uncertain(name: string, heard: number, enough: number): NodeError {
 
 function checkOptions(options: RestartGuardOptions, nodes: readonly LockNode[]): void {
   checkMaxTtl(options?.maxTtl);
-  const able = nodes.every((node) => node.keepsCounters && node.guarded);
+  const able = nodes.every((node) => node.keepsCounters && node.watchGuard);
   if (!able) {
     throw new InvalidArgumentError(
       "restartGuard: a Redis Cluster cannot be guarded, nor can nodes without scripts",

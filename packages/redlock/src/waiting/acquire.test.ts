@@ -2,6 +2,7 @@ import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
 import { AbortError, ExecutionError, InvalidArgumentError, ResourceLockedError } from "../errors.ts";
 import { Admission } from "../load/admission.ts";
+import type { AnyAnswer } from "../protocol/node.ts";
 import { Redlock } from "../redlock.ts";
 import { Cancellation } from "../time/cancellation.ts";
 import { refusal, settle, VirtualClient, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
@@ -422,15 +423,16 @@ describe("cancellation", () => {
     for (let moment = 0; moment < 25; moment += 1) {
       const { time, nodes, masters, redlock } = virtualSetting(1);
       const controller = new AbortController();
-      const vote = nodes[0]!.vote.bind(nodes[0]);
-      nodes[0]!.vote = (claim, settle) => {
-        vote(claim, (answer) => {
+      const askNode = nodes[0]!.ask.bind(nodes[0]);
+      nodes[0]!.ask = (operation, index) => {
+        const onAnswer = (_: number, answer: AnyAnswer): void => {
           let turns = Promise.resolve();
           for (let turn = 0; turn < moment; turn += 1) turns = turns.then(() => {});
           void turns.then(() => controller.abort());
           // The first of the moments is before it is heard.
-          void Promise.resolve().then(() => settle(answer));
-        });
+          void Promise.resolve().then(() => operation.onAnswer(index, answer));
+        };
+        askNode(operation.kind === "vote" ? { ...operation, onAnswer } : operation, index);
       };
       const outcome = await time.run(
         redlock.acquire("r", 1000, { signal: controller.signal }).catch((error: unknown) => error),

@@ -3,7 +3,6 @@ import { RoundClaim } from "../protocol/claim.ts";
 import type { Attempts } from "../protocol/execution-stats.ts";
 import type { ExecutionResult } from "../protocol/lease.ts";
 import { Lease } from "../protocol/lease.ts";
-import type { LockNode, OnVote } from "../protocol/node.ts";
 import { Released } from "../protocol/release.ts";
 import { firstToken, newToken } from "../protocol/token.ts";
 import { Cancellation } from "../time/cancellation.ts";
@@ -60,13 +59,12 @@ export async function transferToken(lease: Lease, next: AcquireCall): Promise<Ha
   // One more than the previous token. Waiters on the masters propose larger ones, from their time of arrival
   // (see `QueuedAcquire`).
   claim.proposal = lease.fencingToken === undefined ? undefined : lease.fencingToken + 1;
-  const transfer = (node: LockNode, settle: OnVote) => node.queue!.transfer(claim, lease.token, settle);
   const cancellation = new Cancellation();
   const { round, lease: successor } = await voteRound(
     context,
     next.request,
     claim,
-    transfer,
+    claim.question("transfer", lease.token),
     cancellation,
     next.attempts,
   );

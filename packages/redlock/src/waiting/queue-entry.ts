@@ -315,7 +315,7 @@ export class QueuedAcquire implements GrantHandler {
       runtime,
       clock,
       timeout: nodeTimeoutFor(ttl, settings),
-      ask: (node, settle) => node.queue!.enqueue(claim, settle),
+      ask: claim.question("enqueue"),
       onAnswer: (index, answer) => {
         // A late yes does not count in a later round (PROTOCOL 2.14).
         if (answer.vote === "yes" && claim === this.#claim)

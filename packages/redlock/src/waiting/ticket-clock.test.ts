@@ -18,13 +18,13 @@ function setting(...masters: (number | undefined | null)[]): Setting {
   const time = new VirtualTime();
   const machine = new VirtualMachine(time);
   const nodes = masters.map((_, index) => {
-    const read = (onAnswer: (answer: { time: number } | Fault) => void): void => {
+    const ask: LockNode["ask"] = ({ onAnswer }, place) => {
       const ahead = masters[index];
       if (ahead === null) return;
       const wall = machine.wall();
-      machine.receive(() => onAnswer(ahead === undefined ? refused : { time: wall + 1 + ahead }), 2);
+      machine.receive(() => onAnswer(place, ahead === undefined ? refused : { time: wall + 1 + ahead }), 2);
     };
-    return { queue: { time: read } } as unknown as LockNode;
+    return { queue: {}, ask } as unknown as LockNode;
   });
   const clock = new TicketClock({ nodes, runtime: machine } as unknown as Context);
   return { time, machine, clock, masters };

@@ -1,4 +1,6 @@
 import type { Context } from "../protocol/context.ts";
+import type { AnyAnswer } from "../protocol/node.ts";
+import { operationOf, timeRead } from "../protocol/operation.ts";
 import { quorumOf } from "../protocol/quorum.ts";
 import { askMost } from "./shared-work.ts";
 
@@ -105,12 +107,12 @@ export class TicketClock {
     await askMost(runtime, nodes.length, quorum, (index, onAnswer) => {
       const sentAt = runtime.monotonic();
       const { queue } = nodes[index]!;
+      const onTime = (_: number, answer: AnyAnswer): void => {
+        if ("time" in answer && answer.time < maxTime) readings.push(this.#readingOf(answer.time, sentAt));
+        onAnswer();
+      };
       if (!queue) onAnswer();
-      else
-        queue.time((answer) => {
-          if ("time" in answer && answer.time < maxTime) readings.push(this.#readingOf(answer.time, sentAt));
-          onAnswer();
-        });
+      else nodes[index]!.ask(operationOf(timeRead, onTime, { purpose: "request" }), index);
     });
     // The lower one of two in the middle: clients that hear the same masters choose the same.
     readings.sort((a, b) => a.offset - b.offset);

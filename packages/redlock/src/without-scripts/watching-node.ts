@@ -1,13 +1,14 @@
 import { abandoned, failed, fault } from "../protocol/faults.ts";
 import type {
   Answer,
+  AnyAnswer,
   Claim,
   Fault,
   KeyState,
   LockNode,
   MasterServer,
   No,
-  OnAnswer,
+  Operation,
   Purpose,
   ReleaseAnswer,
 } from "../protocol/node.ts";
@@ -75,35 +76,32 @@ export class WatchingNode implements LockNode {
     return this.#connection.refuses?.(resources) ?? whyReserved(resources);
   }
 
-  vote(claim: Claim, onAnswer: OnAnswer<Answer>): void {
-    const [resource, ...more] = claim.resources;
-    const answer = more.length === 0 ? this.#voteForOne(claim, resource!) : this.#voteForAll(claim);
-    void answer.then(onAnswer);
+  ask(operation: Operation, index: number): void {
+    void this.#answerTo(operation).then((answer) => operation.onAnswer(index, answer ?? this.#contended()));
   }
 
-  extend(claim: Claim, repair: boolean, onAnswer: OnAnswer<Answer>): void {
-    void this.#claim(claim, repair, "keep").then((answer) => onAnswer(answer ?? this.#contended()));
+  /** `undefined` if others changed the keys during each transaction. */
+  #answerTo({ kind, keys, values, claim }: Operation): Promise<AnyAnswer | undefined> {
+    const [resource] = keys as readonly [string];
+    if (kind === "inspect") return this.#inspect(resource);
+    if (!claim) return this.#release(keys, values);
+    if (kind !== "vote") return this.#claim(claim, kind === "repair", "keep");
+    return keys.length === 1 ? this.#voteForOne(claim, resource) : this.#voteForAll(claim);
   }
 
-  release(resources: readonly string[], tokens: readonly string[], onAnswer: OnAnswer<ReleaseAnswer>): void {
-    const run = (session: Session) => deleteIfEqual(session, resources, tokens);
-    const answer = this.#post<ReleaseAnswer | undefined>({
-      purpose: "release",
-      tokens,
-      isExclusive: true,
-      run,
-    });
-    void answer.then((released) => onAnswer(released ?? this.#contended()));
+  #release(keys: readonly string[], tokens: readonly string[]): Promise<ReleaseAnswer | undefined> {
+    const run = (session: Session) => deleteIfEqual(session, keys, tokens);
+    return this.#post<ReleaseAnswer | undefined>({ purpose: "release", tokens, isExclusive: true, run });
   }
 
-  inspect(resource: string, onAnswer: OnAnswer<KeyState>): void {
+  #inspect(resource: string): Promise<KeyState | Fault> {
     const run = async (session: Session): Promise<KeyState> => {
       const replies = [session.send("GET", [resource]), session.send("PTTL", [resource])];
       const [value, pttl] = await Promise.all(replies);
       const { owner, remaining: left } = foundKeyIn(value, pttl);
       return { owner: owner && masked(owner), remaining: left, queueLength: 0 };
     };
-    void this.#post<KeyState>({ purpose: "request", tokens: [], isExclusive: false, run }).then(onAnswer);
+    return this.#post<KeyState>({ purpose: "request", tokens: [], isExclusive: false, run });
   }
 
   async #voteForAll(claim: Claim): Promise<Answer> {

@@ -22,8 +22,8 @@ export const guardMutants: readonly Mutant[] = [
   {
     name: "the fencing counters are brought back to whichever master has the name",
     edits: {
-      "safeguards/restart-guard.ts 8.8 restoreCounters callee":
-        "nodes.find(({ name }) => name === node.name)!.guarded!.restoreCounters",
+      "safeguards/restart-guard.ts 8.8 restoreCounters argument":
+        "nodes.find(({ name }) => name === node.name)!",
     },
   },
   {

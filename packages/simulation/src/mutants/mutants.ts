@@ -184,7 +184,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a master is sent what another one was asked",
     edits: {
-      "redis/commands.ts 12.1 areEqual": "latestEncoded.operations.length === operations.length",
+      "redis/commands.ts 12.1 areEqual": "latestEncoded.operations.length === posted.length",
     },
   },
   {

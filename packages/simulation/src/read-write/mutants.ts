@@ -46,7 +46,7 @@ export const watchedReadWriteMutants: readonly ReadWriteMutant[] = [
   {
     name: "the votes of readers and writers skip the clock watch",
     edits: {
-      "redis/redis-node.ts claimWith body": "{ void this.#scriptCalls.run(call).then(onVote); }",
+      "redis/redis-node.ts ask #isPlain": "operation.family !== undefined || this.#isPlain",
     },
   },
 ];

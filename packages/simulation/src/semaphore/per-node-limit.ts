@@ -1,5 +1,12 @@
 import type { AcquireOptions, Runtime } from "@quorlock/redlock";
-import { type Answer, type Connection, type LockNode, RedisNode } from "@quorlock/redlock/internal";
+import {
+  type AnyAnswer,
+  type Asked,
+  type Connection,
+  type LockNode,
+  operationOf,
+  RedisNode,
+} from "@quorlock/redlock/internal";
 import type { LockSettings } from "../plan/plan.ts";
 import {
   holdWhile,
@@ -81,12 +88,23 @@ class PerNodeClient implements SubjectClient {
       release: async () => {
         end = Number.NEGATIVE_INFINITY;
         await Promise.all(
-          this.#nodes.map((node) => new Promise<void>((done) => node.release(slots, [token], () => done()))),
+          this.#nodes.map((node) =>
+            answerTo(node, { kind: "release", keys: slots, values: [token], ttl: 0, claim: undefined }),
+          ),
         );
         return { outcome: "released" };
       },
     };
   }
+}
+
+function answerTo(node: LockNode, asked: Asked): Promise<AnyAnswer> {
+  return new Promise((resolve) =>
+    node.ask(
+      operationOf(asked, (_, answer) => resolve(answer)),
+      0,
+    ),
+  );
 }
 
 /** The first slot that is free on this master, as if there were no others. */
@@ -98,11 +116,9 @@ async function isLetIn(
 ): Promise<boolean> {
   for (const slot of slots) {
     const claim = { resources: [slot], token, ttl, abandoned: false };
-    const answer = await new Promise<Answer>((settle) =>
-      node.vote(claim, (vote) => settle("reading" in vote ? vote.vote : vote)),
-    );
-    if (answer.vote === "yes") return true;
-    if (answer.vote === "none") return false;
+    const answer = await answerTo(node, { kind: "vote", keys: [slot], values: [token], ttl, claim });
+    if ("remaining" in answer && "vote" in answer && answer.vote === "yes") return true;
+    if ("error" in answer) return false;
   }
   return false;
 }

@@ -1,13 +1,16 @@
-import type {
-  Answer,
-  Claim,
-  Fault,
-  KeyState,
-  LockNode,
-  OnPush,
-  OnVote,
-  QueueEntry,
-  ReleaseAnswer,
+import {
+  type Answer,
+  type AnyAnswer,
+  type Asked,
+  type Claim,
+  type Fault,
+  type KeyState,
+  type LockNode,
+  type OnPush,
+  type OperationKind,
+  operationOf,
+  type QueueEntry,
+  type ReleaseAnswer,
 } from "@quorlock/redlock/internal";
 
 /**
@@ -39,14 +42,16 @@ export function shown(token: string): string {
 /** The calls of a node, sent at once as always, with the answers as promises. */
 export function ask(node: LockNode): Calls {
   return {
-    vote: (claim: Claim) => voteOf((settle) => node.vote(claim, settle)),
-    extend: (claim: Claim, repair: boolean) => voteOf((settle) => node.extend(claim, repair, settle)),
-    release: (resources: readonly string[], tokens: readonly string[]) =>
-      answerOf<ReleaseAnswer>((settle) => node.release(resources, tokens, settle)),
-    inspect: (resource: string) => answerOf<KeyState | Fault>((settle) => node.inspect(resource, settle)),
-    enqueue: (entry: QueueEntry) => voteOf((settle) => node.queue!.enqueue(entry, settle)),
-    transfer: (claim: Claim, previous: string) =>
-      voteOf((settle) => node.queue!.transfer(claim, previous, settle)),
+    vote: (claim: Claim) => voteOf(node, "vote", claim),
+    extend: (claim: Claim, repair: boolean) => voteOf(node, repair ? "repair" : "extend", claim),
+    release: (keys: readonly string[], values: readonly string[]) =>
+      answerTo(node, { kind: "release", keys, values, ttl: 0, claim: undefined }) as Promise<ReleaseAnswer>,
+    inspect: (key: string) =>
+      answerTo(node, { kind: "inspect", keys: [key], values: [], ttl: 0, claim: undefined }) as Promise<
+        KeyState | Fault
+      >,
+    enqueue: (entry: QueueEntry) => voteOf(node, "enqueue", entry),
+    transfer: (claim: Claim, previous: string) => voteOf(node, "transfer", claim, previous),
     listen: async (channel, onPush = () => {}, onChange = () => {}) => {
       listening.add(node);
       await node.queue!.listen(channel, onPush, onChange);
@@ -55,11 +60,23 @@ export function ask(node: LockNode): Calls {
   };
 }
 
-/** Drops the clock reading that comes with a vote: these cases do not judge by it. */
-function voteOf(call: (settle: OnVote) => void): Promise<Answer> {
-  return new Promise((resolve) => call((vote) => resolve("reading" in vote ? vote.vote : vote)));
+/** Asks the node alone. */
+function answerTo(node: LockNode, asked: Asked): Promise<AnyAnswer> {
+  return new Promise((resolve) =>
+    node.ask(
+      operationOf(asked, (_, answer) => resolve(answer)),
+      0,
+    ),
+  );
 }
 
-function answerOf<A>(call: (settle: (answer: A) => void) => void): Promise<A> {
-  return new Promise((resolve) => call(resolve));
+export function claimed(kind: OperationKind, claim: Claim, ...more: readonly string[]): Asked {
+  return { kind, keys: claim.resources, values: [claim.token, ...more], ttl: claim.ttl, claim };
+}
+
+/** Drops the clock reading that comes with a vote: these cases do not judge by it. */
+async function voteOf(node: LockNode, ...asked: Parameters<typeof claimed>): Promise<Answer> {
+  const answer = await answerTo(node, claimed(...asked));
+  // The type of an answer follows from the kind of its operation.
+  return ("reading" in answer ? answer.vote : answer) as Answer;
 }

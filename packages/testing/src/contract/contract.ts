@@ -89,5 +89,5 @@ async function driverOf(options: ContractOptions): Promise<Driver> {
 }
 
 function isNode(made: Connection | LockNode): made is LockNode {
-  return typeof (made as Partial<LockNode>).vote === "function";
+  return !("send" in made);
 }

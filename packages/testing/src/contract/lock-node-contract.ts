@@ -1,5 +1,13 @@
-import type { Answer, Fault, KeyState, LockNode, ReleaseAnswer } from "@quorlock/redlock/internal";
-import { ask, shown } from "./ask.ts";
+import {
+  type Answer,
+  type Asked,
+  type Fault,
+  type KeyState,
+  type LockNode,
+  operationOf,
+  type ReleaseAnswer,
+} from "@quorlock/redlock/internal";
+import { ask, claimed, shown } from "./ask.ts";
 import { connectionCases } from "./connection-cases.ts";
 import { type Context, claimOf, expectKey, long, slack, type TestClaim } from "./contract-case.ts";
 import type { Driver, DriverMaker } from "./driver.ts";
@@ -692,21 +700,24 @@ function answerCases(context: Context): void {
     const claim = claimOf(1);
     const several = claimOf(2);
     const { node } = context;
-    const calls: ReadonlyArray<(settle: () => void) => void> = [
-      (settle) => node.vote(claim, settle),
+    const plain = { values: [], ttl: 0, claim: undefined };
+    const calls: readonly Asked[] = [
+      claimed("vote", claim),
       // Refused, it asks by whom: that is a second command.
-      (settle) => node.vote(claimOf(claim.resources), settle),
-      (settle) => node.vote(several, settle),
-      (settle) => node.extend(several, true, settle),
-      (settle) => node.inspect(claim.resources[0]!, settle),
-      (settle) => node.release(several.resources, [several.token], settle),
-      (settle) => node.vote({ ...claimOf(1), abandoned: true }, settle),
+      claimed("vote", claimOf(claim.resources)),
+      claimed("vote", several),
+      claimed("repair", several),
+      { ...plain, kind: "inspect", keys: [claim.resources[0]!] },
+      { ...plain, kind: "release", keys: several.resources, values: [several.token] },
+      claimed("vote", { ...claimOf(1), abandoned: true }),
     ];
     const answers = calls.map(() => 0);
+    const onAnswer = (index: number): void => {
+      answers[index] = answers[index]! + 1;
+    };
+    // Each answer comes with the index of its call.
     calls.forEach((call, index) => {
-      call(() => {
-        answers[index] = answers[index]! + 1;
-      });
+      node.ask(operationOf(call, onAnswer), index);
     });
     return { answers, isOver: () => answers.every((count) => count > 0) };
   };
