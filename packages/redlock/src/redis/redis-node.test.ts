@@ -436,6 +436,24 @@ describe("a script that the master does not know", () => {
   });
 });
 
+test("a release of another kind of lock stays its own on a master without a queue", async () => {
+  const connection = new ScriptedConnection(1);
+  const node = new RedisNode(connection, { queue: false, runtime: standstill });
+  const family: ScriptFamily = {
+    command: ({ kind }) => ({ script: { source: "", sha1: kind }, args: [1, "r", "t"] }),
+    answerIn: () => ({ vote: "yes" }),
+  };
+  const asked = { kind: "release", keys: ["r"], values: ["t"], ttl: 0, claim: undefined, family } as const;
+  const answer = new Promise((resolve) =>
+    node.ask(
+      operationOf(asked, (_, its) => resolve(its)),
+      0,
+    ),
+  );
+  expect(await answer).toEqual({ vote: "yes" });
+  expect(connection.sent).toEqual([["EVALSHA", "release", 1, "r", "t"]]);
+});
+
 describe("a first connection", () => {
   test("is waited for", async () => {
     const { node, connection } = nodeWith("OK");
