@@ -14,13 +14,13 @@ test("All operations have one shape for the engine, whatever a master adds to th
   const vote = { kind: "vote", keys: ["r"], values: ["t"], ttl: 1.5, claim } as const;
   const release = { claim: undefined, ttl: 0, values: ["t"], keys: ["r"], kind: "release" } as const;
   const guard = { terms: "", refused: () => {}, extendedInQuarantine: () => {} };
-  const never = (): never => {
-    throw new Error("not sent");
-  };
   const plain = operationOf(vote, () => {});
   const others = [
     operationOf(release, () => {}, { isUnbatched: true, guard }),
-    operationOf({ ...vote, family: { command: never, answerIn: () => undefined } }, () => {}),
+    operationOf(
+      { ...vote, family: { command: (): never => expect.unreachable(), answerIn: () => undefined } },
+      () => {},
+    ),
     operationOf({ ...plain, claim: undefined }, plain.onAnswer),
     operationOf(release, () => {}, { purpose: "keep", onSend: () => {} }),
   ];

@@ -126,9 +126,11 @@ describe("the list of a batch", () => {
   });
 });
 
+function posted(...operations: readonly Operation[]): readonly Posted[] {
+  return operations.map((operation, index) => ({ operation, index }));
+}
+
 describe("the command of a batch", () => {
-  const posted = (...operations: readonly Operation[]): readonly Posted[] =>
-    operations.map((operation, index) => ({ operation, index }));
   const votes = posted(vote("r1", "t1"), vote("r2", "t2"));
 
   test("is made once for all masters that are asked the same, until the first of them has answered", () => {

@@ -269,7 +269,7 @@ function uncertain(name: string, heard: number, enough: number): NodeError {
 
 function checkOptions(options: RestartGuardOptions, nodes: readonly LockNode[]): void {
   checkMaxTtl(options?.maxTtl);
-  const able = nodes.every((node) => node.keepsCounters && node.watchGuard);
+  const able = nodes.every((node) => node.keepsCounters && typeof node.watchGuard === "function");
   if (!able) {
     throw new InvalidArgumentError(
       "restartGuard: a Redis Cluster cannot be guarded, nor can nodes without scripts",
