@@ -45,6 +45,21 @@ const queueMutants: readonly Mutant[] = [
     name: "a waiter that few masters answer stays in the queues",
     edits: { "waiting/queue-entry.ts 7.12 condition": "false" },
   },
+  {
+    name: "the next round waits for masters that hang",
+    edits: {
+      "waiting/queue-entry.ts #enqueue onAnswer #unlessItThrows": "void 0",
+      "waiting/queue-entry.ts #onRoundClosed #isHeard": "this.#isHeard || this.#onHeard(answers)",
+    },
+  },
+  {
+    name: "no heartbeat follows an answered round",
+    edits: { "waiting/queue-entry.ts #onHeard #scheduleNextRound": "void 0" },
+  },
+  {
+    name: "a wake starts no round",
+    edits: { "waiting/queue-entry.ts onWake #startNextRound": "void 0" },
+  },
   { name: "a waiter stays in the queue after its grant", rules: { grantedLeave: false } },
 ];
 

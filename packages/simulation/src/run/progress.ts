@@ -48,6 +48,63 @@ export async function lockEach(
   }
 }
 
+/** A waiter that is woken asks sooner than by its next heartbeat: only where that shows is it measured, ms. */
+export const maxHurry = 700;
+/** The ttl of a lock that runs out, and the longest heartbeat, ms. */
+const shortTtl = 4000;
+const heartbeat = 1000;
+
+interface BesideHung {
+  readonly holder: Worker;
+  readonly waiter: Worker;
+  readonly resources: readonly string[];
+  /** How long it may take from the moment at which the lock is free, or the next heartbeat, ms. */
+  readonly hurry: number;
+  readonly findings: Findings;
+}
+
+/** PROTOCOL 7.11: masters that hang delay neither the heartbeat that finds an expired lock, nor the round after a wake. */
+export async function waitBesideHung(run: BesideHung): Promise<void> {
+  const { holder, waiter, hurry, findings } = run;
+  const [first, second] = run.resources as readonly [string, string];
+  const { ttl, ...options } = { ...patient, waitTimeout };
+  // (A pause first: what follows it is in a turn of that process.)
+  const lockFor = async (
+    worker: Worker,
+    resources: string | string[],
+    its = ttl,
+  ): Promise<SubjectLock | undefined> => {
+    await worker.pause(1);
+    const locking = worker.redlock.acquire(resources, its, its === ttl ? options : {});
+    return worker.call("last acquire", 200_000, locking);
+  };
+  const released = async (worker: Worker, lock: SubjectLock | undefined): Promise<void> => {
+    await worker.pause(1);
+    if (lock) await worker.call("last release", 2 * patient.nodeTimeout, lock.release());
+  };
+  const judge = async (
+    lock: Promise<SubjectLock | undefined>,
+    limit: number,
+    what: string,
+  ): Promise<void> => {
+    const since = waiter.process.now;
+    const granted = await lock;
+    const took = (waiter.process.now - since) / 1000;
+    const who = `${waiter.process.name} was granted ${what} only after ${took.toFixed(1)} ms`;
+    if (took > limit) findings.violated("forgotten", `${who}, while a minority of the masters hung`);
+    await released(waiter, granted);
+  };
+  if (await lockFor(holder, first, shortTtl))
+    await judge(lockFor(waiter, first), 1.1 * (shortTtl + heartbeat) + hurry, "a lock that ran out");
+  const held = [await lockFor(holder, first), await lockFor(holder, second)];
+  const waiting = lockFor(waiter, [first, second]);
+  await holder.pause(1.7 * heartbeat);
+  void released(holder, held[0]);
+  await holder.pause(1.7 * heartbeat);
+  void released(holder, held[1]);
+  await judge(waiting, hurry, "two locks that were released");
+}
+
 /** A lock that is there to be waited for. */
 export function lockForLong(worker: Worker, resource: string): Promise<SubjectLock | undefined> {
   const { ttl, ...options } = patientBelow(worker.longestTtl);

@@ -34,15 +34,17 @@ import {
   judgePlaces,
   lockEach,
   lockForLong,
+  maxHurry,
   maxPatience,
   maxPlace,
   patienceFor,
   patient,
   patientBelow,
   tryEach,
+  waitBesideHung,
 } from "./progress.ts";
 import { ScriptedWorker } from "./scripted-worker.ts";
-import { answersWithin, firstGrantTermsOf, orderTermsOf, termsOf } from "./service.ts";
+import { answersWithin, firstGrantTermsOf, hurryIn, orderTermsOf, termsOf } from "./service.ts";
 import { foreignClient, type Subject, type SubjectLock, theClient } from "./subject.ts";
 import { Worker } from "./worker.ts";
 
@@ -277,10 +279,27 @@ class Run {
       const thaw = this.#now + timeLimit;
       const when = "while a minority of the masters hung";
       await this.#each([first], timeLimit, () => lockEach(first, resources.slice(0, 1), findings, when));
+      await this.#serveBesideHung(first, resources);
       await this.#run(thaw + 3 * this.#plan.network.longestLatency);
     }
     await this.#serveWhileWritesAreRefused(resources[0]!, timeLimit);
     await this.#serveBesideHalfCut(resources[0]!, timeLimit);
+  }
+
+  /** Masters that hang delay no round of a waiter, though each of its rounds waits for them longer than this takes. */
+  async #serveBesideHung(waiter: Worker, resources: readonly string[]): Promise<void> {
+    const { settings, clients, network } = this.#plan;
+    const { subject = theClient } = this.#options;
+    const isForeign = clients[this.#cluster.clients.indexOf(waiter.process)]!.isForeign === true;
+    const isOther = subject.isUnbounded === true || subject.keysOf !== undefined;
+    if (isOther || isForeign || settings.queue === false || settings.restartGuard) return;
+    const hurry = hurryIn(network.latency, 40 * waiter.process.timerLateness);
+    if (hurry > maxHurry) return;
+    const holder = this.#living[1] ?? waiter;
+    const lasting = 2 * patient.nodeTimeout;
+    await this.#each([waiter], lasting, () =>
+      waitBesideHung({ holder, waiter, resources, hurry, findings: this.#cluster.findings }),
+    );
   }
 
   /** By a minority of the masters, for whatever reason; and by all of them, when their memory is full. */

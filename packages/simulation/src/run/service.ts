@@ -156,6 +156,11 @@ function strictBoundOf(latency: Latency): number {
   return latency.shape === "uniform" ? latency.to : Number.POSITIVE_INFINITY;
 }
 
+/** How long the few rounds take that follow a wake or a heartbeat, ms; infinite if no bound is known. */
+export function hurryIn(latency: Latency, lateness: number): number {
+  return 4 * tripsOfRound * (2 * strictBoundOf(latency) + collecting) + lateness;
+}
+
 /** Whether hardly a request and its answer take longer than `time` ms. */
 export function answersWithin(time: number, latency: Latency): boolean {
   return 2 * slowOf(latency) < time;
