@@ -1,7 +1,7 @@
 import { ReplyError } from "../master/reply.ts";
 import { type WriteRefusal, writeRefusals } from "../master/write-refusal.ts";
 import { CommandReader } from "./command-reader.ts";
-import { EmbeddedRedis } from "./embedded-redis.ts";
+import { EmbeddedRedis, type Snapshot } from "./embedded-redis.ts";
 import { encoded } from "./encoding.ts";
 import { type Cut, MasterRoute, type Peer } from "./master-route.ts";
 import { Session } from "./session.ts";
@@ -23,6 +23,8 @@ export class EmbeddedMaster {
   readonly #redis: EmbeddedRedis;
   /** The first is the route of `url`. */
   readonly #routes: MasterRoute[] = [];
+  /** Whose connections are made at its addresses, unless they are its own. */
+  #leadsTo: EmbeddedMaster | undefined;
   #isRunning = false;
   #connections = 0;
   #isOver = false;
@@ -99,6 +101,41 @@ export class EmbeddedMaster {
   }
 
   /**
+   * From now on it answers every command but AUTH, HELLO and QUIT with BUSY, as while a script runs for long; with `false` no longer.
+   * Default: it is not busy. A restart ends it.
+   */
+  beBusy(isBusy: boolean): void {
+    this.#redis.isBusy = isBusy;
+  }
+
+  /** Its data as a file or a replica has it now, for `reload` and `resync`. */
+  snapshot(): Snapshot {
+    return this.#redis.snapshot();
+  }
+
+  /** Replaces its data by that of a snapshot, as `DEBUG RELOAD` of an old file does: the process goes on, and keeps its connections. */
+  reload(snapshot: Snapshot): void {
+    this.#redis.load(snapshot, false);
+  }
+
+  /**
+   * Replaces its data by that of a snapshot, as after it was made a replica of a replica that lags behind, and promoted back: the
+   * process goes on, and has another replication id.
+   */
+  resync(snapshot: Snapshot): void {
+    this.#redis.load(snapshot, true);
+  }
+
+  /**
+   * From now on new connections to its addresses are made to `other`, as when a DNS name or a virtual IP moves; connections that exist
+   * stay. `undefined`: they are made to this master again, the default. Which of them kill, hang and partition affect is decided by the
+   * address.
+   */
+  move(other: EmbeddedMaster | undefined): void {
+    this.#leadsTo = other;
+  }
+
+  /**
    * From now on its clock, by which keys expire, runs this much faster than the machine's, in parts per million; with a
    * negative number slower. It stays ahead or behind when the drift is set back to 0, the default.
    *
@@ -131,7 +168,9 @@ export class EmbeddedMaster {
   async route(): Promise<MasterRoute> {
     const { password } = this.#redis;
     const credentials = password === undefined ? "" : `:${encodeURIComponent(password)}@`;
-    const route: MasterRoute = new MasterRoute(credentials, (write) => this.#accept(route.port, write));
+    const route: MasterRoute = new MasterRoute(credentials, (write) =>
+      (this.#leadsTo ?? this).#accept(route.port, write),
+    );
     await this.#inTurn(async () => {
       this.#mustRun("open a route to");
       await route.open();

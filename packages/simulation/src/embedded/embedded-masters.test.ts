@@ -117,6 +117,96 @@ describe("refuseWrites", () => {
   });
 });
 
+describe("a master that is busy", () => {
+  test("says so to each command but a greeting, until it is no longer, or restarted", async () => {
+    const master = await startOne();
+    const client = clientOf(master);
+    await client.set("k", "v");
+    master.beBusy(true);
+    for (const send of [() => client.get("k"), () => client.info("server"), () => client.subscribe("c")])
+      await expect(send()).rejects.toThrow(/^BUSY Redis is busy running a script/);
+    expect(await client.hello(3)).toBeDefined();
+    master.beBusy(false);
+    expect(await client.get("k")).toBe("v");
+    master.beBusy(true);
+    await master.restart();
+    expect(await clientOf(master).ping()).toBe("PONG");
+  });
+});
+
+describe("a snapshot", () => {
+  test.each(["reload", "resync"] as const)(
+    "takes its data back by a %s; the process goes on",
+    async (how) => {
+      const master = await startOne();
+      const client = clientOf(master);
+      await client.select(1);
+      await client.set("k", "old", "PX", 60_000);
+      const before = runIdOf(await client.info("server"));
+      const snapshot = master.snapshot();
+      await client.set("k", "new");
+      await client.set("later", "v");
+      master[how](snapshot);
+      expect(await client.mget("k", "later")).toEqual(["old", null]);
+      expect(await client.pttl("k")).toBeGreaterThan(0);
+      expect(runIdOf(await client.info("server"))).toBe(before);
+      // Whatever is written afterwards does not change the snapshot.
+      await client.set("k", "newer");
+      master[how](snapshot);
+      expect(await client.get("k")).toBe("old");
+    },
+  );
+
+  test.each(["reload", "resync"] as const)(
+    "that lacks a vote: with the guard a %s costs no lock",
+    async (how) => {
+      masters = await startEmbeddedMasters(1);
+      const [master] = masters.list as [EmbeddedMaster];
+      const ttl = 20_000;
+      const options = { retryCount: 0, nodeTimeout: ttl / 5, restartGuard: { maxTtl: ttl } };
+      const [one, other] = [
+        new Redlock([clientOf(master)], options),
+        new Redlock([clientOf(master)], options),
+      ];
+      await one.initialize();
+      const snapshot = master.snapshot();
+      const lock = await one.acquire("k", ttl);
+      master[how](snapshot);
+      await expect(other.acquire("k", ttl)).rejects.toMatchObject({ code: "NO_QUORUM" });
+      await lock.release();
+      await Promise.all([one.quit(), other.quit()]);
+    },
+  );
+});
+
+describe("an address that moves", () => {
+  test("leads new connections to the other master, and back; those that exist stay", async () => {
+    masters = await startEmbeddedMasters(2);
+    const [home, away] = masters.list as [EmbeddedMaster, EmbeddedMaster];
+    const early = clientOf(home);
+    await early.set("k", "home");
+    await clientOf(away).set("k", "away");
+    home.move(away);
+    const late = clientOf(home);
+    expect([await early.get("k"), await late.get("k")]).toEqual(["home", "away"]);
+    home.move(undefined);
+    expect([await late.get("k"), await clientOf(home).get("k")]).toEqual(["away", "home"]);
+  });
+
+  test("is one vote: a master that two addresses lead to makes no quorum", async () => {
+    masters = await startEmbeddedMasters(3);
+    const [first, second, third] = masters.list as [EmbeddedMaster, EmbeddedMaster, EmbeddedMaster];
+    await third.hang();
+    second.move(first);
+    const ttl = 20_000;
+    const redlock = new Redlock(masters.list.map(clientOf), { retryCount: 0, nodeTimeout: 1000 });
+    await expect(redlock.acquire("k", ttl)).rejects.toMatchObject({ code: "NO_QUORUM" });
+    await third.resume();
+    await (await redlock.acquire("other", ttl)).release();
+    await redlock.quit();
+  });
+});
+
 function runIdOf(info: string): string | undefined {
   return /run_id:(\w{40})/.exec(info)?.[1];
 }

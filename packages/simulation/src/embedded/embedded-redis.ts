@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { readWriteScripts } from "@quorlock/redlock/read-write-lock";
 import { Channels } from "../master/channels.ts";
+import type { Entry } from "../master/entries.ts";
 import { Keyspace } from "../master/keyspace.ts";
 import { RedisModel } from "../master/redis-model.ts";
 import { type Reply, ReplyError } from "../master/reply.ts";
@@ -15,6 +16,24 @@ export const redisVersion = "7.2.0";
 
 const databases = 16;
 
+/** The data of a master at one moment, as a file or a replica has it. */
+export class Snapshot {
+  readonly #databases: ReadonlyArray<ReadonlyArray<readonly [string, Entry]>>;
+
+  /** @internal */
+  constructor(keyspaces: readonly Keyspace[]) {
+    // No key keeps its encoding.
+    this.#databases = keyspaces.map((keyspace) =>
+      keyspace.entries().map(([key, { value, expiresAt }]) => [key, { value, expiresAt }] as const),
+    );
+  }
+
+  /** @internal */
+  keyspaces(): readonly Keyspace[] {
+    return this.#databases.map((entries) => new Keyspace(entries));
+  }
+}
+
 /** One Redis process without its connections: the model, by a wall clock, in 16 databases. */
 export class EmbeddedRedis {
   readonly password: string | undefined;
@@ -22,8 +41,11 @@ export class EmbeddedRedis {
   readonly clock: EmbeddedClock = new EmbeddedClock();
   /** @internal The listeners of each channel; the same in every database. */
   readonly channels: Channels = new Channels();
+  /** @internal Whether it answers every command with BUSY. */
+  isBusy = false;
   #keyspaces: readonly Keyspace[] = emptyKeyspaces();
   #runId = newRunId();
+  #replId = this.#runId;
   readonly #model: RedisModel = new RedisModel(
     this.#keyspaces[0]!,
     this.#runId,
@@ -44,7 +66,26 @@ export class EmbeddedRedis {
   restart(forgets: boolean): void {
     if (forgets) this.#keyspaces = emptyKeyspaces();
     this.#runId = newRunId();
+    this.#replId = this.#runId;
+    this.isBusy = false;
     this.#model.restart(this.#keyspaces[0]!, this.#runId);
+  }
+
+  /** @internal The same process with the data of `snapshot`. `isPromoted`: it was a replica for a moment. */
+  load(snapshot: Snapshot, isPromoted: boolean): void {
+    this.#keyspaces = snapshot.keyspaces();
+    const [first] = this.#keyspaces;
+    if (!isPromoted) this.#model.replaceKeyspace(first!);
+    else {
+      const formerId = this.#replId;
+      this.#replId = newRunId();
+      this.#model.promote(first!, this.#replId, formerId);
+    }
+  }
+
+  /** @internal */
+  snapshot(): Snapshot {
+    return new Snapshot(this.#keyspaces);
   }
 
   /** @internal Whether it accepts writes at the moment. */

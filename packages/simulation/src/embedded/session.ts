@@ -1,10 +1,13 @@
 import type { Subscriber } from "../master/channels.ts";
-import { notAnInteger, ReplyError } from "../master/reply.ts";
+import { busy, notAnInteger, ReplyError } from "../master/reply.ts";
 import { checkArity, wrongNumber } from "./arity.ts";
 import { type EmbeddedRedis, redisVersion } from "./embedded-redis.ts";
 import { encoded, Prose, type Protocol, Push, Status, type WireReply } from "./encoding.ts";
 
 type Command = (args: readonly string[]) => WireReply;
+
+/** The only commands that are executed while a script runs for long. */
+const ofBusy: ReadonlySet<string> = new Set(["AUTH", "HELLO", "QUIT"]);
 
 /** The only commands that a connection may send while it is subscribed, before RESP3. */
 const ofListeners: ReadonlySet<string> = new Set([
@@ -87,6 +90,7 @@ export class Session implements Subscriber {
   answer(words: readonly string[]): string {
     let reply: WireReply;
     try {
+      if (this.#redis.isBusy && !ofBusy.has(words[0]!.toUpperCase())) throw busy();
       const replies = this.#subscription(words);
       if (replies) return replies.map((one) => encoded(one, this.#protocol)).join("");
       reply = this.#execute(words);

@@ -5,7 +5,7 @@ import { type CrashKind, Durability, type Persistence } from "./durability.ts";
 import type { Entry, Value } from "./entries.ts";
 import { Keyspace, type Write } from "./keyspace.ts";
 import { RedisModel } from "./redis-model.ts";
-import { type Reply, ReplyError } from "./reply.ts";
+import { busy, type Reply, ReplyError } from "./reply.ts";
 import { ownPrefix } from "./twins/queue.ts";
 import type { WriteRefusal } from "./write-refusal.ts";
 
@@ -406,12 +406,6 @@ export class Master {
 
 function forbidden(command: string): ReplyError {
   return new ReplyError(`NOPERM this user has no permissions to run the '${command}' command`);
-}
-
-function busy(): ReplyError {
-  return new ReplyError(
-    "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
-  );
 }
 
 function textOf(value: Value): string {

@@ -14,3 +14,10 @@ export function notAnInteger(): ReplyError {
 export function wrongType(): ReplyError {
   return new ReplyError("WRONGTYPE Operation against a key holding the wrong kind of value");
 }
+
+/** While a script runs for long. */
+export function busy(): ReplyError {
+  return new ReplyError(
+    "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
+  );
+}

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { Client } from "@quorlock/redlock";
 import type { Random } from "@quorlock/simulation";
 import { Cluster, Redis } from "ioredis";
@@ -32,7 +33,8 @@ const nodeRedis = [
 ] as const;
 
 /** Masters are down for seconds at most: reconnecting must not take longer than that. */
-const delayAfter = (attempts: number): number => Math.min(attempts * 50, 250);
+const longestDelay = 250;
+const delayAfter = (attempts: number): number => Math.min(attempts * 50, longestDelay);
 
 export function openClient(url: string, random: Random): OpenClient {
   return random.chance(0.5) ? openIoredis(url, random) : openNodeRedis(url, random);
@@ -62,6 +64,9 @@ function openNodeRedis(url: string, random: Random): OpenClient {
   client.connect().catch(() => {});
   const reconnect = async (): Promise<void> => {
     if (client.isOpen) client.destroy();
+    // One that was connecting looks after its pause whether it is still open. If it is open again by then, it goes on beside the new
+    // attempt, and each of them destroys the socket of the other.
+    await pause(2 * longestDelay);
     await client.connect();
   };
   return { client, library, setPassword: (password) => changePassword(client.options, password), reconnect };
