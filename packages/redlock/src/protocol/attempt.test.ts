@@ -105,6 +105,14 @@ describe("2.2 all masters are asked in parallel", () => {
     expect(error).toBeInstanceOf(ExecutionError);
     expect(took).toBeLessThanOrEqual(4);
   });
+
+  test("one of four that hangs does not delay the refusal", async () => {
+    const { time, machine, nodes, masters, redlock } = virtualSetting(4, { retryCount: 0, nodeTimeout: 300 });
+    for (const master of masters) master.put("r", "rival", 700);
+    nodes[0]!.hang();
+    await expect(time.run(redlock.acquire("r", 1000))).rejects.toThrow(ResourceLockedError);
+    expect(machine.monotonic()).toBeLessThan(50);
+  });
 });
 
 describe("2.3 the decision", () => {

@@ -216,12 +216,14 @@ function unaskedIn(answers: Round<Answer>["answers"]): readonly number[] | undef
 
 /**
  * The pause before the next attempt depends on whether another client holds the lock or rivals split the votes. A lost
- * round is decided before all masters have answered; if the missing answers matter for this, they are awaited.
+ * round is decided before all masters have answered; those that are missing are awaited as long as they matter, which one that hangs need not
+ * (PROTOCOL 2.3: of four masters, two decide that the round is lost, and the third says to whom).
  */
 async function reasonFor(
   round: Round<Answer>,
   cancellation: Cancellation,
 ): Promise<"locked" | "split" | "unavailable"> {
-  if (contentionIn(round.answers).open) await cancellation.race(round.closed);
+  const isClear = (): boolean => !contentionIn(round.answers).open;
+  if (!isClear()) await cancellation.race(round.until(isClear));
   return contentionIn(round.answers).kind;
 }

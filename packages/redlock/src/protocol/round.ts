@@ -70,6 +70,7 @@ export class Round<Reply extends object> {
   #timer: Timer | undefined;
   #onClosed: Array<() => void> | undefined;
   #forget: (() => void) | undefined;
+  #onAnswered: (() => void) | undefined;
   #clocks: RoundClocks | undefined;
   /**
    * Whether the event loop was blocked past the timeout before: a loop that always is must not make the round wait
@@ -118,6 +119,18 @@ export class Round<Reply extends object> {
     return this.decided;
   }
 
+  /** Resolves as soon as the answers are enough, at the latest when the round is closed. */
+  until(isEnough: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onAnswered = () => {
+        if (this.#missing > 0 && !isEnough()) return;
+        this.#onAnswered = undefined;
+        resolve();
+      };
+      this.#onAnswered();
+    });
+  }
+
   #askAll(plan: RoundPlan<Reply>): void {
     const { nodes } = plan;
     const operation = operationOf(plan.ask, (index, answer) =>
@@ -156,6 +169,7 @@ export class Round<Reply extends object> {
     if (late) return;
     if (decided) this.#decide();
     if (this.#missing === 0) this.#close(plan);
+    this.#onAnswered?.();
     this.#clocks?.review();
   }
 

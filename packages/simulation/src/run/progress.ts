@@ -51,7 +51,7 @@ export async function lockEach(
 /** A waiter that is woken asks sooner than by its next heartbeat: only where that shows is it measured, ms. */
 export const maxHurry = 700;
 /** The ttl of a lock that runs out, and the longest heartbeat, ms. */
-const shortTtl = 4000;
+export const shortTtl = 4000;
 const heartbeat = 1000;
 
 interface BesideHung {

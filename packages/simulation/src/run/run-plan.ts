@@ -40,6 +40,7 @@ import {
   patienceFor,
   patient,
   patientBelow,
+  shortTtl,
   tryEach,
   waitBesideHung,
 } from "./progress.ts";
@@ -280,7 +281,8 @@ class Run {
       const when = "while a minority of the masters hung";
       await this.#each([first], timeLimit, () => lockEach(first, resources.slice(0, 1), findings, when));
       await this.#serveBesideHung(first, resources);
-      await this.#run(thaw + 3 * this.#plan.network.longestLatency);
+      // (A vote that reaches them only now is of a lock that has run out: no release follows it.)
+      await this.#run(thaw + 3 * this.#plan.network.longestLatency + 1.2 * shortTtl);
     }
     await this.#serveWhileWritesAreRefused(resources[0]!, timeLimit);
     await this.#serveBesideHalfCut(resources[0]!, timeLimit);
@@ -288,14 +290,17 @@ class Run {
 
   /** Masters that hang delay no round of a waiter, though each of its rounds waits for them longer than this takes. */
   async #serveBesideHung(waiter: Worker, resources: readonly string[]): Promise<void> {
-    const { settings, clients, network } = this.#plan;
+    const { settings, masters, clients, network } = this.#plan;
     const { subject = theClient } = this.#options;
-    const isForeign = clients[this.#cluster.clients.indexOf(waiter.process)]!.isForeign === true;
+    const isQueueing = ({ process }: Worker): boolean =>
+      !clients[this.#cluster.clients.indexOf(process)]!.isForeign;
     const isOther = subject.isUnbounded === true || subject.keysOf !== undefined;
-    if (isOther || isForeign || settings.queue === false || settings.restartGuard) return;
+    if (isOther || !isQueueing(waiter) || settings.queue === false || settings.restartGuard) return;
+    // (Without these rights there is no wake, and waiters ask again and again.)
+    if (masters.some(({ forbids }) => forbids !== undefined)) return;
     const hurry = hurryIn(network.latency, 40 * waiter.process.timerLateness);
     if (hurry > maxHurry) return;
-    const holder = this.#living[1] ?? waiter;
+    const holder = this.#living.slice(1).find(isQueueing) ?? waiter;
     const lasting = 2 * patient.nodeTimeout;
     await this.#each([waiter], lasting, () =>
       waitBesideHung({ holder, waiter, resources, hurry, findings: this.#cluster.findings }),
