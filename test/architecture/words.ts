@@ -12,6 +12,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const generated: readonly (readonly [file: RegExp, command: string])[] = [
   [/^docs\/benchmark\.md$/, "pnpm bench"],
   [/^docs\/conformance\.md$/, "pnpm conformance --write"],
+  [/^docs\/protocol-evidence\.md$/, "pnpm protocol"],
   [/^docs\/scenarios\.md$/, "pnpm sim scenarios --write"],
   [/^packages\/redlock\/docs\/servers\.md$/, "pnpm engines"],
   [/^packages\/[^/]+\/api\/.+\.api\.md$/, "pnpm run api"],

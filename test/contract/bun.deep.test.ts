@@ -5,6 +5,8 @@ import { startMasters } from "@quorlock/testbed";
 import { expect, test } from "vitest";
 import { runtimes } from "../process/runtimes.ts";
 
+// PROTOCOL 2.18.
+
 const run = promisify(execFile);
 
 test("Bun.RedisClient fulfills the contract, under Bun", async () => {

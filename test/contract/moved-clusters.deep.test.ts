@@ -10,6 +10,8 @@ import type { RedisClient } from "../../packages/redlock/src/adapters/client-lib
 import { movingAddress } from "./moving-address.ts";
 import { until } from "./until.ts";
 
+// PROTOCOL 2.18.
+
 // Two Clusters of one master each, which announce the address that is moved from one to the other.
 
 let masters: Masters;

@@ -3,6 +3,8 @@ import { type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
+// PROTOCOL 7.4.
+
 // The head of the release script has a short path for one key, for an empty queue and for a first waiter that is
 // subscribed. Every other case goes through the rest of the script, with the same result.
 

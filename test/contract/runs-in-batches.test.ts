@@ -4,6 +4,8 @@ import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { documentedRule } from "./permissions.ts";
 
+// PROTOCOL 12.5.
+
 // The batch script executes consecutive votes, or releases, of one key and token each in bulk; a batch of only such
 // operations has a script of its own. The outcome must be the same as one by one.
 

@@ -7,6 +7,8 @@ import { createClient as createClient5 } from "redis-5";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Library, serverCases } from "./server-cases.ts";
 
+// PROTOCOL 2.9, 2.18.
+
 // Our connections follow the user's client to another server, whatever its library shows of its connection.
 
 let masters: Masters;

@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Fleet, fresh, rejection, timed, votesOf } from "../integration/fleet/fleet.ts";
 import { type Answer, type HostileServer, startHostileServer } from "./hostile-server.ts";
 
+// PROTOCOL 1.7, 13.3.
+
 // Three masters, and servers in the place of two or three more that answer with what is no answer.
 let fleet: Fleet;
 beforeAll(async () => {

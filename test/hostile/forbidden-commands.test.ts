@@ -7,6 +7,8 @@ import { connectionOf } from "../../packages/redlock/src/adapters/client-librari
 import { ask } from "../contract/ask.ts";
 import { documentedRule } from "../contract/permissions.ts";
 
+// PROTOCOL 7.5.
+
 // An ACL that lacks one command of the documented rule. A script that is refused this command has the effect and the
 // answer that it has with the whole rule, or none and an error: a release that frees the key and does not reach the
 // waiter would leave the waiter without the key.

@@ -4,6 +4,8 @@ import { until } from "../contract/until.ts";
 import { Fleet, fresh, type OpenOptions, timed } from "../integration/fleet/fleet.ts";
 import { type Answer, startHostileServer } from "./hostile-server.ts";
 
+// PROTOCOL 1.7.
+
 // Replies that are well formed and not true. Redlock is for masters that fail, not for masters that lie: two
 // clients may each win two liars and one honest master of five. So nothing here is about exclusion; but a client that
 // holds a quorum of honest masters keeps it, and no client waits for longer than the honest ones say.

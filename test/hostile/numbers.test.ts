@@ -8,6 +8,8 @@ import { Fleet, fresh, type Opened, type OpenOptions } from "../integration/flee
 import { startHostileServer } from "./hostile-server.ts";
 import { type Asked, liar, push, type Said } from "./liar.ts";
 
+// PROTOCOL 7.2, 8.4, 12.3, 13.3.
+
 // One master of several says numbers that cannot be, or that can and are not so. It may have no vote; but whatever it
 // says is over with its reply: locks on other resources, and of other clients, never hear of it.
 const fleet = Fleet.forTests(4);

@@ -9,6 +9,8 @@ import { connectionOf } from "../../packages/redlock/src/adapters/client-librari
 import { ask } from "../contract/ask.ts";
 import { documentedRule, documentedRuleWithoutScripts } from "../contract/permissions.ts";
 
+// PROTOCOL 1.8, 13.2.
+
 // The rule in the README, and what breaks when a word of it is taken away: all of it is needed.
 let masters: Masters;
 let admin: Redis;

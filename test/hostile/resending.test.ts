@@ -5,6 +5,8 @@ import { Fleet, fresh } from "../integration/fleet/fleet.ts";
 import { itWithIoredis } from "../integration/fleet/library.ts";
 import { WireTap } from "../integration/fleet/wire-tap.ts";
 
+// PROTOCOL 2.2.
+
 let fleet: Fleet;
 beforeAll(async () => {
   fleet = await Fleet.start(3);

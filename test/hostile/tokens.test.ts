@@ -6,6 +6,8 @@ import { newToken } from "../../packages/redlock/src/protocol/token.ts";
 import { Fleet, fresh, type Opened, rejection } from "../integration/fleet/fleet.ts";
 import { startHostileServer } from "./hostile-server.ts";
 
+// PROTOCOL 2.1.
+
 // A client that knows a token can release the lock. So no token can be guessed, and nothing that ends in a log shows
 // one. Two ways to a token are public, and documented as such: `lock.value` and `lock.detach()`.
 const fleet = Fleet.forTests(3);

@@ -14,6 +14,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Fleet, fresh, type Opened, rejection } from "./fleet/fleet.ts";
 import { WireTap } from "./fleet/wire-tap.ts";
 
+// PROTOCOL 1.8.
+
 let fleet: Fleet;
 let opened: Opened;
 let tap: WireTap;

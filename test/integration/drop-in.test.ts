@@ -11,6 +11,8 @@ import {
   type SharedSettings,
 } from "./redlock-5.ts";
 
+// PROTOCOL 13.1.
+
 /** Code that was written for redlock 5 has to run with either. */
 const modules: Record<string, RedlockModule> = {
   "redlock 5": redlock5,

@@ -13,6 +13,8 @@ import { until } from "../contract/until.ts";
 import { Fleet, fresh, type Opened, type OpenOptions, rejection, votesOf } from "./fleet/fleet.ts";
 import { hasEnded } from "./fleet/library.ts";
 
+// PROTOCOL 5.10.
+
 const fleet = Fleet.forTests(5);
 
 const ttl = 20_000;

@@ -4,6 +4,8 @@ import { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
 import { type Counted, type CountingTask, counter } from "./counting.ts";
 
+// PROTOCOL 1.9.
+
 const workers = 4;
 const rounds = 25;
 

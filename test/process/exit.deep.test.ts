@@ -5,6 +5,8 @@ import { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
 import { scenarios } from "./scenarios.ts";
 
+// PROTOCOL 5.11, 12.11.
+
 const program = new URL("child.ts", import.meta.url);
 
 /** A process needs some 50 ms to exit; the rest is for a busy machine, ms. */

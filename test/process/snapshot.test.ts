@@ -7,6 +7,8 @@ import { promisify } from "node:util";
 import { build } from "esbuild";
 import { expect, it } from "vitest";
 
+// PROTOCOL 2.1.
+
 const run = promisify(execFile);
 
 /** Draws a token, and another one in each process that is started from the snapshot of it. */

@@ -4,6 +4,8 @@ import { Semaphore } from "@quorlock/redlock/semaphore";
 import { describe, expect, it } from "vitest";
 import { Fleet, fresh } from "../integration/fleet/fleet.ts";
 
+// PROTOCOL 10.2.
+
 const fleet = Fleet.forTests(5);
 const ttl = 30_000;
 

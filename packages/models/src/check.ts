@@ -15,7 +15,11 @@ export interface Check {
   /** More states than this, and nothing is shown. */
   readonly limit: number;
   readonly model: () => Model;
-  readonly mutants: readonly { readonly name: string; readonly model: () => Model }[];
+  readonly mutants: readonly {
+    readonly name: string;
+    readonly breaks: string;
+    readonly model: () => Model;
+  }[];
 }
 
 export interface CheckResult {

@@ -5,6 +5,8 @@ import type { AnyAnswer, LockNode } from "./protocol/node.ts";
 import { Redlock } from "./redlock.ts";
 import { VirtualClient, virtualSetting } from "./virtual-time.test.ts";
 
+// PROTOCOL 5.11.
+
 const { nodes: threeNodes } = virtualSetting(3);
 
 function construct(clients: unknown, ...more: unknown[]): Redlock {

@@ -4,6 +4,8 @@ import type { Fixture } from "../fixture.ts";
 import type { Subject } from "../libraries/subject.ts";
 import { inWords, isRefused, type Outcome, outcomeOf } from "../outcome.ts";
 
+// PROTOCOL 10.1.
+
 const rounds = 20;
 /** See row 6. */
 const winLimit = 250;

@@ -6,6 +6,8 @@ import { until } from "../../contract/until.ts";
 import { Fleet, fresh, rejection, timed, votesOf } from "../fleet/fleet.ts";
 import { WireTap } from "../fleet/wire-tap.ts";
 
+// PROTOCOL 2.9, 12.6.
+
 // A Cluster of two masters, and two ordinary ones, each a member of the quorum.
 let cluster: Fleet;
 let fleet: Fleet;

@@ -9,6 +9,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, type OpenOptions, rejection } from "../fleet/fleet.ts";
 
+// PROTOCOL 2.15.
+
 // A lock lives in the database that its clients had selected. A client that switches to another one abandons its vote.
 
 const fleet = Fleet.forTests(3);

@@ -6,6 +6,8 @@ import { until } from "../../contract/until.ts";
 import { Fleet, fresh, type Opened, type OpenOptions, rejection, timed } from "../fleet/fleet.ts";
 import { itWithIoredis } from "../fleet/library.ts";
 
+// PROTOCOL 1.10.
+
 /** Masters that forget nothing: a key that survives a crash has to be taken away afterwards. */
 let fleet: Fleet;
 const down = new Map<Master, "killed" | "hung">();

@@ -14,6 +14,8 @@ import { startHostileServer } from "../../hostile/hostile-server.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
 import { WireTap } from "../fleet/wire-tap.ts";
 
+// PROTOCOL 2.2.
+
 // Clients of node-redis: the options of a user's client that could let a command of a lock run late, twice, in another
 // order or in another place do not reach the connection of the locks, and the user's client stays as it is.
 

@@ -8,6 +8,8 @@ import { ask } from "../../contract/ask.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
 import { itWithIoredis } from "../fleet/library.ts";
 
+// PROTOCOL 2.16.
+
 // An operation of two commands sends both on one connection, even if the next connection is ready before the first answer.
 
 const fleet = Fleet.forTests(1);

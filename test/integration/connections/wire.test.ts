@@ -5,6 +5,8 @@ import { Fleet, fresh } from "../fleet/fleet.ts";
 import { itWithIoredis, sendBy } from "../fleet/library.ts";
 import { WireTap } from "../fleet/wire-tap.ts";
 
+// PROTOCOL 6.3, 13.1.
+
 let fleet: Fleet;
 let tap: WireTap;
 beforeAll(async () => {

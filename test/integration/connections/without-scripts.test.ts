@@ -23,6 +23,8 @@ import { Fleet, fresh, rejection } from "../fleet/fleet.ts";
 import { itWithIoredis } from "../fleet/library.ts";
 import { WireTap } from "../fleet/wire-tap.ts";
 
+// PROTOCOL 2.16.
+
 const scripts = false;
 const ttl = 20_000;
 

@@ -9,6 +9,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
 
+// PROTOCOL 10.7.
+
 // A routine of `using` is inside of its lock wherever its async context leads. Timers, sockets and batches are shared by
 // all calls of a process, and were armed by any of them: what is called back from there is not inside of that lock.
 

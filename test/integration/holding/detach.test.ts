@@ -12,6 +12,8 @@ import { until } from "../../contract/until.ts";
 import { Fleet, fresh, rejection, timed } from "../fleet/fleet.ts";
 import { LateConnection } from "../fleet/late-connection.ts";
 
+// PROTOCOL 7.18.
+
 // PROTOCOL 5.5 to 5.10: a lock that is given away is the receiver's alone from then on.
 
 const fleet = Fleet.forTests(3);

@@ -9,6 +9,8 @@ import { documentedRule, documentedRuleOfReaders } from "../../contract/permissi
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, type OpenOptions, rejection, timed, votesOf } from "../fleet/fleet.ts";
 
+// PROTOCOL 10.3, 10.4, 10.5.
+
 const fleet = Fleet.forTests(3);
 
 const ttl = 30_000;

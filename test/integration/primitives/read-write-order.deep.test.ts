@@ -5,6 +5,8 @@ import { describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, type OpenOptions, rejection } from "../fleet/fleet.ts";
 
+// PROTOCOL 10.4.
+
 const fleet = Fleet.forTests(3);
 const four = Fleet.forTests(4);
 

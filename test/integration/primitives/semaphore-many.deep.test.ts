@@ -3,6 +3,8 @@ import { Semaphore } from "@quorlock/redlock/semaphore";
 import { expect, it } from "vitest";
 import { Fleet, fresh, rejection } from "../fleet/fleet.ts";
 
+// PROTOCOL 10.2.
+
 const fleet = Fleet.forTests(3);
 const permits = 10_000;
 /** The longest turn of the event loop, ms of processor time: other processes of the machine do not count. */

@@ -15,6 +15,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { until } from "../../contract/until.ts";
 import { fresh } from "../fleet/fleet.ts";
 
+// PROTOCOL 1.3, 11.1, 11.3, 11.4.
+
 const ttl = 8000;
 const nodeTimeout = 900;
 

@@ -17,6 +17,8 @@ import { until } from "../../contract/until.ts";
 import { Fleet, fresh, rejection } from "../fleet/fleet.ts";
 import { WireTap } from "../fleet/wire-tap.ts";
 
+// PROTOCOL 8.7.
+
 const fleet = Fleet.forTests(3);
 
 const ttl = 30_000;

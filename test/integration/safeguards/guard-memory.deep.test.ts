@@ -9,6 +9,8 @@ import { until } from "../../contract/until.ts";
 import { Fleet, fresh, rejection } from "../fleet/fleet.ts";
 import { GuardedFleet, restartGuard, ttl, untilConnected } from "../fleet/guarded-fleet.ts";
 
+// PROTOCOL 1.2, 8.8, 9.3, 9.4, 9.5, 9.9.
+
 const hour = 3_600_000;
 const ahead: Runtime = {
   monotonic: () => systemRuntime.monotonic(),

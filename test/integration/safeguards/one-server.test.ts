@@ -8,6 +8,8 @@ import { afterEach, describe, expect, test } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, type Opened, type OpenOptions } from "../fleet/fleet.ts";
 
+// PROTOCOL 2.8, 2.9.
+
 const ttl = 5000;
 const fleet = Fleet.forTests(3);
 const ends: Array<() => unknown> = [];

@@ -6,6 +6,8 @@ import { until } from "../../contract/until.ts";
 import { deleteAll, fresh } from "../fleet/fleet.ts";
 import { untilConnected } from "../fleet/guarded-fleet.ts";
 
+// PROTOCOL 9.10, 9.11.
+
 const ttl = 6000;
 const restartGuard = { maxTtl: ttl };
 const hour = 3_600_000;

@@ -5,6 +5,8 @@ import { until } from "../../contract/until.ts";
 import { fresh, type Opened, rejection } from "../fleet/fleet.ts";
 import { GuardedFleet, restartGuard, ttl, untilConnected } from "../fleet/guarded-fleet.ts";
 
+// PROTOCOL 8.8.
+
 const losses: readonly [
   name: string,
   persistence: NonNullable<MastersOptions["persistence"]>,

@@ -6,6 +6,8 @@ import { until } from "../../contract/until.ts";
 import { Fleet, fresh, type Opened } from "../fleet/fleet.ts";
 import { GuardedFleet, restartGuard, ttl, untilConnected } from "../fleet/guarded-fleet.ts";
 
+// PROTOCOL 1.2, 9.5, 9.12.
+
 // The memory of a guarded master comes from elsewhere: from a replica that lags, or from an old file (PROTOCOL 9.2, 9.3).
 
 const durable = { restartGuard: { ...restartGuard, durable: true } };

@@ -9,6 +9,8 @@ import { type Fleet, fresh, rejection, timed } from "../fleet/fleet.ts";
 import { GuardedFleet, restartGuard, ttl, untilConnected } from "../fleet/guarded-fleet.ts";
 import { itWithIoredis } from "../fleet/library.ts";
 
+// PROTOCOL 9.1, 9.2, 9.6, 9.7, 9.8, 9.9, 9.12.
+
 /** Masters with this persistence, for the tests of one block; each test finds them new. */
 function useFleet(persistence?: MastersOptions["persistence"]): GuardedFleet {
   const guarded = GuardedFleet.forTests(persistence);

@@ -15,6 +15,8 @@ import { ask } from "../../contract/ask.ts";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
 
+// PROTOCOL 8.8.
+
 const fleet = Fleet.forTests(1);
 const ttl = 30_000;
 

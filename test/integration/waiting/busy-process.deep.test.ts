@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
 import { Fleet, fresh } from "../fleet/fleet.ts";
 
+// PROTOCOL 12.10.
+
 const fleet = Fleet.forTests(3);
 /** So many that most of them wait while the process is busy: a round takes one or two of its turns. */
 const calls = 600;

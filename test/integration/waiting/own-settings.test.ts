@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
 import { Fleet, fresh, rejection, timed } from "../fleet/fleet.ts";
 
+// PROTOCOL 7.15.
+
 // Callers of one process wait for the same lock, each by its own settings.
 
 const fleet = Fleet.forTests(3);

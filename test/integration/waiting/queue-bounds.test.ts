@@ -3,6 +3,8 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
 
+// PROTOCOL 7.13, 7.14.
+
 // The cost of a queue for its master is bounded: for any number of keys in one request, and of dead waiters.
 
 const fleet = Fleet.forTests(3);

@@ -3,6 +3,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
 
+// PROTOCOL 7.11, 7.15.
+
 // Waiting calls are served in the order in which `acquire` was called.
 
 const fleet = Fleet.forTests(3);

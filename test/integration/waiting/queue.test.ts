@@ -9,6 +9,8 @@ import { Fleet, fresh, rejection, timed } from "../fleet/fleet.ts";
 import { LateConnection } from "../fleet/late-connection.ts";
 import { WireTap } from "../fleet/wire-tap.ts";
 
+// PROTOCOL 5.4, 7.10, 7.11, 7.13, 7.16, 7.17.
+
 const fleet = Fleet.forTests(3);
 
 const ttl = 30_000;

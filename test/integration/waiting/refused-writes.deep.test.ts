@@ -4,6 +4,8 @@ import { describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, rejection } from "../fleet/fleet.ts";
 
+// PROTOCOL 1.7, 7.5.
+
 const fleet = Fleet.forTests(3);
 
 const ttl = 3000;

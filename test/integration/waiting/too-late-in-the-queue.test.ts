@@ -2,6 +2,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { Fleet, fresh } from "../fleet/fleet.ts";
 
+// PROTOCOL 2.5.
+
 const fleet = Fleet.forTests(3);
 const ttl = 1000;
 /** More than is left when the votes are there: 1 % of the ttl and 2 ms are taken off for drift. */

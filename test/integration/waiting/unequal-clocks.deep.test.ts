@@ -5,6 +5,8 @@ import { afterEach, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { fresh } from "../fleet/fleet.ts";
 
+// PROTOCOL 7.2.
+
 // Tickets are by the time of the masters, and two clients may have read different times. A waiting call is served
 // before those that begin later all the same.
 

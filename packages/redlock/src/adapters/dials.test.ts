@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { Dials } from "./dials.ts";
 
+// PROTOCOL 2.18.
+
 test("a dial counts once, however often it is seen", () => {
   const dials = new Dials();
   for (const isDialed of [false, true, true, false, true]) dials.see(isDialed);

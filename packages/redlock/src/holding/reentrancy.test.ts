@@ -11,6 +11,8 @@ import { Redlock } from "../redlock.ts";
 import { Gate, VirtualClient, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
 import type { Lock } from "./lock.ts";
 
+// PROTOCOL 10.6.
+
 function setting(options: RedlockOptions = {}): VirtualSetting {
   return virtualSetting(3, { reentrant: true, ...options });
 }

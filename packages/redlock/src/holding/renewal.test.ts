@@ -8,6 +8,8 @@ import { Gate, type VirtualSetting, virtualSetting } from "../virtual-time.test.
 import type { Lock } from "./lock.ts";
 import { aligned, renewalDelay } from "./renewal.ts";
 
+// PROTOCOL 4.4, 5.3.
+
 describe("when the next renewal is due", () => {
   const ttl = fc.integer({ min: 4, max: 2 ** 40 });
   const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });

@@ -6,6 +6,8 @@ import { settle, virtualSetting } from "../virtual-time.test.ts";
 import { RetryBudget } from "../waiting/retry-budget.ts";
 import { Admission, type Extension } from "./admission.ts";
 
+// PROTOCOL 12.10, 12.11.
+
 function setting(acquireConcurrency = 1000) {
   const { time, machine } = virtualSetting(1);
   const clock = new LeaseClock(machine);

@@ -10,6 +10,8 @@ import { Lock } from "../holding/lock.ts";
 import { VirtualClient, virtualSetting } from "../virtual-time.test.ts";
 import { Semaphore } from "./semaphore.ts";
 
+// PROTOCOL 10.1, 10.2.
+
 const patient = { waitTimeout: 60_000, retryDelay: 20, retryJitter: 10 };
 
 /** Which slots have a key on the first master. */

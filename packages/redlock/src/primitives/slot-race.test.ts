@@ -6,6 +6,8 @@ import { onAbort } from "../time/abort.ts";
 import { virtualSetting } from "../virtual-time.test.ts";
 import { SlotRace } from "./slot-race.ts";
 
+// PROTOCOL 10.2.
+
 const ttl = 1000;
 
 const endless = (): number => Number.POSITIVE_INFINITY;

@@ -2,6 +2,8 @@ import { describe, expect, test } from "vitest";
 import { ExecutionError, ResourceLockedError } from "../errors.ts";
 import { refusal, settle, type VirtualNode, virtualSetting } from "../virtual-time.test.ts";
 
+// PROTOCOL 2.1, 2.2, 2.4.
+
 // PROTOCOL 2, line by line, through the public interface: the commands of an acquire, when it settles, and its
 // validity.
 

@@ -3,6 +3,8 @@ import { ExecutionError, LockLostError } from "../errors.ts";
 import type { Lock } from "../holding/lock.ts";
 import { resumedHere, settle, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
 
+// PROTOCOL 4.1, 4.2.
+
 // PROTOCOL 4.
 
 const worthOf1000 = 999 * 0.99 - 1;

@@ -4,6 +4,8 @@ import { countersIn, isStored, Proposals, tokenOf } from "./fencing.ts";
 import type { Answer } from "./node.ts";
 import { quorumOf } from "./quorum.ts";
 
+// PROTOCOL 8.2, 8.3, 8.4.
+
 const refusal: Answer = { vote: "no", resource: "r", owner: undefined, remaining: 0 };
 
 function yes(counter?: number): Answer {

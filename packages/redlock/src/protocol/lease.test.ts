@@ -4,6 +4,8 @@ import { LockLostError } from "../errors.ts";
 import type { Lock } from "../holding/lock.ts";
 import { resumedHere, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
 
+// PROTOCOL 1.6, 1.11, 3.2, 3.3, 3.6, 4.3.
+
 // PROTOCOL 3: the state of a lease at each moment, and when its holder is notified.
 
 /** ttl minus drift, of a lock of 1000 ms. */

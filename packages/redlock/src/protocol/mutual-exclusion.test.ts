@@ -4,6 +4,8 @@ import { AbortError } from "../errors.ts";
 import type { Lock } from "../holding/lock.ts";
 import { VirtualClient, type VirtualMachine, VirtualMaster, VirtualTime } from "../virtual-time.test.ts";
 
+// PROTOCOL 1.9, 1.10.
+
 // Mutual exclusion itself, against every combination of faults: several clients on machines and masters that stall,
 // are suspended, lose connections and disagree about how fast time passes. No master forgets a key before its time.
 

@@ -2,6 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decide, quorumOf, toleratedFailures } from "./quorum.ts";
 
+// PROTOCOL 2.3.
+
 const members = fc.integer({ min: 1, max: 60 });
 
 /** Answers in the order of arrival: a yes or not. */

@@ -2,6 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { Lock } from "../holding/lock.ts";
 import { type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
 
+// PROTOCOL 5.1, 5.2, 5.3.
+
 // PROTOCOL 5.
 
 async function held(count = 3, options: object = {}): Promise<VirtualSetting & { lock: Lock }> {

@@ -4,6 +4,8 @@ import { settle, virtualSetting } from "../virtual-time.test.ts";
 import { Placement } from "./placement.ts";
 import { type Leftover, Rollbacks } from "./rollback.ts";
 
+// PROTOCOL 2.6.
+
 const leftover: Leftover = { placement: new Placement([]), resources: ["r"], tokens: ["t"], ttl: 1000 };
 
 function bed(count = 1, most?: number) {

@@ -6,6 +6,8 @@ import type { Answer, Fault, MasterClock } from "./node.ts";
 import { quorumOf } from "./quorum.ts";
 import { RoundClocks } from "./round-clocks.ts";
 
+// PROTOCOL 11.2, 11.3.
+
 const maxOffset = 1000;
 const yes: Answer = { vote: "yes", remaining: 5000 };
 const no: Answer = { vote: "no", resource: "r", owner: "another-client", remaining: 1 };

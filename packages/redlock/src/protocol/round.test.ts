@@ -4,6 +4,8 @@ import { settle, type VirtualSetting, virtualSetting } from "../virtual-time.tes
 import type { Answer, Claim, LockNode } from "./node.ts";
 import { Round } from "./round.ts";
 
+// PROTOCOL 2.2, 12.9.
+
 const claim: Claim = { resources: ["r"], token: "t", ttl: 1000, abandoned: false };
 const ask = { kind: "vote", keys: ["r"], values: ["t"], ttl: 1000, claim } as const;
 

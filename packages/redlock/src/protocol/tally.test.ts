@@ -5,6 +5,8 @@ import { refusal } from "../virtual-time.test.ts";
 import type { Answer } from "./node.ts";
 import { contentionIn, isRefused, quorumOf, toleratedFailures, verdictOf } from "./quorum.ts";
 
+// PROTOCOL 2.3.
+
 const yes: Answer = { vote: "yes", remaining: 1000 };
 const fault: Answer = { vote: "none", error: new NodeError("m", "UNREACHABLE", "down"), sent: false };
 const unheard = undefined;

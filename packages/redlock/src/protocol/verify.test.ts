@@ -3,6 +3,8 @@ import { ExecutionError, InvalidArgumentError, LockLostError } from "../errors.t
 import type { Lock } from "../holding/lock.ts";
 import { VirtualClient, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
 
+// PROTOCOL 4.3, 4.5, 5.10.
+
 const worthOf1000 = 999 * 0.99 - 1;
 
 async function held(count = 3, options: object = {}): Promise<VirtualSetting & { lock: Lock }> {

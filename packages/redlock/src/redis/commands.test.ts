@@ -4,6 +4,8 @@ import { operationOf } from "../protocol/operation.ts";
 import { batchArgs, batchCommand, encoded, forgetEncoded, type Posted } from "./commands.ts";
 import { batchScript, releaseBatchScript, voteBatchScript } from "./lua/scripts.ts";
 
+// PROTOCOL 12.1, 12.4.
+
 const guard: Guard = { terms: "60000,11,0,1,1,0,0", refused: () => {}, extendedInQuarantine: () => {} };
 
 function operation(kind: Operation["kind"], keys: readonly string[], values: readonly string[]) {

@@ -17,6 +17,8 @@ import {
 } from "./lua/scripts.ts";
 import { RedisNode } from "./redis-node.ts";
 
+// PROTOCOL 2.7.
+
 const guard: Guard = {
   terms: "60000,4711,0,1,1700000000000,0,0",
   refused: () => {},

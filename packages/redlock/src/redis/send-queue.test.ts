@@ -13,6 +13,8 @@ import {
 } from "./lua/scripts.ts";
 import { RedisNode, type RedisNodeOptions } from "./redis-node.ts";
 
+// PROTOCOL 12.1, 12.2, 12.7, 12.8.
+
 class ReplyError extends Error {
   override name = "ReplyError";
 }

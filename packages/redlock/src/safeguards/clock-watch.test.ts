@@ -3,6 +3,8 @@ import { describe, expect, test } from "vitest";
 import type { ClockWatchOptions } from "../settings/settings.ts";
 import { type ClockEvent, ClockWatch, readingOf, skewOf, stepBetween } from "./clock-watch.ts";
 
+// PROTOCOL 11.1.
+
 const driftFactor = 0.01;
 const start = 1_700_000_000_000;
 

@@ -6,6 +6,8 @@ import type { Fault, LockNode } from "../protocol/node.ts";
 import { virtualSetting } from "../virtual-time.test.ts";
 import { DistinctMasters } from "./distinct-masters.ts";
 
+// PROTOCOL 2.10.
+
 // PROTOCOL 2.8: a server votes once, through whichever master of the list.
 
 /** Masters that lead to servers, as far as these have a name. */

@@ -5,6 +5,8 @@ import { defaultSettings, settingsFrom } from "../settings/settings.ts";
 import { virtualSetting } from "../virtual-time.test.ts";
 import { frames, outside } from "./async-context.ts";
 
+// PROTOCOL 10.7.
+
 const shared = globalThis as { [key: symbol]: unknown };
 const name = Symbol.for("quorlock.frames");
 

@@ -4,6 +4,8 @@ import { VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
 import { LeaseClock } from "./lease-clock.ts";
 import { systemRuntime } from "./system.ts";
 
+// PROTOCOL 1.4, 3.4, 3.5.
+
 function machineAndClock() {
   const time = new VirtualTime();
   const machine = new VirtualMachine(time);

@@ -2,6 +2,8 @@ import { afterEach, expect, test, vi } from "vitest";
 import { newToken } from "../protocol/token.ts";
 import { systemRuntime } from "./system.ts";
 
+// PROTOCOL 2.1.
+
 afterEach(() => {
   vi.restoreAllMocks();
   vi.unstubAllGlobals();

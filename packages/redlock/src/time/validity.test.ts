@@ -3,6 +3,8 @@ import { describe, expect, test } from "vitest";
 import { quorumOf } from "../protocol/quorum.ts";
 import { leaseDeadline, never, nodeDeadline, validityLoss } from "./validity.ts";
 
+// PROTOCOL 1.1, 3.2.
+
 const ttl = fc.integer({ min: 1, max: 40 * 24 * 3600 * 1000 });
 const drift = fc.double({ min: 0, max: 0.5, noNaN: true });
 const sentAt = fc.double({ min: 0, max: 1e12, noNaN: true });

@@ -9,6 +9,8 @@ import { refusal, settle, VirtualClient, type VirtualSetting, virtualSetting } f
 import { acquire } from "./acquire.ts";
 import type { LocalQueues } from "./local-queues.ts";
 
+// PROTOCOL 1.10, 12.10.
+
 const still = { retryJitter: 0 };
 
 function lockedByRival(count: number, options: object, ttl = Number.POSITIVE_INFINITY): VirtualSetting {

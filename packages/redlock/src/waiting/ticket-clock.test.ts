@@ -4,6 +4,8 @@ import type { Fault, LockNode } from "../protocol/node.ts";
 import { VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
 import { TicketClock } from "./ticket-clock.ts";
 
+// PROTOCOL 7.2.
+
 interface Setting {
   readonly time: VirtualTime;
   readonly machine: VirtualMachine;

@@ -6,6 +6,8 @@ import { explore, plansOf } from "../search/explore.ts";
 import { inOrder } from "../search/runner.ts";
 import { watchMarks } from "./findings.ts";
 
+// PROTOCOL 1.3.
+
 /** Earlier seeds take longer, and exclude no master for long enough. */
 const first = 27;
 

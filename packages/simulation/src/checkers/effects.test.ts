@@ -5,6 +5,8 @@ import { Effects } from "./effects.ts";
 import { Findings } from "./findings.ts";
 import type { LockInterval } from "./lock-intervals.ts";
 
+// PROTOCOL 1.12.
+
 interface Forged {
   readonly number: number;
   readonly fencingToken?: number;

@@ -4,6 +4,8 @@ import { subjectNamed } from "../peers/subject-named.ts";
 import { replayFileFrom } from "../plan/replay-file.ts";
 import { runPlan } from "../run/run-plan.ts";
 
+// PROTOCOL 5.8.
+
 // Plans of failures that were found once, kept so that they stay fixed.
 
 const bank = new URL("../../bank/", import.meta.url);

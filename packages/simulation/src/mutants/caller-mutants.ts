@@ -4,18 +4,22 @@ import type { Mutant } from "./mutant.ts";
 export const callerMutants: readonly Mutant[] = [
   {
     name: "a lease is handed on to all who wait in its process",
+    breaks: ["7.15"],
     edits: { "waiting/local-queue.ts #onFinished #bound value": "Number.POSITIVE_INFINITY" },
   },
   {
     name: "a release waits for the nodeTimeout of the next caller",
+    breaks: ["7.15"],
     edits: { "waiting/local-queue.ts #onRelease #withinOwnTime": "this.#transferring" },
   },
   {
     name: "the end of using waits for the nodeTimeout of the constructor",
+    breaks: ["1.10"],
     edits: { "holding/lock.ts releaseWithin value": "lock.#owner.release(lock)" },
   },
   {
     name: "the next waiter is not enqueued while the first backs off",
+    breaks: ["7.15"],
     edits: {
       "waiting/local-queue.ts #enter body": (body) =>
         body.replace("isStanding === false) continue", "isStanding === false) return"),
@@ -23,6 +27,7 @@ export const callerMutants: readonly Mutant[] = [
   },
   {
     name: "the ticket is drawn when the call begins to wait",
+    breaks: ["7.2"],
     edits: {
       "waiting/acquire.ts acquire wait": (call) =>
         call.replace(/, call\)$/, ", Math.floor(context.runtime.monotonic() * 1000))"),
@@ -30,6 +35,7 @@ export const callerMutants: readonly Mutant[] = [
   },
   {
     name: "a key that is handed on within a process keeps its longer life",
+    breaks: ["7.17"],
     rules: { transfersTtl: false },
   },
 ];
@@ -38,6 +44,7 @@ export const callerMutants: readonly Mutant[] = [
 export const rareCallerMutants: readonly Mutant[] = [
   {
     name: "a later call keeps the smaller ticket of another reading",
+    breaks: ["7.2"],
     edits: {
       "waiting/local-queue.ts #keepOrder body": `{
         for (let index = Math.max(1, place); index < this.#waiters.length; index += 1) {
@@ -50,6 +57,7 @@ export const rareCallerMutants: readonly Mutant[] = [
   },
   {
     name: "the time that the masters tell is behind tickets of others",
+    breaks: ["7.2"],
     edits: {
       "waiting/ticket-clock.ts ticketOf offset value":
         "this.#reading?.offset ?? Math.max(this.#wallOffset(), this.#floor)",
@@ -59,6 +67,7 @@ export const rareCallerMutants: readonly Mutant[] = [
   },
   {
     name: "a waiter leaves the queues before the next caller of its process enters them",
+    breaks: ["7.15"],
     edits: {
       "waiting/queue-entry.ts #backOff onAway": "undefined",
       "waiting/queue-entry.ts #backOff #dequeue": (leave) => `${leave}, this.#events?.onAway()`,
@@ -66,6 +75,7 @@ export const rareCallerMutants: readonly Mutant[] = [
   },
   {
     name: "a ticket that is raised does not raise those behind it",
+    breaks: ["7.2"],
     edits: { "waiting/local-queue.ts #enqueue onRaised value": "() => {}" },
   },
 ];

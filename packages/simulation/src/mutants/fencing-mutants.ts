@@ -9,16 +9,23 @@ const noSecondRound: Edits = { "protocol/fencing.ts 8.2 condition": "true" };
 export const fencingMutants: readonly Mutant[] = [
   {
     name: "a fencing token is written back without looking whose the key is",
+    breaks: ["8.2"],
     rules: { writesBackAnyway: true },
   },
-  { name: "a fencing token that is not the proposal is stored nowhere", edits: { ...noSecondRound } },
+  {
+    name: "a fencing token that is not the proposal is stored nowhere",
+    breaks: ["8.2"],
+    edits: { ...noSecondRound },
+  },
   {
     name: "the fencing token is the largest of counters that each master counts up",
+    breaks: ["8.1"],
     edits: { ...noSecondRound, "protocol/fencing.ts tokenOf max": "largest + 1" },
     rules: { stored: (counter) => counter + 1 },
   },
   {
     name: "the fencing token is the proposal, whatever the masters had",
+    breaks: ["8.2"],
     edits: { "protocol/fencing.ts tokenOf max": "proposal" },
   },
 ];

@@ -8,19 +8,26 @@ import type { Mutant } from "./mutant.ts";
 export const guardMutants: readonly Mutant[] = [
   {
     name: "the quarantine is shorter than maxTtl",
+    breaks: ["9.8"],
     rules: { quarantine: (maxTtl) => String(Math.ceil(Number(maxTtl) / 2)) },
   },
-  { name: "a master votes in quarantine", rules: { votesInQuarantine: true } },
+  { name: "a master votes in quarantine", breaks: ["9.1"], rules: { votesInQuarantine: true } },
   {
     name: "the fencing counters are brought back before the quarantine ends, and that ends it",
+    breaks: ["8.8"],
     edits: {
       "safeguards/master-guard.ts refused #restoreCounters condition": 'error.message.includes("UNSEEDED")',
     },
     rules: { seedsInQuarantine: true },
   },
-  { name: "a master votes before its fencing counters are brought back", rules: { votesUnseeded: true } },
+  {
+    name: "a master votes before its fencing counters are brought back",
+    breaks: ["8.8"],
+    rules: { votesUnseeded: true },
+  },
   {
     name: "the fencing counters are brought back to whichever master has the name",
+    breaks: ["8.8"],
     edits: {
       "safeguards/restart-guard.ts 8.8 restoreCounters argument":
         "nodes.find(({ name }) => name === node.name)!",
@@ -28,26 +35,41 @@ export const guardMutants: readonly Mutant[] = [
   },
   {
     name: "a client that is refused in quarantine gets a queue entry, and is granted the key",
+    breaks: ["9.6"],
     rules: { handsOverInQuarantine: true },
   },
-  { name: "a marker counts although its memory was loaded from a file", rules: { trustsLoadedMemory: true } },
+  {
+    name: "a marker counts although its memory was loaded from a file",
+    breaks: ["9.2"],
+    rules: { trustsLoadedMemory: true },
+  },
   {
     name: "a marker counts although another server at this address had a later epoch",
+    breaks: ["9.5"],
     rules: { trustsOlderEpoch: true },
   },
-  { name: "a marker counts although its master was a replica since", rules: { trustsPromoted: true } },
-  { name: "a new quarantine keeps the epoch of the marker", rules: { keepsEpoch: true } },
+  {
+    name: "a marker counts although its master was a replica since",
+    breaks: ["9.3"],
+    rules: { trustsPromoted: true },
+  },
+  { name: "a new quarantine keeps the epoch of the marker", breaks: ["9.5"], rules: { keepsEpoch: true } },
 ];
 
 /** Too rare for the budget of the others: the seed bank keeps a run that shows it. */
 export const rareGuardMutants: readonly Mutant[] = [
   {
     name: "the epoch is not read when a connection is made again",
+    breaks: ["9.5"],
     edits: { "safeguards/restart-guard.ts #onBack body": "{ void guard; }" },
   },
 ];
 
 /** To be found where a master boots with a slow clock that is set later. */
 export const slowBootMutants: readonly Mutant[] = [
-  { name: "the quarantine is over with its key, by the master's own clock", rules: { endsByTheKey: true } },
+  {
+    name: "the quarantine is over with its key, by the master's own clock",
+    breaks: ["9.10"],
+    rules: { endsByTheKey: true },
+  },
 ];

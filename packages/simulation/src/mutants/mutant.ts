@@ -6,6 +6,8 @@ import type { Rules } from "../master/twins/rules.ts";
 export interface Mutant {
   /** A description of the fault, as in a code review. */
   readonly name: string;
+  /** The rules of docs/protocol.md that it breaks. */
+  readonly breaks: readonly string[];
   /** The client's source is another. */
   readonly edits?: Edits;
   /** The client's scripts decide otherwise. */

@@ -14,6 +14,7 @@ const noEnd: Edits = { "protocol/lease.ts onDue body": "{}" };
 const queueMutants: readonly Mutant[] = [
   {
     name: "a lease that is handed off as it is counts from the hand-off",
+    breaks: ["7.16"],
     edits: {
       "waiting/local-hand-off.ts reuseLease successor deadlines":
         "deadlines: nodes.map(() => context.clock.now() + ttl)",
@@ -21,32 +22,46 @@ const queueMutants: readonly Mutant[] = [
   },
   {
     name: "a waiter uses one token in all its rounds",
+    breaks: ["2.13"],
     edits: { "waiting/queue-entry.ts #enqueue 2.13": "this.#roundCount = 1;" },
   },
   {
     name: "a grant counts in whichever round it is heard",
+    breaks: ["2.14"],
     edits: { "waiting/queue-entry.ts onGrant 2.14 condition": "!claim" },
   },
   {
     name: "a vote that was given up counts again",
+    breaks: ["7.9"],
     edits: {
       "waiting/queue-entry.ts #forgetVotes #deadlines": (statement) =>
         `if (this.#deadlines.length === 0) ${statement}`,
     },
   },
-  { name: "the commands of a waiter touch the votes of all its rounds", rules: { isMine: isOfOneWaiter } },
-  { name: "a key is granted to a waiter that does not listen", rules: { isSubscribed: () => true } },
-  { name: "a grant is pushed before its key is set", rules: { pushesFirst: true } },
+  {
+    name: "the commands of a waiter touch the votes of all its rounds",
+    breaks: ["2.13"],
+    rules: { isMine: isOfOneWaiter },
+  },
+  {
+    name: "a key is granted to a waiter that does not listen",
+    breaks: ["7.4"],
+    rules: { isSubscribed: () => true },
+  },
+  { name: "a grant is pushed before its key is set", breaks: ["7.5"], rules: { pushesFirst: true } },
   {
     name: "the deadline of a grant counts from its receipt",
+    breaks: ["7.7"],
     edits: { "waiting/queue-entry.ts #onVote nodeDeadline argument": "clock.now()" },
   },
   {
     name: "a waiter that few masters answer stays in the queues",
+    breaks: ["7.12"],
     edits: { "waiting/queue-entry.ts 7.12 condition": "false" },
   },
   {
     name: "the next round waits for masters that hang",
+    breaks: ["7.11"],
     edits: {
       "waiting/queue-entry.ts #enqueue onAnswer #unlessItThrows": "void 0",
       "waiting/queue-entry.ts #onRoundClosed #isHeard": "this.#isHeard || this.#onHeard(answers)",
@@ -54,13 +69,15 @@ const queueMutants: readonly Mutant[] = [
   },
   {
     name: "no heartbeat follows an answered round",
+    breaks: ["7.11"],
     edits: { "waiting/queue-entry.ts #onHeard #scheduleNextRound": "void 0" },
   },
   {
     name: "a wake starts no round",
+    breaks: ["7.11"],
     edits: { "waiting/queue-entry.ts onWake #startNextRound": "void 0" },
   },
-  { name: "a waiter stays in the queue after its grant", rules: { grantedLeave: false } },
+  { name: "a waiter stays in the queue after its grant", breaks: ["7.4"], rules: { grantedLeave: false } },
 ];
 
 function isOfOneWaiter(owner: string | null, token: string): boolean {
@@ -76,6 +93,7 @@ function isOfOneWaiter(owner: string | null, token: string): boolean {
 const holdMutants: readonly Mutant[] = [
   {
     name: "a lease is repaired in another database than its votes are in",
+    breaks: ["2.15"],
     edits: {
       "protocol/placement.ts Placement leave body": "{ void [why, node, old]; }",
       "protocol/placement.ts #leave lose": "undefined",
@@ -83,9 +101,10 @@ const holdMutants: readonly Mutant[] = [
   },
   {
     name: "a predecessor takes back a grant to the token that it gave away",
+    breaks: ["5.6", "7.18"],
     edits: { "waiting/local-queue.ts 5.6 condition": "false" },
   },
-  { name: "a lease is renewed by setting its key anew", rules: { renewsBySet: true } },
+  { name: "a lease is renewed by setting its key anew", breaks: ["7.5"], rules: { renewsBySet: true } },
 ];
 
 /** Each must be found by the harness; one that survives is a failing test. */
@@ -96,38 +115,62 @@ export const mutants: readonly Mutant[] = [
   ...callerMutants,
   {
     name: "half of the masters are a quorum",
+    breaks: ["2.3"],
     edits: { "protocol/quorum.ts quorumOf value": "Math.ceil(members / 2)" },
   },
   {
     name: "a minority is a quorum",
+    breaks: ["2.3"],
     edits: { "protocol/quorum.ts quorumOf value": "Math.max(1, Math.floor(members / 2))" },
   },
-  { name: "no drift is taken off", edits: { "time/validity.ts 3.1 value": "sentAt + ttl" } },
+  {
+    name: "no drift is taken off",
+    breaks: ["1.1", "3.1"],
+    edits: { "time/validity.ts 3.1 value": "sentAt + ttl" },
+  },
   {
     name: "the time is read when the reply comes, not before the send",
+    breaks: ["2.4"],
     edits: { "protocol/attempt.ts 3.1 nodeDeadline argument": "clock.now()" },
   },
   {
     name: "an extension counts from its reply",
+    breaks: ["3.3"],
     edits: { "protocol/extend.ts nodeDeadline argument": (sentAt) => `${sentAt} + round.timeout` },
   },
   {
     name: "a lease lasts as long as its longest master",
+    breaks: ["3.2"],
     edits: { "time/validity.ts 3.2 condition": "reached >= 1 && candidate > latest" },
   },
   {
     name: "a client uses one token for ever",
+    breaks: ["2.1", "6.2"],
     edits: { "protocol/attempt.ts 2.1 value": "(runtime as any).onlyToken ??= firstToken(runtime)" },
   },
   {
     name: "the deadline has no timer",
+    breaks: ["1.11", "3.6"],
     edits: { "protocol/lease.ts #watch #timerHandle value": "timers.add(due, { onDue: () => {} })" },
   },
-  { name: "a silent master is waited for", edits: { "protocol/round.ts #setTimer #expire": "void due" } },
-  { name: "only the wall clock counts", runtime: (runtime) => changed(runtime, { monotonic: () => 0 }) },
-  { name: "only the monotonic clock counts", runtime: (runtime) => changed(runtime, { wall: () => 0 }) },
+  {
+    name: "a silent master is waited for",
+    breaks: ["1.10", "2.2"],
+    edits: { "protocol/round.ts #setTimer #expire": "void due" },
+  },
+  {
+    name: "only the wall clock counts",
+    breaks: ["3.4"],
+    runtime: (runtime) => changed(runtime, { monotonic: () => 0 }),
+  },
+  {
+    name: "only the monotonic clock counts",
+    breaks: ["3.4"],
+    runtime: (runtime) => changed(runtime, { wall: () => 0 }),
+  },
   {
     name: "a vote overwrites the token that is there",
+    breaks: ["2.2"],
     connections: each(
       (send) => (command, args) =>
         send(command, command === "SET" ? args.filter((arg) => arg !== "NX") : args),
@@ -135,12 +178,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a release deletes without comparing",
+    breaks: ["5.1"],
     connections: each(
       (send) => (command, args) => (isRelease(args) ? send("DEL", keysOf(args)) : send(command, args)),
     ),
   },
   {
     name: "the key is set first and its expiry afterwards",
+    breaks: ["13.1"],
     connections: each((send) => async (command, args) => {
       if (command !== "SET") return send(command, args);
       const [key, token, , , ttl] = args;
@@ -151,6 +196,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a release looks first and deletes afterwards",
+    breaks: ["5.1"],
     connections: each((send) => async (command, args) => {
       if (!isRelease(args)) return send(command, args);
       let deleted = 0;
@@ -161,31 +207,41 @@ export const mutants: readonly Mutant[] = [
       return deleted;
     }),
   },
-  { name: "the masters are asked one after the other", connections: inSequence },
+  { name: "the masters are asked one after the other", breaks: ["2.2"], connections: inSequence },
   {
     name: "a failed attempt is not rolled back",
+    breaks: ["2.6"],
     edits: { "protocol/attempt.ts rolledBack value": "Promise.resolve()" },
   },
   {
     name: "only masters that said yes are rolled back",
+    breaks: ["2.6"],
     edits: { "protocol/attempt.ts mayHold body": '{ return answer?.vote === "yes"; }' },
   },
-  { name: "late votes make a lock all the same", edits: { "protocol/attempt.ts 2.5 condition": "!won" } },
+  {
+    name: "late votes make a lock all the same",
+    breaks: ["2.5"],
+    edits: { "protocol/attempt.ts 2.5 condition": "!won" },
+  },
   {
     name: "an extension that is answered after the deadline revives the lease",
+    breaks: ["4.1"],
     edits: { ...revival, ...noEnd },
   },
   {
     name: "an expired lease is repaired",
+    breaks: ["4.2"],
     edits: { ...revival, ...noEnd, "protocol/lease.ts remaining 3.6": "" },
   },
-  { name: "an extension may shorten a key", rules: { isShort: () => true } },
+  { name: "an extension may shorten a key", breaks: ["2.11"], rules: { isShort: () => true } },
   {
     name: "a key that holds the token already is not renewed, and counts all the same",
+    breaks: ["2.12"],
     rules: { isSet: false },
   },
   {
     name: "a lease ends when its release is answered, not before it is sent",
+    breaks: ["5.3"],
     edits: {
       "protocol/lease.ts 5.3 #endAs": "undefined",
       "protocol/lease.ts 5.3 #releasing": (send) =>
@@ -194,16 +250,19 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a reply counts for the wrong operation of a batch",
+    breaks: ["12.3"],
     edits: { "redis/batch.ts 12.3 ownReply value": "replies[operations.length - 1 - index]" },
   },
   {
     name: "a master is sent what another one was asked",
+    breaks: ["12.1"],
     edits: {
       "redis/commands.ts 12.1 areEqual": "latestEncoded.operations.length === posted.length",
     },
   },
   {
     name: "an abandoned vote is sent behind its rollback",
+    breaks: ["2.6", "12.2", "12.8"],
     edits: {
       "redis/commands.ts isAbandoned value": "false && claim",
       "redis/pipeline.ts sendAll abandoned": "false",
@@ -211,9 +270,10 @@ export const mutants: readonly Mutant[] = [
         `if (isRelease(operation)) this.#waiting.unshift(operation); else ${statement}`,
     },
   },
-  { name: "one deadline for two ttls", edits: { "redis/commands.ts 12.4": "true" } },
+  { name: "one deadline for two ttls", breaks: ["12.4"], edits: { "redis/commands.ts 12.4": "true" } },
   {
     name: "a late reply of one round counts in the next",
+    breaks: ["2.14"],
     edits: { "waiting/queue-entry.ts onAnswer 2.14 condition": 'answer.vote === "yes" && this.#claim' },
   },
 ];
@@ -223,16 +283,27 @@ export const rareMutants: readonly Mutant[] = [
   ...rareCallerMutants,
   {
     name: "a call whose time is over waits in the queue all the same",
+    breaks: ["1.10"],
     edits: { "waiting/retry-budget.ts constructor timeIsOver statement": "void 0;" },
   },
-  { name: "a late queue entry grants the key of a detached lease", rules: { heldStay: false } },
-  { name: "a refused waiter keeps what it was given before", rules: { refusedYield: false } },
+  {
+    name: "a late queue entry grants the key of a detached lease",
+    breaks: ["5.8"],
+    rules: { heldStay: false },
+  },
+  {
+    name: "a refused waiter keeps what it was given before",
+    breaks: ["7.8"],
+    rules: { refusedYield: false },
+  },
   {
     name: "two milliseconds of the wall clock are forgiven after each suspension",
+    breaks: ["3.5"],
     edits: { "time/lease-clock.ts now #elapsed value": "Math.max(byMonotonic, byWall - 2)" },
   },
   {
     name: "a pause between reading the two clocks is not seen",
+    breaks: ["3.5"],
     edits: { "time/lease-clock.ts now monotonic value": "before" },
   },
 ];

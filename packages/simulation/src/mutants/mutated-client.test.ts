@@ -18,7 +18,7 @@ describe("a mutant of the client's source", () => {
     ["protocol/quorum.ts quorumOf 99.9", '0 places for "99.9"'],
     ["protocol/none.ts quorumOf", "no such file"],
   ])("is named when a place is missing: %s", async (place, why) => {
-    const edited = editedFiles({ name: "a fault", edits: { [place]: "" } });
+    const edited = editedFiles({ name: "a fault", breaks: [], edits: { [place]: "" } });
     await expect(edited).rejects.toThrow(`mutant "a fault", "${place}": `);
     await expect(edited).rejects.toThrow(why);
   });
@@ -26,8 +26,8 @@ describe("a mutant of the client's source", () => {
 
 test("a mutant without edits has scripts of its own", async () => {
   const [first, second] = [
-    await importMutated({ name: "a fault" }),
-    await importMutated({ name: "another" }),
+    await importMutated({ name: "a fault", breaks: [] }),
+    await importMutated({ name: "another", breaks: [] }),
   ];
   expect(first.batchScript).toEqual(second.batchScript);
   expect(first.batchScript).not.toBe(second.batchScript);

@@ -60,6 +60,8 @@ describe("a mutant of the client's source", () => {
 
   test("gets the name that does not exist", async () => {
     const edits = { "protocol/quorum.ts quorumOf value": "Math.ceil(masters / 2)" };
-    expect(await compiler.missingIn({ name: "a fault", edits })).toEqual(["Cannot find name 'masters'."]);
+    expect(await compiler.missingIn({ name: "a fault", breaks: [], edits })).toEqual([
+      "Cannot find name 'masters'.",
+    ]);
   });
 });

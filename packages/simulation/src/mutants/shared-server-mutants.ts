@@ -8,6 +8,7 @@ import type { Mutant } from "./mutant.ts";
 export const sharedServerMutants: readonly Mutant[] = [
   {
     name: "a server votes once for each of its addresses",
+    breaks: ["2.8"],
     edits: { "safeguards/distinct-masters.ts #judge condition": "false" },
   },
 ];
@@ -16,10 +17,12 @@ export const sharedServerMutants: readonly Mutant[] = [
 export const movedServerMutants: readonly Mutant[] = [
   {
     name: "the vote of a server by its old address counts beside the one by its new address",
+    breaks: ["2.10"],
     edits: { "safeguards/distinct-masters.ts #moveVotes body": "{ void [before, index]; }" },
   },
   {
     name: "a server that is too busy to say which one it is counts all the same",
+    breaks: ["2.9"],
     connections: (connections) => {
       for (const connection of connections)
         if (connection instanceof SimulatedConnection) connection.takesBusyForNoId = true;

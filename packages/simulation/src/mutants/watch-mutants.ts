@@ -6,32 +6,39 @@ import type { Mutant } from "./mutant.ts";
 export const watchMutants: readonly Mutant[] = [
   {
     name: "a suspension of the client counts as a step of every master",
+    breaks: ["11.1"],
     edits: { "safeguards/clock-watch.ts agreedDifference body": "{ return byMonotonic; }" },
   },
   {
     name: "a step of the client's clock counts as a step of every master",
+    breaks: ["11.1"],
     edits: { "safeguards/clock-watch.ts agreedDifference body": "{ return byWall; }" },
   },
   {
     name: "a clock reading is as precise across a suspension of the client as without one",
+    breaks: ["11.1"],
     edits: { "safeguards/clock-watch.ts readingOf uncertainty value": "half + wallResolution" },
   },
   {
     name: "the masters' clocks stand still during a suspension of the client",
+    breaks: ["11.1"],
     edits: {
       "safeguards/clock-watch.ts stepBetween elapsed": "after.heard.monotonic - before.sent.monotonic",
     },
   },
   {
     name: "a clock step is never reported",
+    breaks: ["1.3", "11.1"],
     edits: { "safeguards/clock-watch.ts observe #steppedAt condition": "false" },
   },
   {
     name: "the votes of an excluded master count",
+    breaks: ["11.3"],
     edits: { "protocol/round-clocks.ts #verdictOn hasSteppedLately": "false" },
   },
   {
     name: "the grants of an excluded master count",
+    breaks: ["11.4"],
     edits: { "redis/redis-node.ts #onPush condition": "clock" },
   },
 ];
@@ -43,10 +50,12 @@ export const watchMutants: readonly Mutant[] = [
 export const outlierMutants: readonly Mutant[] = [
   {
     name: "a yes counts as long as no clock contradicts it",
+    breaks: ["11.2"],
     edits: { "protocol/round-clocks.ts #verdictOn 11.2 value": '"counts"' },
   },
   {
     name: "a vote comes without its reading",
+    breaks: ["11.4"],
     edits: { "redis/redis-node.ts 11.4 judgesVotes condition": "false" },
   },
 ];

@@ -19,24 +19,44 @@ const releaseAfterwards = (releaseOnce: string): string => `(send: () => Promise
 
 /** Each must be found, as the mutants of the client must. */
 export const readWriteMutants: readonly ReadWriteMutant[] = [
-  { name: "readers have no expiry of their own", readWriteRules: { readersExpireThemselves: false } },
+  {
+    name: "readers have no expiry of their own",
+    breaks: ["10.3"],
+    readWriteRules: { readersExpireThemselves: false },
+  },
   {
     name: "the write claim stands during the downgrade",
+    breaks: ["10.5"],
     edits: { "primitives/read-write-lock.ts 10.5 releaseOnce callee": releaseAfterwards },
   },
-  { name: "a writer does not look for readers", readWriteRules: { writerSeesReaders: false } },
-  { name: "a reader does not look for the writer", readWriteRules: { readerSeesWriter: false } },
-  { name: "a downgrade only gives up the writer's key", readWriteRules: { swapMakesReader: false } },
+  {
+    name: "a writer does not look for readers",
+    breaks: ["10.3"],
+    readWriteRules: { writerSeesReaders: false },
+  },
+  {
+    name: "a reader does not look for the writer",
+    breaks: ["10.3"],
+    readWriteRules: { readerSeesWriter: false },
+  },
+  {
+    name: "a downgrade only gives up the writer's key",
+    breaks: ["10.5"],
+    readWriteRules: { swapMakesReader: false },
+  },
   {
     name: "a writer that gives up removes the queue entries of all",
+    breaks: ["10.4"],
     readWriteRules: { withdrawsItself: false },
   },
   {
     name: "a writer that few masters answer keeps readers out",
+    breaks: ["10.4"],
     edits: { "primitives/read-write-masters.ts onVoted isWithinReach value": 'hindrance !== "late"' },
   },
   {
     name: "a writer whose votes come too late keeps readers out",
+    breaks: ["10.4"],
     edits: { "primitives/read-write-masters.ts onVoted isWithinReach value": 'hindrance !== "cut off"' },
   },
 ];
@@ -45,6 +65,7 @@ export const readWriteMutants: readonly ReadWriteMutant[] = [
 export const watchedReadWriteMutants: readonly ReadWriteMutant[] = [
   {
     name: "the votes of readers and writers skip the clock watch",
+    breaks: ["11.4"],
     edits: {
       "redis/redis-node.ts ask #isPlain": "operation.family !== undefined || this.#isPlain",
     },

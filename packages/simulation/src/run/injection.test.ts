@@ -5,6 +5,8 @@ import type { LockSettings, Plan } from "../plan/plan.ts";
 import { calmFrom } from "./injection.ts";
 import { type Outcome, runPlan } from "./run-plan.ts";
 
+// PROTOCOL 1.5, 1.12.
+
 /** Two clients that take turns with one lock for a second. */
 function plan(faults: readonly Fault[], others: Partial<LockSettings> = {}): Plan {
   return {

@@ -7,6 +7,8 @@ import { explore, plansOf } from "../search/explore.ts";
 import { inOrder, type Trial } from "../search/runner.ts";
 import { runPlan } from "./run-plan.ts";
 
+// PROTOCOL 1.2, 1.9, 1.10, 6.1.
+
 describe("determinism", () => {
   // Of the first seeds those that are over soon.
   test.each([1, 4, 5, 6, 8, 9, 10, 11])(

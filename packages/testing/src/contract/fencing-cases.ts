@@ -5,6 +5,8 @@ import type { DriverMaker } from "./driver.ts";
 import { expect, it } from "./framework.ts";
 import { until } from "./until.ts";
 
+// PROTOCOL 8.1, 8.5, 8.6.
+
 /** The largest number that a node stores: larger ones would soon not be exact. */
 const most = 2 ** 53 - 2 ** 20;
 

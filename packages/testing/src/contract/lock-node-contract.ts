@@ -26,6 +26,8 @@ import {
 import { queueCases } from "./queue-cases.ts";
 import { turn, until } from "./until.ts";
 
+// PROTOCOL 2.17.
+
 /**
  * The contract of every `LockNode`. A driver connects the nodes, inspects their master, and disturbs the network
  * between them.

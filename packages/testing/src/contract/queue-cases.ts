@@ -6,6 +6,8 @@ import type { DriverMaker } from "./driver.ts";
 import { describe, expect, it } from "./framework.ts";
 import { until } from "./until.ts";
 
+// PROTOCOL 2.17, 7.1, 7.3, 7.4, 7.6, 7.15.
+
 /** A waiter with a node of its own. */
 interface Waiter {
   readonly id: string;

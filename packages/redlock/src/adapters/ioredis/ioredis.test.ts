@@ -9,6 +9,8 @@ import { Redlock } from "../../redlock.ts";
 import { connectionOf, newConnection } from "../client-libraries.ts";
 import { ClusterDuplicate, Duplicate } from "./duplicate.ts";
 
+// PROTOCOL 2.2.
+
 // The parts that need no server; the rest is tested on real masters.
 
 const open: Array<{ disconnect(): void }> = [];

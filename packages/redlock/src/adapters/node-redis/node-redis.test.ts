@@ -13,6 +13,8 @@ import { connectionOf, isRedisClient, newConnection } from "../client-libraries.
 import { retryDelay } from "./duplicate.ts";
 import { firstKeyOf, wordsOf } from "./words.ts";
 
+// PROTOCOL 2.2.
+
 // The parts that need no server; the rest is tested on real masters.
 
 test.each([
