@@ -6,10 +6,16 @@ export interface Case {
   readonly situation: string;
   /** The demand, in numbers, and the reason for them. */
   readonly bound: string;
-  readonly masters: number;
+  /** Default: 3. */
+  readonly masters?: number;
   /** Waits far more than it works, so it may run beside others without disturbing their clocks. */
   readonly mostlyWaits?: boolean;
   run(fixture: Fixture): Promise<Verdict>;
+}
+
+/** The number of masters that a case plays on. */
+export function mastersOf({ masters = 3 }: Case): number {
+  return masters;
 }
 
 export interface Verdict {

@@ -1,6 +1,6 @@
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { nameOf, rows } from "./case.ts";
+import { mastersOf, nameOf, rows } from "./case.ts";
 import { cases } from "./cases.ts";
 import { Fixture } from "./fixture.ts";
 import { quorlock } from "./libraries/quorlock.ts";
@@ -10,7 +10,7 @@ import { quorlock } from "./libraries/quorlock.ts";
 const first = cases.find(({ row }) => row === 19)!;
 let masters: Masters;
 beforeAll(async () => {
-  masters = await startMasters(first.masters, { say: () => {} });
+  masters = await startMasters(mastersOf(first), { say: () => {} });
 });
 afterAll(() => masters?.stop());
 

@@ -19,7 +19,6 @@ const lateCommands: readonly Case[] = [
     bound:
       `acquire fails within ${failureLimit} ms (a node time-out of 500 ms), and no key lives 1000 ms after the ` +
       "late vote was executed: the rollback is right behind it on the same connection",
-    masters: 3,
     async run(fixture) {
       const path = await fixture.path();
       const subject = await fixture.open(path, { retryCount: 0 });
@@ -48,7 +47,6 @@ const lateCommands: readonly Case[] = [
     bound:
       "no key lives 3000 ms after the connections can be made again: a client reconnects after some 100 ms, tries what " +
       "it owes again every 1000 ms, and the key would live for 30 s",
-    masters: 3,
     async run(fixture) {
       const path = await fixture.path();
       const subject = await fixture.open(path, { retryCount: 0 });
@@ -81,7 +79,6 @@ const lateCommands: readonly Case[] = [
     bound:
       "acquired within 1500 ms: a reconnect (some 100 ms) and the default pause before the next attempt (at most 300 ms), " +
       "three times over. Own keys of the lost attempt must not block the next; after the release no key lives",
-    masters: 3,
     async run(fixture) {
       const path = await fixture.path();
       const subject = await fixture.open(path);
@@ -115,7 +112,6 @@ function gone(what: "returned" | "threw"): Case {
     row: 13,
     situation: `the routine ${what} and the key was gone at release: \`using\` settles as the routine did`,
     bound: `the caller has it within ${atOnce} ms: there is nothing to release, and no reason to try again`,
-    masters: 3,
     async run(fixture) {
       const { usingIsMadeUp } = fixture.library;
       if (usingIsMadeUp !== undefined) throw new NotOfferedError(usingIsMadeUp);
@@ -151,7 +147,6 @@ export const cleanUp: readonly Case[] = [
     row: 14,
     situation: "release of an expired lock with retryCount -1 resolves at once",
     bound: `resolved within ${atOnce} ms: every master has answered that the key is gone`,
-    masters: 3,
     async run(fixture) {
       const subject = await fixture.open(undefined, { retryCount: -1 });
       const held = await subject.acquire(fixture.resource, 200);

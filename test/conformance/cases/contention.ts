@@ -64,7 +64,6 @@ export const contention: readonly Case[] = [
     bound:
       "at most two of three have a permit at the same time in each of 50 rounds, on three healthy masters that are 0, 2 " +
       "and 4 ms away, each from another client: a majority for each is two for all three",
-    masters: 3,
     async run(fixture) {
       const rivals = await openRivals(fixture);
       const holders: number[] = [];
@@ -84,7 +83,6 @@ export const contention: readonly Case[] = [
       "behind. A vote takes 4 ms here (the farthest master), and one that was split is taken again after a random " +
       "time of a few of these (measured on two overloaded cores: median 25 ms, the worst of 100 rounds 124 ms); the " +
       "minority keys of a loser must not block other clients for a ttl",
-    masters: 3,
     async run(fixture) {
       const rivals = await openRivals(fixture);
       const results: RoundResult[] = [];
@@ -108,7 +106,6 @@ export const contention: readonly Case[] = [
     situation: "plain contention emits no error event",
     bound:
       "no error event at either client while one holds and the other is refused four times: nothing is faulty",
-    masters: 3,
     async run(fixture) {
       const faults: unknown[] = [];
       const [holder, rival] = await Promise.all([

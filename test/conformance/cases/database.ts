@@ -13,7 +13,6 @@ const switched: Case = {
   bound:
     "another client is granted the lock only after the holder was notified of the loss: the holder's key in its " +
     "database must not expire unnoticed (ttl 1000, observed for 5000 ms)",
-  masters: 3,
   mostlyWaits: true,
   async run(fixture) {
     const [subject, rival] = await Promise.all([
@@ -41,7 +40,6 @@ export const database: readonly Case[] = [
     row: 19,
     situation: "clients configured for database 5: the lock is in it",
     bound,
-    masters: 3,
     async run(fixture) {
       const subject = await fixture.open(undefined, { database: wanted });
       const held = await subject.acquire(fixture.resource, 5000);
@@ -54,7 +52,6 @@ export const database: readonly Case[] = [
     row: 19,
     situation: "clients switched with select(5) at run time: the lock is in database 5",
     bound,
-    masters: 3,
     async run(fixture) {
       const subject = await fixture.open();
       await subject.select(wanted);

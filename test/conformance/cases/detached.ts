@@ -15,7 +15,6 @@ const givenAway: readonly Case[] = [
     bound:
       "the receiver's token stays on all three masters for a second after the giver, whose own lease is over, has heard " +
       "of a master's late grant",
-    masters: 3,
     async run(fixture) {
       const path = await fixture.path();
       const [holder, giver, receiver] = await Promise.all([
@@ -54,7 +53,6 @@ const givenAway: readonly Case[] = [
     bound:
       "the next one is granted within 1000 ms of the receiver's release: every waiter is in the masters' " +
       "queues, or asks again soon",
-    masters: 3,
     async run(fixture) {
       const [holder, giver, receiver] = await Promise.all([
         fixture.open(),
@@ -89,7 +87,6 @@ export const detached: readonly Case[] = [
     bound:
       "held for three times its ttl of 1000 ms after that, released at the end, and its token is not in the log: " +
       "a reader of the log must not be able to release",
-    masters: 3,
     mostlyWaits: true,
     async run(fixture) {
       const subject = await fixture.open();

@@ -20,7 +20,6 @@ export const forgotten: readonly Case[] = ways.map(
     situation: `a master ${what} while a lock is held by two: no second holder`,
     bound:
       "no other client is granted the lock while it is valid, with the library's options against masters that forget",
-    masters: 1,
     async run({ library }) {
       await using masters = await startMasters(3, { say: () => {} });
       await using fixture = await Fixture.start(library, masters.list);

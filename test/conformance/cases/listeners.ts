@@ -9,7 +9,6 @@ export const listeners: readonly Case[] = [
     situation:
       "an error listener calls `using` while a routine holds that resource: it does not enter the routine's lock",
     bound: "never two routines at the same time, with reentrancy switched on where the library has it",
-    masters: 3,
     async run(fixture) {
       const path = await fixture.path();
       const subject = await fixture.open(path, { retryCount: 0, reentrant: true });

@@ -57,6 +57,37 @@ function judged(loss: Loss, deadline: number, earliest = 0): Verdict {
   });
 }
 
+/** A lock of `ttl` ms on a path of its own, kept extended until something happens to it. */
+interface Situation {
+  readonly row: number;
+  readonly situation: string;
+  readonly bound: string;
+  readonly ttl: number;
+  /** How long the holder is watched, ms. */
+  readonly limit: number;
+  /** What happens once the lock is held. */
+  happens(fixture: Fixture, path: readonly FaultProxy[]): unknown;
+  judge(loss: Loss): Verdict;
+}
+
+function lossCase({ row, situation, bound, ttl, limit, happens, judge }: Situation): Case {
+  return {
+    row,
+    situation,
+    bound,
+    mostlyWaits: true,
+    async run(fixture) {
+      const path = await fixture.path();
+      const subject = await fixture.open(path);
+      const holder = await begin(fixture, subject, ttl);
+      await happens(fixture, path);
+      const loss = await watched(fixture, holder, limit);
+      await holder.hold.end(2000);
+      return judge(loss);
+    },
+  };
+}
+
 const cuts: ReadonlyArray<readonly [string, (proxy: FaultProxy) => Promise<void>]> = [
   [
     "silently",
@@ -74,110 +105,79 @@ const cuts: ReadonlyArray<readonly [string, (proxy: FaultProxy) => Promise<void>
   ],
 ];
 
-const cutOff = cuts.map(
-  ([how, cut]): Case => ({
+const cutOff = cuts.map(([how, cutOne]) =>
+  lossCase({
     row: 7,
     situation: `holder cut off (${how}) from a majority is notified at its deadline`,
     bound:
       "notified before 3000 ms, the ttl, counted from before the request: from then on others can hold. Not " +
       "before 2500 ms: the lock is held until its deadline, and the cut may heal",
-    masters: 3,
-    mostlyWaits: true,
-    async run(fixture) {
-      const path = await fixture.path();
-      const subject = await fixture.open(path);
-      const holder = await begin(fixture, subject, 3000);
-      await Promise.all(path.slice(0, 2).map(cut));
-      const loss = await watched(fixture, holder, 9000);
-      await holder.hold.end(2000);
-      return judged(loss, 3000, 2500);
-    },
+    ttl: 3000,
+    limit: 9000,
+    happens: (_, path) => Promise.all(path.slice(0, 2).map(cutOne)),
+    judge: (loss) => judged(loss, 3000, 2500),
   }),
 );
 
+/** The keys were taken by force, so that they are free says nothing here. */
+const judgedByTime = (loss: Loss): Verdict => judged({ ...loss, free: undefined }, 1000);
+
 /** Replies come, and none of them extends. */
 const refusedExtensions: readonly Case[] = [
-  {
+  lossCase({
     row: 8,
     situation: "every extension is answered with an error: the holder is notified at the deadline",
     bound: "notified before 1000 ms, the ttl, with any number of retries: then others can hold",
-    masters: 3,
-    mostlyWaits: true,
-    async run(fixture) {
-      const subject = await fixture.open();
-      const holder = await begin(fixture, subject, 1000);
-      await fixture.spoil([0, 1]);
-      // The keys were taken by force, so that they are free says nothing here.
-      const loss = await watched(fixture, holder, 6000);
-      await holder.hold.end(2000);
-      return judged({ ...loss, free: undefined }, 1000);
-    },
-  },
-  {
+    ttl: 1000,
+    limit: 6000,
+    happens: (fixture) => fixture.spoil([0, 1]),
+    judge: judgedByTime,
+  }),
+  lossCase({
     row: 8,
     situation: "another client took a majority of the keys: the holder is notified before its deadline",
     bound:
       "notified before 1000 ms, the ttl: an extension is due before that, and a refusal by a majority is final",
-    masters: 3,
-    mostlyWaits: true,
-    async run(fixture) {
-      const subject = await fixture.open();
-      const holder = await begin(fixture, subject, 1000);
-      await fixture.occupy([0, 1], 30_000);
-      const loss = await watched(fixture, holder, 6000);
-      await holder.hold.end(2000);
-      return judged({ ...loss, free: undefined }, 1000);
-    },
-  },
+    ttl: 1000,
+    limit: 6000,
+    happens: (fixture) => fixture.occupy([0, 1], 30_000),
+    judge: judgedByTime,
+  }),
 ];
 
 const ttl = 30_000;
 
 const hungWhileExtending: readonly Case[] = [
-  {
+  lossCase({
     row: 9,
     situation: "one of three masters hangs while a lock of 30 s is kept extended: the lock stays held",
     bound:
       "not notified, and a majority keeps the key, for 32 s: two masters of three are a quorum for extensions as well",
-    masters: 3,
-    mostlyWaits: true,
-    async run(fixture) {
-      const path = await fixture.path();
-      const subject = await fixture.open(path);
-      const holder = await begin(fixture, subject, ttl);
-      path[0]!.hold("requests");
-      const loss = await watched(fixture, holder, 32_000);
-      await holder.hold.end(2000);
-      return verdict(wordsOf(loss), {
+    ttl,
+    limit: 32_000,
+    happens: (_, path) => path[0]!.hold("requests"),
+    judge: (loss) =>
+      verdict(wordsOf(loss), {
         "not notified": loss.notifiedAt === undefined,
         "kept by a majority": loss.free === undefined,
-      });
-    },
-  },
-  {
+      }),
+  }),
+  lossCase({
     row: 9,
     situation:
       "a majority hangs while a lock of 30 s is kept extended: the holder is notified before others can hold",
     bound: "notified before 30,000 ms, the ttl, counted from before the request",
-    masters: 3,
-    mostlyWaits: true,
-    async run(fixture) {
-      const path = await fixture.path();
-      const subject = await fixture.open(path);
-      const holder = await begin(fixture, subject, ttl);
-      for (const proxy of path.slice(0, 2)) proxy.hold("requests");
-      const loss = await watched(fixture, holder, 40_000);
-      await holder.hold.end(2000);
-      return judged(loss, ttl, 25_000);
-    },
-  },
+    ttl,
+    limit: 40_000,
+    happens: (_, path) => path.slice(0, 2).map((proxy) => proxy.hold("requests")),
+    judge: (loss) => judged(loss, ttl, 25_000),
+  }),
   {
     row: 9,
     situation: "the last extension was answered late: the lease counts from before its send",
     bound:
       "notified before a majority gives up the key, 3000 ms after the extension arrived. Its replies come 120 ms late, " +
       "far more than drift (32 ms) and notice (10 ms) together: counted from the reply it would be too late",
-    masters: 3,
     mostlyWaits: true,
     async run(fixture) {
       const path = await fixture.path();
@@ -212,7 +212,6 @@ const clockSteps: readonly Case[] = [
     bound:
       "remaining is 0 when a majority has given up the key (ttl 1000), read at once thereafter: the monotonic clock " +
       "went on",
-    masters: 3,
     mostlyWaits: true,
     async run(fixture) {
       let offset = 0;
@@ -232,7 +231,6 @@ const clockSteps: readonly Case[] = [
     row: 17,
     situation: "the wall clock steps back 60 s and extensions fail: the holder is notified at its deadline",
     bound: "notified before 1000 ms, the ttl, from before the request",
-    masters: 3,
     mostlyWaits: true,
     async run(fixture) {
       let offset = 0;
@@ -243,7 +241,7 @@ const clockSteps: readonly Case[] = [
       await fixture.spoil([0, 1]);
       const loss = await watched(fixture, holder, 6000);
       await holder.hold.end(2000);
-      return judged({ ...loss, free: undefined }, 1000);
+      return judgedByTime(loss);
     },
   },
 ];

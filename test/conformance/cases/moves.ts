@@ -34,7 +34,6 @@ export const moves: readonly Case[] = [
     row: 32,
     situation: "the connections to a majority go silent, and new ones work: locks again",
     bound,
-    masters: 3,
     mostlyWaits: true,
     async run(fixture) {
       const path = await fixture.path();
@@ -48,7 +47,6 @@ export const moves: readonly Case[] = [
     situation:
       "the addresses of a majority lead to other masters, the old ones are replicas now: locks again",
     bound: `${bound}; the application's clients connect again where they hear READONLY`,
-    masters: 1,
     async run({ library }) {
       await using masters = await startMasters(3, { say: () => {} });
       await using others = await startMasters(2, { say: () => {} });
@@ -68,7 +66,6 @@ export const moves: readonly Case[] = [
     row: 32,
     situation: "the passwords of all masters are changed, and their connections closed: locks again",
     bound: `${bound}; the application has set the new passwords on its clients before`,
-    masters: 1,
     async run({ library }) {
       await using masters = await startMasters(3, { say: () => {} });
       await using fixture = await Fixture.start(library, masters.list);

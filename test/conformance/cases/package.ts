@@ -30,7 +30,6 @@ function loaded(how: "require" | "import"): Case {
     situation: `the built package is loaded with ${how} and locks`,
     bound:
       "a plain Node process, without this project's own resolution, loads it, locks, releases and exits with code 0",
-    masters: 3,
     async run(fixture) {
       const { packageName } = fixture.library;
       const failure = await buildOf(fixture, packageName);
@@ -55,7 +54,6 @@ function typed(file: "consumer.mts" | "consumer.cts", what: string): Case {
     row: 21,
     situation: `the types of the built package are found under NodeNext, from ${what}`,
     bound: "a file that imports it is accepted by the compiler: strict, module nodenext, and no path of ours",
-    masters: 3,
     async run(fixture) {
       const { packageName } = fixture.library;
       const failure = await buildOf(fixture, packageName);

@@ -45,7 +45,6 @@ const endings: readonly Case[] = [
     bound:
       "the process exits by itself with code 0 within 1000 ms of the end of its routine: a release and a quit take " +
       "milliseconds, the end of a process less than 100; a timer left over would keep it for 2 s or more",
-    masters: 3,
     mostlyWaits: true,
     run: (fixture) =>
       endInFlight(fixture, 1000, (path) => {
@@ -59,7 +58,6 @@ const endings: readonly Case[] = [
       "the process exits by itself with code 0 within 3500 ms of the end of its routine: one node time-out for the " +
       "release (300 ms of this ttl), 500 ms for the quit, the 2000 ms that ioredis gives a silent server to close the " +
       "caller's client, and 700 ms for a busy machine",
-    masters: 3,
     mostlyWaits: true,
     run: (fixture) => endInFlight(fixture, 3500, () => {}),
   },
@@ -90,7 +88,6 @@ const refreshes: readonly Case[] = [
     situation: "refreshes answered with an error: no unhandled rejection",
     bound:
       "the holder is notified and its process exits with code 0; an unhandled rejection would end it with code 1",
-    masters: 3,
     mostlyWaits: true,
     run: (fixture) => refreshFails(fixture, () => fixture.spoil([0, 1, 2])),
   },
@@ -99,7 +96,6 @@ const refreshes: readonly Case[] = [
     situation: "refreshes on refused connections: no unhandled rejection",
     bound:
       "the holder is notified and its process exits with code 0; an unhandled rejection would end it with code 1",
-    masters: 3,
     mostlyWaits: true,
     run: (fixture) =>
       refreshFails(fixture, async (path) => {
@@ -116,7 +112,6 @@ const deadWaiter: Case = {
   bound:
     "granted within 3000 ms of the release, for a ttl of 15,000 ms: a grant reaches only the waiter it is for, " +
     "so the others wait at most for the heartbeat of a dead waiter, not for a ttl",
-  masters: 3,
   mostlyWaits: true,
   async run(fixture) {
     await fixture.listenIn();

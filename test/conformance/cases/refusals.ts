@@ -71,7 +71,6 @@ const full: Case = {
   bound:
     "not notified, and a majority keeps the key, for three times the ttl of 1000 ms: renewing a key takes no memory, and " +
     "Redis allows it",
-  masters: 1,
   async run({ library }) {
     await using masters = await startMasters(3, { say: () => {} });
     await using fixture = await Fixture.start(library, masters.list);
@@ -100,7 +99,6 @@ const release: readonly Case[] = ways.map(
     bound:
       "the client that is granted the lock has its token on two of three masters then, and no other client is granted " +
       "it while it is valid",
-    masters: 1,
     async run({ library }) {
       // Masters of its own: other cases must not be refused.
       await using masters = await startMasters(3, { say: () => {} });

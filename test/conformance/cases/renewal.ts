@@ -65,7 +65,6 @@ function shortTtls(ttls: readonly number[]): Case {
       `in ${measured} ms at one master at most ${mostInOneTtl} commands for each ttl that passes (one is due after ` +
       "about a third of it), and two more to take the lock and to retry; one for each at least, and not lost (below " +
       `${shortestKept} ms: extended at all; nothing where this process stood still for a third of the ttl)`,
-    masters: 3,
     mostlyWaits: true,
     async run(fixture) {
       using stalls = new Stalls();
@@ -97,7 +96,6 @@ export const renewal: readonly Case[] = [
     bound:
       `one command per lock in ${measured} ms, that which took it, since no extension is due for days (one more is ` +
       "forgiven); no overflow warning by Node",
-    masters: 3,
     mostlyWaits: true,
     async run(fixture) {
       const overflows: string[] = [];

@@ -39,7 +39,6 @@ export const settling: readonly Case[] = [
     row: 1,
     situation: "one foreign and one hung of three masters settles within one node time-out",
     bound: `rejected within ${nodeTimeout} + ${slack} ms: one node time-out, plus what a busy machine adds`,
-    masters: 3,
     async run(fixture) {
       const path = await fixture.path();
       const subject = await fixture.open(path, { retryCount: 0 });
@@ -56,7 +55,6 @@ export const settling: readonly Case[] = [
     row: 2,
     situation: "one of three masters hangs, without contention: acquired at once from the other two",
     bound: `acquire and release within ${atOnce} ms each: two masters of three are a quorum, the third is not waited for`,
-    masters: 3,
     async run(fixture) {
       const path = await fixture.path();
       const subject = await fixture.open(path, { retryCount: 0 });
@@ -74,7 +72,6 @@ export const settling: readonly Case[] = [
     row: 3,
     situation: "one of three masters refuses connections: acquired at once, with keys on the other two",
     bound: `resolved within ${atOnce} ms with the token on both reachable masters: a refused connection is known at once`,
-    masters: 3,
     async run(fixture) {
       const path = await fixture.path();
       await path[2]!.refuse();
@@ -94,7 +91,6 @@ export const settling: readonly Case[] = [
     row: 3,
     situation: "one refuses connections and one is foreign: refused at once",
     bound: `rejected within ${atOnce} ms: a master that refuses connections counts as "no" without a time-out`,
-    masters: 3,
     async run(fixture) {
       const path = await fixture.path();
       await path[2]!.refuse();

@@ -10,7 +10,6 @@ export const sharedServer: readonly Case[] = [
     situation:
       "two of three addresses are one server, and the other server has another client's key: no lock",
     bound: "an attempt without retries is refused: one server of two is no majority, whatever its address",
-    masters: 1,
     mostlyWaits: true,
     async run({ library }) {
       await using masters = await startMasters(2, { say: () => {} });

@@ -41,7 +41,6 @@ export const strayClocks: readonly Case[] = [
     bound:
       "none is granted the lock while the first, of 30 s, is valid, with whatever the library has against masters whose " +
       "clocks are set: the two other masters agree on the time",
-    masters: 1,
     run: ({ library }) =>
       withClocks(library, async (fixture, clocks) => {
         const holder = await fixture.open(undefined, options);
@@ -69,7 +68,6 @@ export const strayClocks: readonly Case[] = [
     bound:
       "what is true of an ordinary lock is true of a readers-writer lock: a client that watches the clocks is granted " +
       "neither while the first is valid",
-    masters: 1,
     run: ({ library }) =>
       withClocks(library, async (fixture, clocks) => {
         const [holder, rival] = await Promise.all([1, 2].map(() => fixture.open(undefined, options)));

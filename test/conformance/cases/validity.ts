@@ -44,7 +44,6 @@ export const validity: readonly Case[] = [
       bound:
         "rejected, or resolved with 0 < remaining <= what a majority still keeps: anything else is a lock that " +
         "another client can have as well",
-      masters: 3,
       async run(fixture) {
         const path = await fixture.path();
         const subject = await fixture.open(path, { retryCount: 2, retryDelay: 50 });
@@ -65,7 +64,6 @@ export const validity: readonly Case[] = [
     bound:
       "resolved, with remaining at most ttl less the 30 ms that the votes took, and at least ttl less drift " +
       "(12 ms) and 100 ms for the attempt on a busy machine",
-    masters: 3,
     async run(fixture) {
       const path = await fixture.path();
       const subject = await fixture.open(path, { retryCount: 2, retryDelay: 50 });
@@ -86,7 +84,6 @@ export const validity: readonly Case[] = [
     bound:
       "rejected: the votes are there when the process goes on after 400 ms, but nothing of the ttl of 300 ms is left. " +
       "(A slow master is given up long before; only this shows that what remains is looked at.)",
-    masters: 3,
     async run(fixture) {
       const path = await fixture.path();
       const subject = await fixture.open(path, { retryCount: 0 });
@@ -106,7 +103,6 @@ export const validity: readonly Case[] = [
     situation: "after a wait of 1500 ms a lock of 1000 ms has its full time, and can be extended",
     bound:
       "remaining >= 888 ms: ttl less drift (12 ms) and 100 ms for this attempt, whatever the wait before it",
-    masters: 3,
     async run(fixture) {
       const subject = await fixture.open(undefined, { retryCount: 60, retryDelay: 50 });
       await fixture.occupy([0, 1, 2], 1500);

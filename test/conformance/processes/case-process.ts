@@ -1,5 +1,5 @@
 import { NotOfferedError } from "@quorlock/peers";
-import { nameOf, type Verdict } from "../case.ts";
+import { mastersOf, nameOf, type Verdict } from "../case.ts";
 import { cases } from "../cases.ts";
 import { type Address, Fixture } from "../fixture.ts";
 import { libraryNamed } from "../libraries/libraries.ts";
@@ -41,7 +41,7 @@ function resultOf({ conforms, observed }: Verdict): CaseResult {
 }
 
 const library = await libraryNamed(libraryName);
-const fixture = await Fixture.start(library, masters.slice(0, one.masters));
+const fixture = await Fixture.start(library, masters.slice(0, mastersOf(one)));
 let result: CaseResult;
 try {
   result = resultOf(await one.run(fixture));

@@ -8,12 +8,10 @@ import {
 } from "@quorlock/redlock";
 import { type Operation, RedisNode } from "@quorlock/redlock/internal";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
-import type { Master } from "@quorlock/testbed";
 import { Cluster, Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
 // The package makes nodes of clients by itself and has no name for it: one of these loses its key.
 import { connectionOf } from "../../../packages/redlock/src/adapters/client-libraries.ts";
-import { until } from "../../contract/until.ts";
 import { Fleet, fresh, rejection } from "../fleet/fleet.ts";
 import { WireTap } from "../fleet/wire-tap.ts";
 
@@ -68,24 +66,6 @@ describe("one round", () => {
       expect(commands).toEqual([["EVALSHA"], ["EVALSHA"], ["EVALSHA"]]);
     }
   });
-
-  it("is what the next one takes, of another client", async () => {
-    const [one, other] = await Promise.all([
-      fleet.openWarm({ fencing: true }),
-      fleet.openWarm({ fencing: true }),
-    ]);
-    const resource = fresh();
-    const first = await one.redlock.acquire(resource, ttl);
-    await settled(first);
-    await Promise.all((await first.release()).attempts);
-    let second: Lock | undefined;
-    const commands = await commandsFor(async () => {
-      second = await other.redlock.acquire(resource, ttl);
-      await settled(second);
-    });
-    expect(commands).toEqual([["EVALSHA"], ["EVALSHA"], ["EVALSHA"]]);
-    expect(second!.fencingToken).toBeGreaterThan(first.fencingToken!);
-  });
 });
 
 describe("the next token is larger", () => {
@@ -105,20 +85,6 @@ describe("the next token is larger", () => {
     expect(await tokenOf(resource)).toBeGreaterThan(first + 2);
   });
 
-  it("for a clock that was set back between two locks of one client", async () => {
-    let offset = 0;
-    const runtime = { ...systemRuntime, wall: () => systemRuntime.wall() + offset };
-    const { redlock } = fleet.open({ fencing: true, runtime });
-    const tokens: number[] = [];
-    const resource = fresh();
-    for (offset of [0, -hour, -2 * hour, 0, hour, 0]) {
-      const lock = await redlock.acquire(resource, ttl);
-      tokens.push(lock.fencingToken!);
-      await lock.release();
-    }
-    expect(tokens).toEqual([...new Set(tokens)].toSorted((one, other) => one - other));
-  });
-
   it("when the counters are gone, and with them a clock that was ahead", async () => {
     const resource = fresh();
     const first = await tokenOf(resource, hour);
@@ -128,40 +94,6 @@ describe("the next token is larger", () => {
     for (const admin of fleet.admins) expect(await admin.pttl("quorlock:floor")).toBe(-1);
     const left = await fleet.admins[0]!.pttl(counterKey(resource));
     expect(left).toBeGreaterThan(23 * hour);
-  });
-
-  it("for a resource of its own, whatever others have come to: they stay out of its way", async () => {
-    const other = fresh();
-    const ahead = await tokenOf(other, 10 * hour);
-    expect(await tokenOf(fresh())).toBeLessThan(ahead);
-  });
-
-  it("of several resources than of each of them", async () => {
-    const [one, other, third] = [fresh(), fresh(), fresh()] as const;
-    const tokens = [await tokenOf(one), await tokenOf(other, 2 * hour), await tokenOf(third, hour)];
-    const ofAll = await tokenOf([one, other, third]);
-    expect(ofAll).toBe(Math.max(...tokens) + 1);
-    for (const resource of [one, other, third]) expect(await tokenOf(resource)).toBeGreaterThan(ofAll);
-  });
-
-  it("where two of three masters were there for the last one, and two for this", async () => {
-    const resource = fresh();
-    const [first, second, third] = fleet.masters;
-    // The third master is cut off, each time another one.
-    const of = async (missing: Master | undefined, offset: number): Promise<number> => {
-      const { redlock, clients } = await fleet.openWarm({ fencing: true, runtime: withClockAt(offset) });
-      const index = fleet.masters.indexOf(missing!);
-      clients[index]!.disconnect();
-      await until("it is cut off", async () => {
-        return (await redlock.inspect(resource))[index]!.unreachable !== undefined;
-      });
-      const lock = await redlock.acquire(resource, ttl);
-      await lock.release();
-      return lock.fencingToken!;
-    };
-    const earlier = await of(third, hour);
-    expect(await of(first, 0)).toBeGreaterThan(earlier);
-    expect(await of(second, -hour)).toBeGreaterThan(earlier + 1);
   });
 });
 
@@ -223,24 +155,6 @@ describe("waiting", () => {
     // Two of each process: what is passed on within it has a token of its own as well.
     await Promise.all([0, 1, 2].flatMap((index) => [work(index), work(index)]));
     expect(tokens).toHaveLength(72);
-    expect(tokens).toEqual([...new Set(tokens)].toSorted((one, other) => one - other));
-  });
-
-  it("a lease that is handed off within a process has one of its own", async () => {
-    const { redlock } = fleet.open({ fencing: true });
-    const resource = fresh();
-    const first = await redlock.acquire(resource, ttl);
-    const others = [1, 2, 3].map(() => redlock.acquire(resource, ttl, { retryCount: -1 }));
-    await until("one stands in the queue", async () => {
-      return (await fleet.admins[0]!.zcard(`quorlock:queue:{${resource}}`)) === 1;
-    });
-    const tokens = [first.fencingToken!];
-    await first.release();
-    for (const other of others) {
-      const lock = await other;
-      tokens.push(lock.fencingToken!);
-      await lock.release();
-    }
     expect(tokens).toEqual([...new Set(tokens)].toSorted((one, other) => one - other));
   });
 });
