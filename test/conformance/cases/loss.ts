@@ -66,8 +66,8 @@ interface Situation {
   /** How long the holder is watched, ms. */
   readonly limit: number;
   /** What happens once the lock is held. */
-  happens(fixture: Fixture, path: readonly FaultProxy[]): unknown;
-  judge(loss: Loss): Verdict;
+  readonly happens: (fixture: Fixture, path: readonly FaultProxy[]) => unknown;
+  readonly judge: (loss: Loss) => Verdict;
 }
 
 function lossCase({ row, situation, bound, ttl, limit, happens, judge }: Situation): Case {
