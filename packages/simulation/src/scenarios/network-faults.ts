@@ -1,15 +1,5 @@
 import type { Fault } from "../plan/fault.ts";
-import {
-  faults,
-  gets,
-  getsAfter,
-  getsBetween,
-  lateVote,
-  onlyWith,
-  splitVote,
-  struckWhileHolding,
-  votesAfter,
-} from "./evidence.ts";
+import { faults, gets, getsBetween, lateVote, onlyWith, splitVote, votesAfter } from "./evidence.ts";
 import type { Scenario } from "./scenario.ts";
 import { A, B, C, D, E, sketched, use } from "./sketch.ts";
 import { conformanceSuite, redisDocumentation } from "./sources.ts";
@@ -40,31 +30,6 @@ function farFrom(client: number, masters: readonly number[]): Fault {
 
 /** Messages that are late or lost, and clients that come at once. */
 export const networkFaults: readonly Scenario[] = [
-  {
-    name: "holder-cut-off-from-a-majority",
-    title: "The holder is cut off from a majority",
-    story:
-      "Client 0 works under the lock and has it extended. Then it is cut off from A, B and C, and no extension gets " +
-      "through. It has to hear that its lock is lost before client 1, which reaches all masters, can have it.",
-    source: conformanceSuite(7, "loss.ts"),
-    plan: sketched({
-      script: [[use(10, 6000, 120, "using")], [use(3600, 300, 3)]],
-      faults: [
-        {
-          at: 1500,
-          kind: "cut",
-          clients: [0],
-          masters: [A, B, C],
-          direction: "both",
-          duration: 5000,
-          ending: "heal",
-        },
-      ],
-      duration: 7000,
-    }),
-    shows: [faults(1), struckWhileHolding(0), gets(1), onlyWith("quorlock", getsAfter(1, 0))],
-    expected: { quorlock: "safe", "redlock-5": "told late" },
-  },
   {
     name: "lost-replies",
     title: "Votes are given, and their replies are lost",
@@ -131,20 +96,5 @@ export const networkFaults: readonly Scenario[] = [
     }),
     shows: [faults(2), splitVote(4)],
     expected: { quorlock: "safe", "redlock-5": "hangs" },
-  },
-  {
-    name: "wait-longer-than-the-ttl",
-    title: "Waiting for a lock that is held for longer than a ttl",
-    story:
-      "Client 0 has its lock extended for longer than a ttl. Client 1 asks for it all the while, and gets it in the end: with a ttl " +
-      "that counts from that attempt, not from when it began to wait.",
-    source: conformanceSuite(5, "validity.ts"),
-    plan: sketched({
-      script: [[use(10, 2500, 25, "using")], [use(50, 300, 3)]],
-      settings: { retryCount: 100 },
-      faults: [],
-    }),
-    shows: [gets(1), onlyWith("quorlock", getsAfter(1, 0))],
-    expected: { quorlock: "safe", "redlock-5": "expired grant" },
   },
 ];
