@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 // Tests and workers run the sources: no build stands between an edit and its test.
 const source = { conditions: ["quorlock-source", "node", "import", "default"] };
@@ -7,8 +8,34 @@ const deep = "**/*.deep.test.ts";
 // Only for a test that does not end, ms: each has time limits of its own for what it promises.
 const hang = 180_000;
 
+/** Files that take a minute and more, the longest first. Begun last, each would run while the other cores have nothing left. */
+const long = [
+  "mutants/guard-mutants.deep",
+  "tarball/tarball.deep",
+  "search/guided.deep",
+  "tarball/testing.deep",
+  "run/run-plan.deep",
+  "cli/cli.deep",
+  "contract/oldest-versions.deep",
+  "semaphore/semaphore.deep",
+  "read-write/read-write.deep",
+  "mutants/watch-mutants.deep",
+];
+
+/** Vitest's own order is by the size of a file where no earlier run is known, as in a clean clone. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification): number => {
+      const index = long.findIndex((name) => moduleId.endsWith(`${name}.test.ts`));
+      return index < 0 ? long.length : index;
+    };
+    return (await super.sort(files)).sort((a, b) => place(a) - place(b));
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     // One more than the cores of a small machine: some of the tests wait for real masters and real time.
     maxWorkers: 3,
     // The report is for `.ci/run`, which counts.
