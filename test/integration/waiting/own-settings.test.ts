@@ -71,8 +71,8 @@ it("a release settles within its own nodeTimeout, whatever the next caller allow
   try {
     const { result, net } = await timed(() => lock.release());
     expect(result.outcome).toBe("partial");
-    // Its own is 900 ms, that of the next caller 4,000.
-    expect(net).toBeLessThan(1500);
+    // A release waits for one time-out: its own is 900 ms, that of the next caller 4,000. The rest is for this process.
+    expect(net).toBeLessThan(900 + 250);
   } finally {
     await Promise.all(fleet.masters.slice(1).map((master) => master.resume()));
   }

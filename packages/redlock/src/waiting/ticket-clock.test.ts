@@ -12,6 +12,8 @@ interface Setting {
   readonly clock: TicketClock;
   /** The masters' clocks, ms ahead of ours; `undefined` for one that may not be asked, `null` for one that hangs. */
   readonly masters: (number | undefined | null)[];
+  /** The time from a question to its answer, ms. The master looks at its clock after the first of them. */
+  roundTrip: number;
 }
 
 const refused: Fault = { vote: "none", error: new Error("NOPERM") as Fault["error"], sent: true };
@@ -19,17 +21,21 @@ const refused: Fault = { vote: "none", error: new Error("NOPERM") as Fault["erro
 function setting(...masters: (number | undefined | null)[]): Setting {
   const time = new VirtualTime();
   const machine = new VirtualMachine(time);
+  const now = { time, machine, masters, roundTrip: 2 };
   const nodes = masters.map((_, index) => {
     const ask: LockNode["ask"] = ({ onAnswer }, place) => {
       const ahead = masters[index];
       if (ahead === null) return;
       const wall = machine.wall();
-      machine.receive(() => onAnswer(place, ahead === undefined ? refused : { time: wall + 1 + ahead }), 2);
+      machine.receive(
+        () => onAnswer(place, ahead === undefined ? refused : { time: wall + 1 + ahead }),
+        now.roundTrip,
+      );
     };
     return { queue: {}, ask } as unknown as LockNode;
   });
   const clock = new TicketClock({ nodes, runtime: machine } as unknown as Context);
-  return { time, machine, clock, masters };
+  return Object.assign(now, { clock });
 }
 
 /** How far a ticket of now is ahead of our wall clock, ms. */
@@ -54,6 +60,17 @@ test.each([
   await now.time.run(now.clock.read());
   expect(ahead(now)).toBe(expected);
   expect(now.clock.mustAsk).toBe(false);
+});
+
+test("of two readings that agree the more exact one counts", async () => {
+  const now = setting(10_000, 10_000, 10_000);
+  const found: number[] = [];
+  for (const roundTrip of [20, 2, 20]) {
+    now.roundTrip = roundTrip;
+    await now.time.run(now.clock.read());
+    found.push(ahead(now));
+  }
+  expect(found).toEqual([9991, 10_000, 10_000]);
 });
 
 test("a step of our wall clock changes no ticket, and asks for the time again", async () => {
