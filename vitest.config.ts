@@ -22,14 +22,15 @@ const long = [
   "mutants/watch-mutants.deep",
 ];
 
+function placeOf({ moduleId }: TestSpecification): number {
+  const index = long.findIndex((name) => moduleId.endsWith(`${name}.test.ts`));
+  return index < 0 ? long.length : index;
+}
+
 /** Vitest's own order is by the size of a file where no earlier run is known, as in a clean clone. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const place = ({ moduleId }: TestSpecification): number => {
-      const index = long.findIndex((name) => moduleId.endsWith(`${name}.test.ts`));
-      return index < 0 ? long.length : index;
-    };
-    return (await super.sort(files)).sort((a, b) => place(a) - place(b));
+    return (await super.sort(files)).sort((a, b) => placeOf(a) - placeOf(b));
   }
 }
 
