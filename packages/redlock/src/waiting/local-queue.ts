@@ -62,6 +62,8 @@ export class LocalQueue {
   #holder: AcquireCall | undefined;
   /** Set during a token transfer; resolves when it is done. */
   #transferring: Promise<ExecutionResult> | undefined;
+  /** The call that the transfer is for. It enters no queue meanwhile: it would be granted the lock twice. */
+  #receiver: LocalWaiter | undefined;
   /** The masters' latest answers to an entry of this process. */
   #contention: Contention | undefined;
 
@@ -150,7 +152,7 @@ export class LocalQueue {
       if (waiter.entry!.isStanding && this.#waiters.indexOf(waiter) < from) return;
     for (let index = from; index < this.#waiters.length; index += 1) {
       const first = this.#waiters[index]!;
-      if (first.entry?.isStanding === false) continue;
+      if (first === this.#receiver || first.entry?.isStanding === false) continue;
       if (!first.entry) this.#enqueue(first);
       return;
     }
@@ -255,7 +257,9 @@ export class LocalQueue {
   }
 
   async #transfer(lease: Lease, next: LocalWaiter, settings: Settings): Promise<ExecutionResult> {
+    this.#receiver = next;
     const handedOff = await transferToken(lease, next);
+    this.#receiver = undefined;
     this.#transferring = undefined;
     if (handedOff) {
       this.#handOver(next, handedOff.successor, settings);

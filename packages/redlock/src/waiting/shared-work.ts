@@ -39,6 +39,7 @@ export class SharedWork {
   readonly #runtime: Runtime;
   readonly #startedAt: number;
   readonly #done = new Cancellation();
+  /** By their limits, as long as they last. */
   readonly #waits = new Map<number, Promise<void>>();
 
   constructor(runtime: Runtime, work: Promise<unknown>) {
@@ -49,12 +50,12 @@ export class SharedWork {
 
   /** Resolves when the work is done, at the latest `limit` ms after it began. */
   within(limit: number): Promise<void> {
-    let wait = this.#waits.get(limit);
-    if (!wait) {
-      const left = this.#startedAt + limit - this.#runtime.monotonic();
-      wait = left > 0 ? sleep(this.#runtime, left, this.#done) : Promise.resolve();
-      this.#waits.set(limit, wait);
-    }
+    const known = this.#waits.get(limit);
+    if (known) return known;
+    const left = this.#startedAt + limit - this.#runtime.monotonic();
+    if (left <= 0 || this.#done.reason) return Promise.resolve();
+    const wait = sleep(this.#runtime, left, this.#done).then(() => void this.#waits.delete(limit));
+    this.#waits.set(limit, wait);
     return wait;
   }
 }
