@@ -13,7 +13,7 @@ export interface Link {
   hasSent(word: string): boolean;
   /** Ends it on both sides. */
   cut(): void;
-  /** From now on the replies of its server arrive. */
+  /** From now on the replies of its server arrive. If it leads nowhere yet, it leads to the server of this moment. */
   release(): void;
 }
 
@@ -26,12 +26,17 @@ export interface MovingAddress extends AsyncDisposable {
   moveTo(target: Target): void;
   /** Whether the servers of new connections are slow: no reply arrives until {@link Link.release}. */
   isSlow: boolean;
+  /** Whether new connections are accepted and lead nowhere until {@link Link.release}, as if packets were lost. */
+  isUndecided: boolean;
 }
 
 export async function movingAddress(first: Target): Promise<MovingAddress> {
   let target = first;
   const links: Link[] = [];
-  const server = createServer((client) => void links.push(linkTo(target, client, address.isSlow)));
+  const server = createServer((client) => {
+    const { isSlow, isUndecided } = address;
+    links.push(linkTo(() => target, client, { isSlow, isUndecided }));
+  });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const address: MovingAddress = {
@@ -41,6 +46,7 @@ export async function movingAddress(first: Target): Promise<MovingAddress> {
       target = next;
     },
     isSlow: false,
+    isUndecided: false,
     async [Symbol.asyncDispose]() {
       for (const link of links) link.cut();
       server.close();
@@ -50,28 +56,38 @@ export async function movingAddress(first: Target): Promise<MovingAddress> {
   return address;
 }
 
-function linkTo({ host, port }: Target, client: Socket, isSlow: boolean): Link {
-  const server = connect({ host, port, noDelay: true });
+function linkTo(
+  targetOf: () => Target,
+  client: Socket,
+  { isSlow, isUndecided }: Pick<MovingAddress, "isSlow" | "isUndecided">,
+): Link {
+  let server: Socket | undefined;
   client.setNoDelay(true);
   const cut = (): void => {
     client.destroy();
-    server.destroy();
+    server?.destroy();
   };
-  for (const socket of [client, server]) {
-    socket.on("error", cut);
-    socket.on("close", cut);
-  }
+  const watch = (socket: Socket): void => void socket.on("error", cut).on("close", cut);
+  watch(client);
   let requests = "";
-  client.on("data", (bytes) => {
-    requests += bytes.toString("latin1").toLowerCase();
-  });
-  client.pipe(server);
+  const decide = (): Socket => {
+    const made = connect({ ...targetOf(), noDelay: true });
+    watch(made);
+    client.on("data", (bytes) => {
+      requests += bytes.toString("latin1").toLowerCase();
+    });
+    client.pipe(made);
+    return made;
+  };
   let isReleased = false;
   const release = (): void => {
-    if (!isReleased) server.pipe(client);
+    if (isReleased) return;
     isReleased = true;
+    server ??= decide();
+    server.pipe(client);
   };
-  if (!isSlow) release();
+  if (!isUndecided) server = decide();
+  if (!isSlow && !isUndecided) release();
   return {
     get isOpen() {
       return !client.destroyed;

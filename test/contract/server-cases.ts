@@ -197,6 +197,35 @@ export function serverCases(
       await made.locksAreAt(0);
     }));
 
+  it("the client finds another server late in one dial, after the connection of the locks has: locks follow", () =>
+    scene(async (made, user, own) => {
+      const { address } = made;
+      address.isUndecided = true;
+      const userAgain = await made.next(() => user.cut());
+      const began = performance.now();
+      address.isUndecided = false;
+      await made.next(() => own.cut());
+      await made.locksAreAt(0);
+      // Only then is the first packet of a connection sent again.
+      await until("a second has passed", () => Promise.resolve(performance.now() - began > 1100));
+      address.moveTo(serversOf()[1]);
+      userAgain.release();
+      await made.clientIsAt(1);
+      await made.locksAreAt(1);
+      for (let time = 0; time < 3; time += 1) expect(await made.placeOfLock()).toEqual([1]);
+    }));
+
+  it("no further connection can be made while the client is at another server: nothing is locked at the previous one", () =>
+    scene(async (made, user) => {
+      const { address } = made;
+      address.isSlow = true;
+      address.moveTo(serversOf()[1]);
+      const userAgain = await made.next(() => user.cut());
+      userAgain.release();
+      await made.clientIsAt(1);
+      for (let time = 0; time < 2; time += 1) expect(await made.placeOfLock()).toBe(undefined);
+    }));
+
   it("the error of a command whose connection is lost advises no option", () =>
     scene(async (made, _, own) => {
       const { host, port } = serversOf()[0];
@@ -268,6 +297,33 @@ export function serverCases(
       for (let time = 0; time < 20; time += 1) places.push(await made.placeOfLock());
       expect(places).toEqual(places.map(() => [0]));
       expect(own.isOpen).toBe(true);
+    }));
+
+  it("the client reconnects, and further connections are dropped on the way: the connection of the locks stays", () =>
+    scene(async (made, user, own) => {
+      made.address.isSlow = true;
+      const userAgain = await made.next(() => user.cut());
+      userAgain.release();
+      await made.clientIsAt(0);
+      for (let time = 0; time < 3; time += 1) expect(await made.placeOfLock()).toEqual([0]);
+      expect(own.isOpen).toBe(true);
+    }));
+
+  it("the client reconnects, and the server accepts no further connection: the connection of the locks stays", () =>
+    scene(async (made, user, own) => {
+      const { host, port } = serversOf()[0];
+      const admin = new Redis(port, host);
+      const [, clients] = /connected_clients:(\d+)/.exec(await admin.info("clients"))!;
+      await admin.config("SET", "maxclients", clients!);
+      try {
+        user.cut();
+        await made.clientIsAt(0);
+        for (let time = 0; time < 3; time += 1) expect(await made.placeOfLock()).toEqual([0]);
+        expect(own.isOpen).toBe(true);
+      } finally {
+        await admin.config("SET", "maxclients", 1000);
+        admin.disconnect();
+      }
     }));
 
   it("an extension in flight while the client reconnects counts", () =>

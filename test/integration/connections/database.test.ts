@@ -1,10 +1,14 @@
+import { once } from "node:events";
+import type { Socket } from "node:net";
 import { type Lock, LockLostError, Redlock, ResourceLockedError } from "@quorlock/redlock";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
-import type { Master } from "@quorlock/testbed";
+import { type Master, startProxy } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis-5";
 import { Redis as Valkey } from "iovalkey";
+import { createClient } from "redis";
+import { createClient as createClient5 } from "redis-5";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, type OpenOptions, rejection } from "../fleet/fleet.ts";
@@ -35,6 +39,31 @@ const valuesElsewhere = (resource: string) => Promise.all(elsewhere.map((client)
 const keysHere = async (pattern: string): Promise<string[]> =>
   (await Promise.all(fleet.admins.map((client) => client.keys(pattern)))).flat();
 const none = [null, null, null];
+
+interface Connecting {
+  readonly clients: readonly { select(database: number): Promise<unknown> }[];
+  readonly close: () => void;
+}
+
+/** Opens clients, which are still connecting. */
+const connecting =
+  (Client: typeof Redis) =>
+  (db: number): Connecting => {
+    const clients = fleet.masters.map(({ host, port }) =>
+      new Client({ host, port, db }).on("error", () => {}),
+    );
+    return { clients, close: () => clients.forEach((client) => void client.disconnect()) };
+  };
+const connectingNodeRedis =
+  (create: typeof createClient) =>
+  (database: number): Connecting => {
+    const clients = fleet.masters.map(({ host, port }) => {
+      const client = create({ socket: { host, port }, database }).on("error", () => {});
+      client.connect().catch(() => {});
+      return client;
+    });
+    return { clients, close: () => clients.forEach((client) => void client.destroy()) };
+  };
 
 const open = (options: OpenOptions = {}) => fleet.openWarm({ nodeTimeout: 400, ...options });
 
@@ -144,6 +173,87 @@ describe("a lock that is held when a client is switched", () => {
         for (const client of clients) client.disconnect();
       }
     });
+  });
+
+  const stillConnecting: readonly [string, (db: number) => Connecting, number][] = [
+    // ioredis selects what was wanted last, is refused, and stays in the first.
+    ["ioredis 6", connecting(libraries[0][1]), 0],
+    ["ioredis 5", connecting(libraries[1][1]), 0],
+    ["iovalkey", connecting(libraries[2][1]), 0],
+    ["node-redis 6", connectingNodeRedis(createClient), 1],
+    ["node-redis 5", connectingNodeRedis(createClient5 as unknown as typeof createClient), 1],
+  ];
+
+  describe.each(stillConnecting)(
+    "and the Redlock was created while %s was connecting",
+    (_, openAll, left) => {
+      it.each([
+        ["the first, before a SELECT that is refused", 0, false, 0],
+        ["that of its options, before a SELECT that is refused", 1, false, 1],
+        ["the first, after a SELECT that is refused", 0, true, 0],
+        ["where it is after a SELECT that is refused", 1, true, left],
+      ] as const)("is in a database of the client: %s", async (_what, db, isAfter, expected) => {
+        const { clients, close } = openAll(db);
+        try {
+          const select = () => Promise.allSettled(clients.map((client) => client.select(99)));
+          const early = isAfter ? select() : undefined;
+          const redlock = new Redlock(clients as never, { retryCount: 0, nodeTimeout: 2000 });
+          const refused = early ?? select();
+          const lock = await redlock.acquire(fresh(), ttl);
+          await Promise.all(lock.attempts);
+          for (const { status } of await refused) expect(status).toBe("rejected");
+          const three = [lock.value, lock.value, lock.value];
+          const [here, there] = expected === 0 ? [three, none] : [none, three];
+          expect(await fleet.values(lock.resources[0]!)).toEqual(here);
+          expect(await valuesElsewhere(lock.resources[0]!)).toEqual(there);
+          await lock.extend(ttl);
+          await Promise.all((await lock.release()).attempts);
+        } finally {
+          close();
+        }
+      });
+    },
+  );
+
+  describe.each(libraries)("and the Redlock was created while %s was reconnecting", (_, Client) => {
+    it("is in the database that the client had selected before, and in no other meanwhile", async () => {
+      const clients = fleet.masters.map(({ host, port }) =>
+        new Client({ host, port, retryStrategy: () => 10 }).on("error", () => {}),
+      );
+      try {
+        await Promise.all(clients.map((client) => client.select(1)));
+        const connections = clients.map((client) => once(client, "connecting"));
+        for (const client of clients) (client as unknown as { stream: Socket }).stream.destroy();
+        await Promise.all(connections);
+        const redlock = new Redlock(clients, { retryCount: 0, nodeTimeout: 2000 });
+        const lock = await redlock.acquire(fresh(), ttl);
+        await Promise.all(lock.attempts);
+        await Promise.all(clients.map((client) => client.ping()));
+        expect(lock.state).toBe("held");
+        expect(await valuesElsewhere(lock.resources[0]!)).toEqual([lock.value, lock.value, lock.value]);
+        await Promise.all((await lock.release()).attempts);
+      } finally {
+        for (const client of clients) client.disconnect();
+      }
+    });
+  });
+
+  it("is in the database of a client that took long to connect, and was refused a SELECT", async () => {
+    const proxies = await Promise.all(fleet.masters.map(startProxy));
+    for (const proxy of proxies) proxy.delay(150);
+    const clients = proxies.map(({ port }) => new Redis({ port }).on("error", () => {}));
+    try {
+      const refused = Promise.allSettled(clients.map((client) => client.select(99)));
+      const redlock = new Redlock(clients, { retryCount: 0, nodeTimeout: 8000 });
+      const lock = await redlock.acquire(fresh(), ttl);
+      for (const { status } of await refused) expect(status).toBe("rejected");
+      expect((await fleet.values(lock.resources[0]!)).filter(Boolean).length).toBeGreaterThan(1);
+      for (const proxy of proxies) proxy.delay(0);
+      await Promise.all((await lock.release()).attempts);
+    } finally {
+      for (const client of clients) client.disconnect();
+      await Promise.all(proxies.map((proxy) => proxy.stop()));
+    }
   });
 
   it("is in the database that the client selected, while another command blocks the client", async () => {
@@ -440,7 +550,9 @@ describe("a call that is under way when a client is switched", () => {
     const released = theirs.release();
     const switched = clients.map((client) => client.select(1));
     await Promise.all([released, ...switched]);
-    const [lock, next] = await Promise.all([waiting, behind]);
+    const again = () => redlock.acquire(resource, ttl, { waitTimeout: 30_000 });
+    const lock = await afterSwitch(waiting, again);
+    const next = await behind;
     expect((await valuesElsewhere(resource)).filter((value) => value === lock.value).length).toBeGreaterThan(
       1,
     );

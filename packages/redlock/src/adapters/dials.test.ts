@@ -21,6 +21,19 @@ test("a client is connected by its latest dial, and only once it is greeted", ()
   expect(dials.connected).toBe(2);
 });
 
+test("a dial that lasts a second counts as one that began at its greeting", () => {
+  let now = 0;
+  const dials = new Dials(() => now);
+  dials.see(true);
+  now = 999;
+  dials.ready();
+  expect([dials.begun, dials.connected]).toEqual([1, 1]);
+  dials.redial();
+  now += 1000;
+  dials.ready();
+  expect([dials.begun, dials.connected]).toEqual([3, 3]);
+});
+
 test("a greeting shows a dial that was not seen", () => {
   const dials = new Dials();
   dials.ready();

@@ -1,6 +1,11 @@
 import type { Args, Done } from "../redis/connection.ts";
 import type { Dials } from "./dials.ts";
 
+/** The run id in the reply to INFO. Some proxies return one of zeros. */
+export function runIdIn(info: unknown): string | undefined {
+  return /^run_id:(?!0+\r?$)(\S+)/m.exec(String(info))?.[1];
+}
+
 /** The client that the user passed, as the adapter of its library presents it. */
 export interface UserClient {
   readonly client: object;
@@ -18,6 +23,11 @@ export interface UserClient {
    * refused. `undefined` if it is certain; resolves to `undefined` if the server does not say it in time.
    */
   askDatabase?(): Promise<number | undefined> | undefined;
+  /**
+   * Asks the server of the user's connection for its run id. Resolves to `undefined` if it does not say it, and perhaps
+   * never: another command may block the client.
+   */
+  askServer?(): Promise<string | undefined>;
   /** Whether a new server is asked for its id: some proxies close the connection instead of answering. */
   readonly asksServer: boolean;
   /** As in `Connection.ask`, on a client that {@link open} has made. Known from the first such client on. */

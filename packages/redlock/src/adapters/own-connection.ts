@@ -5,8 +5,9 @@ import { NotSent } from "../redis/session.ts";
 import { SilenceWatch } from "../redis/silence-watch.ts";
 import { whyReserved } from "../settings/resources.ts";
 import { outside } from "../time/async-context.ts";
+import type { Timer } from "../time/runtime.ts";
 import { afterTurn, systemRuntime } from "../time/system.ts";
-import type { OwnClient, UserClient } from "./own-client.ts";
+import { type OwnClient, runIdIn, type UserClient } from "./own-client.ts";
 import { Subscriber } from "./subscriber.ts";
 
 /**
@@ -17,6 +18,9 @@ const minAge = 1000;
 
 /** The minimum time between two first connections, ms: each call asks for one where the user's strategy gives up. */
 const minConnectInterval = 50;
+
+/** While a connection is in doubt and no second one shows where it leads, the user's client is asked, at this interval, ms. */
+const doubtInterval = 1000;
 
 /**
  * A connection of its own, with the address, credentials and options of the user's client.
@@ -51,6 +55,10 @@ export class OwnConnection implements Connection {
   #candidate: OwnClient | undefined;
   /** Whether the current connection may lead to another server than the user's client (PROTOCOL 2.18). */
   #isInDoubt = false;
+  /** Whether the user's client is being asked where it leads. */
+  #isAsking = false;
+  /** Runs while the connection is in doubt. */
+  #doubtTimer: Timer | undefined;
   /** The dials of the user's client when a connection was dialed. */
   readonly #dialOf = new WeakMap<OwnClient, number>();
   /** The connection on which {@link serverIds} were asked for. */
@@ -327,13 +335,17 @@ export class OwnConnection implements Connection {
     if (serverIds && !this.#isInDoubt) await this.#untilItWrites(candidate);
     if (!serverIds || candidate !== this.#candidate || candidate.client.status !== "ready") return;
     if (this.#isBehind(candidate)) this.#compare();
-    else if (this.#isInDoubt && this.#leadsTo(serverIds)) {
-      this.#dialOf.set(this.#own, this.#dialOf.get(candidate)!);
-      this.#dropCandidate();
-      this.#isInDoubt = false;
-      if (this.#isEstablished) this.#resolveFirst();
-      else this.#establish();
-    } else this.#switchTo(candidate);
+    else if (this.#isInDoubt && this.#leadsTo(serverIds)) this.#trust(this.#dialOf.get(candidate)!);
+    else this.#switchTo(candidate);
+  }
+
+  /** The current connection leads to the server of this dial of the user's client: it goes on. */
+  #trust(dial: number): void {
+    this.#dialOf.set(this.#own, dial);
+    this.#dropCandidate();
+    this.#isInDoubt = false;
+    if (this.#isEstablished) this.#resolveFirst();
+    else this.#establish();
   }
 
   /**
@@ -372,7 +384,7 @@ export class OwnConnection implements Connection {
   #onEnded(own: OwnClient): void {
     if (own === this.#candidate) {
       this.#candidate = undefined;
-      if (this.#isInDoubt) this.#own.cut();
+      if (this.#isInDoubt) void this.#askUser();
     }
     this.#onClosed(own);
     if (own !== this.#silent?.own) return;
@@ -434,7 +446,7 @@ export class OwnConnection implements Connection {
   async #identify(own: OwnClient): Promise<readonly string[] | undefined> {
     if (!this.#user.asksServer) return [];
     try {
-      const found = runId.exec(await this.#textOf(own, "INFO", "server"))?.[1];
+      const found = runIdIn(await this.#textOf(own, "INFO", "server"));
       if (this.database === "unknown") {
         const database = /\bdb=(\d+)/.exec(await this.#textOf(own, "CLIENT", "INFO"))?.[1];
         if (database !== undefined) this.#database = Number(database);
@@ -488,6 +500,35 @@ export class OwnConnection implements Connection {
     if (this.#candidate && !this.#isBehind(this.#candidate)) return;
     this.#dropCandidate();
     this.#openCandidate();
+    this.#askUserLater();
+  }
+
+  #askUserLater(): void {
+    this.#doubtTimer?.cancel();
+    this.#doubtTimer = systemRuntime.setTimer(() => {
+      if (!this.#isInDoubt) return;
+      this.#askUserLater();
+      // The user's strategy has given the second one up.
+      if (this.#candidate) void this.#askUser();
+      else this.#own.cut();
+    }, doubtInterval);
+    this.#doubtTimer.unref();
+  }
+
+  /**
+   * A server may refuse a second connection, or the network drop it, while it answers on the first two: then the user's
+   * client says where it leads (PROTOCOL 2.18), even if it is blocked for a while.
+   */
+  async #askUser(): Promise<void> {
+    const user = this.#user;
+    if (this.#isAsking || !user.asksServer) return;
+    this.#isAsking = true;
+    const own = this.#own;
+    const dial = user.dials.connected;
+    const server = await user.askServer?.();
+    this.#isAsking = false;
+    const isCurrent = this.#isInDoubt && own === this.#own && dial === user.dials.connected;
+    if (server !== undefined && isCurrent && this.#leadsTo([server])) this.#trust(dial);
   }
 
   /** Does the same as the user's client on this error, without resending anything. */
@@ -582,9 +623,6 @@ class PreviousConnection implements Connection {
 function canSend({ client }: OwnClient): boolean {
   return client.status === "ready";
 }
-
-/** A run id. Some proxies return one of zeros. */
-const runId = /^run_id:(?!0+\r?$)(\S+)/m;
 
 /** The server does not have the command, or not for this user. */
 function isUnavailable({ message }: Error): boolean {

@@ -1,13 +1,14 @@
 import type { Args } from "../../redis/connection.ts";
 import { outside } from "../../time/async-context.ts";
 import { Dials } from "../dials.ts";
-import type {
-  OwnClient,
-  OwnEvents,
-  SubscriberClient,
-  SubscriberEvents,
-  UserClient,
-  UserEvents,
+import {
+  type OwnClient,
+  type OwnEvents,
+  runIdIn,
+  type SubscriberClient,
+  type SubscriberEvents,
+  type UserClient,
+  type UserEvents,
 } from "../own-client.ts";
 import {
   ReconnectingClient,
@@ -81,6 +82,10 @@ export class BunUser implements UserClient {
 
   reconnectsOnError(): boolean {
     return false;
+  }
+
+  async askServer(): Promise<string | undefined> {
+    return runIdIn(await this.client.send("INFO", ["server"]).catch(() => undefined));
   }
 
   isErrorReply(error: unknown): error is Error {

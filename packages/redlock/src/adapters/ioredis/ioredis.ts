@@ -1,13 +1,14 @@
 import { outside } from "../../time/async-context.ts";
 import { systemRuntime } from "../../time/system.ts";
 import { Dials } from "../dials.ts";
-import type {
-  OwnClient,
-  OwnEvents,
-  SubscriberClient,
-  SubscriberEvents,
-  UserClient,
-  UserEvents,
+import {
+  type OwnClient,
+  type OwnEvents,
+  runIdIn,
+  type SubscriberClient,
+  type SubscriberEvents,
+  type UserClient,
+  type UserEvents,
 } from "../own-client.ts";
 import {
   ClusterDuplicate,
@@ -60,8 +61,9 @@ export class IoredisUser implements UserClient {
   /** The database that the client was last switched to or is configured for. */
   get database(): number | undefined {
     if (this.isCluster) return undefined;
-    const { condition } = this.client as { condition?: { select?: number } | null };
-    return condition?.select ?? this.#options.db ?? 0;
+    const { condition, prevCondition } = this.client as Partial<Conditions>;
+    // While it reconnects, it is about to switch to the previous one again.
+    return (prevCondition ?? condition)?.select ?? this.#options.db ?? 0;
   }
 
   /**
@@ -70,16 +72,32 @@ export class IoredisUser implements UserClient {
    */
   askDatabase(): Promise<number | undefined> | undefined {
     if (this.isCluster || this.database === (this.#options.db ?? 0)) return undefined;
-    const asked = this.client as unknown as { call(...words: string[]): Promise<unknown> };
     return new Promise((resolve) => {
-      const timer = systemRuntime.setTimer(() => resolve(undefined), askTime);
-      const settle = (info: unknown): void => {
-        timer.cancel();
-        const [, database] = /\bdb=(\d+)/.exec(String(info)) ?? [];
-        resolve(database === undefined ? undefined : Number(database));
+      const onReady = (): void => {
+        const timer = systemRuntime.setTimer(() => resolve(undefined), askTime);
+        void this.#ask("client", "info").then((info) => {
+          timer.cancel();
+          const [, database] = /\bdb=(\d+)/.exec(info) ?? [];
+          resolve(database === undefined ? undefined : Number(database));
+        });
       };
-      outside(() => asked.call("client", "info")).then(settle, () => settle(""));
+      // (After a reconnect, ioredis switches to its database behind the commands that were queued meanwhile.)
+      if (this.status === "ready") onReady();
+      else (this.client as CallingClient).once("ready", onReady);
     });
+  }
+
+  async askServer(): Promise<string | undefined> {
+    return runIdIn(await this.#ask("info", "server"));
+  }
+
+  /** The reply to a command of the user's connection; empty if it is refused. */
+  async #ask(...words: string[]): Promise<string> {
+    try {
+      return String(await outside(() => (this.client as CallingClient).call(...words)));
+    } catch {
+      return "";
+    }
   }
 
   get asksServer(): boolean {
@@ -158,6 +176,13 @@ export class IoredisUser implements UserClient {
     end(this.client);
   }
 }
+
+type Conditions = Record<"condition" | "prevCondition", { readonly select?: number } | null>;
+
+type CallingClient = IoredisClient & {
+  call(...words: string[]): Promise<unknown>;
+  once(event: string, listener: () => void): unknown;
+};
 
 type ClusterNode = Pick<IoredisClient, "on"> & { readonly options: IoredisOptions };
 

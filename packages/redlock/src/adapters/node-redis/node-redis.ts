@@ -1,13 +1,15 @@
 import { InvalidArgumentError } from "../../errors.ts";
 import type { Args, Done } from "../../redis/connection.ts";
+import { outside } from "../../time/async-context.ts";
 import { Dials } from "../dials.ts";
-import type {
-  OwnClient,
-  OwnEvents,
-  SubscriberClient,
-  SubscriberEvents,
-  UserClient,
-  UserEvents,
+import {
+  type OwnClient,
+  type OwnEvents,
+  runIdIn,
+  type SubscriberClient,
+  type SubscriberEvents,
+  type UserClient,
+  type UserEvents,
 } from "../own-client.ts";
 import { type ClusterClient, ClusterDuplicate, type ClusterOptions, clusterOptionsOf } from "./cluster.ts";
 import {
@@ -146,6 +148,11 @@ export class NodeRedisUser implements UserClient {
 
   reconnectsOnError(): boolean {
     return false;
+  }
+
+  async askServer(): Promise<string | undefined> {
+    const words = [["INFO", "server"]] as never[];
+    return runIdIn(await outside(() => this.client.sendCommand(...words)).catch(() => undefined));
   }
 
   isErrorReply(error: unknown): error is Error {
