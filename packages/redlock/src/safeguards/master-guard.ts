@@ -2,7 +2,7 @@ import type { NodeError } from "../errors.ts";
 import type { AnyAnswer, Fault, Guard, GuardState, LockNode, Operation } from "../protocol/node.ts";
 import { type Asked, operationOf } from "../protocol/operation.ts";
 import { outside } from "../time/async-context.ts";
-import { type Runtime, randomFraction } from "../time/runtime.ts";
+import { type Runtime, randomFraction, type Timer } from "../time/runtime.ts";
 import { QuarantineReports } from "./quarantine-news.ts";
 
 /**
@@ -39,6 +39,9 @@ export interface GuardCoordinator {
   restoreCounters(guard: MasterGuard, epoch: string, since: number): Promise<boolean>;
 }
 
+/** A reading that fails is repeated after this, ms. It doubles with each failure, up to a tenth of `maxTtl`. */
+const minRetryDelay = 100;
+
 /** The number of epochs in one millisecond. */
 const epochsPerMillisecond = 1000;
 
@@ -59,6 +62,8 @@ export class MasterGuard implements Guard {
   #isEpochKnown = false;
   #isReading = false;
   #readAt = Number.NEGATIVE_INFINITY;
+  #retryDelay = minRetryDelay;
+  #retryTimer: Timer | undefined;
   #latestEpoch = 0;
   /** Random within a millisecond, so that two clients do not draw the same epoch. */
   #epochOffset: number | undefined;
@@ -110,10 +115,26 @@ export class MasterGuard implements Guard {
     if (this.#isEpochKnown || this.#isReading) return;
     this.#isReading = true;
     this.#readAt = this.#coordinator.runtime.monotonic();
-    const onAnswer = (): void => {
+    const onAnswer = (_: number, answer: AnyAnswer): void => {
       this.#isReading = false;
+      if (!("error" in answer)) this.#retryDelay = minRetryDelay;
+      // (A lost connection is followed by a reading when it is back.)
+      else if (answer.error.reason !== "UNREACHABLE") this.#readAgainLater();
     };
     outside(() => this.askWith(this, operationOf(stateRead, onAnswer), 0));
+  }
+
+  /**
+   * PROTOCOL 9.5: a fail-back is not noticed by a client that has not read the epoch of the failover. Neither a vote nor
+   * an extension may come for long. The weak reference does not keep an unused Redlock alive.
+   */
+  #readAgainLater(): void {
+    const { runtime, maxTtl } = this.#coordinator;
+    const self = new WeakRef(this);
+    this.#retryTimer?.cancel();
+    this.#retryTimer = runtime.setTimer(() => self.deref()?.readEpoch(), this.#retryDelay);
+    this.#retryTimer.unref();
+    this.#retryDelay = Math.min(2 * this.#retryDelay, Math.max(minRetryDelay, maxTtl / 10));
   }
 
   /** Whether this quarantine was reported before. */
