@@ -45,6 +45,13 @@ interface Connecting {
   readonly close: () => void;
 }
 
+function closeAll(clients: readonly ({ disconnect(): unknown } | { destroy(): unknown })[]): void {
+  for (const client of clients) {
+    if ("destroy" in client) client.destroy();
+    else client.disconnect();
+  }
+}
+
 /** Opens clients, which are still connecting. */
 const connecting =
   (Client: typeof Redis) =>
@@ -52,7 +59,7 @@ const connecting =
     const clients = fleet.masters.map(({ host, port }) =>
       new Client({ host, port, db }).on("error", () => {}),
     );
-    return { clients, close: () => clients.forEach((client) => void client.disconnect()) };
+    return { clients, close: () => closeAll(clients) };
   };
 const connectingNodeRedis =
   (create: typeof createClient) =>
@@ -62,7 +69,7 @@ const connectingNodeRedis =
       client.connect().catch(() => {});
       return client;
     });
-    return { clients, close: () => clients.forEach((client) => void client.destroy()) };
+    return { clients, close: () => closeAll(clients) };
   };
 
 const open = (options: OpenOptions = {}) => fleet.openWarm({ nodeTimeout: 400, ...options });

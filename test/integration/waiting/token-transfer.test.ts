@@ -27,7 +27,9 @@ it("a call that the token is being transferred to enters no queue, though its ti
   const proxies = await Promise.all(fleet.masters.map(startProxy));
   const { clients } = await fleet.openWarm({ on: proxies });
   const redlock = new Redlock(clients, { nodeTimeout: 5000 });
-  const { context, settingsFor } = Redlock.internalsOf(redlock);
+  const inside = Redlock.internalsOf(redlock);
+  const { context } = inside;
+  const settings = inside.settingsFor(undefined);
   const resource = fresh();
   const clock = new TicketClock(context);
   const listener = new GrantListener(context, () => {});
@@ -38,15 +40,15 @@ it("a call that the token is being transferred to enters no queue, though its ti
   await Promise.all([listener.open(), clock.read()]);
   const began = Math.floor(context.runtime.monotonic() * 1000);
   const callOf = (ttl: number, call: number, ticket: number): Call => {
-    let resolve: (result: WaitResult) => void = () => {};
+    let resolve: ((result: WaitResult) => void) | undefined;
     const result = new Promise<WaitResult>((settle) => {
       resolve = settle;
     });
-    const request = { resources: [resource], ttl, settings: settingsFor(undefined) };
+    const request = { resources: [resource], ttl, settings };
     const attempts = new Attempts(context.nodes);
     const place = { call, ticket, isOwnTime: false, isProvisional: true };
     return {
-      waiter: { request, attempts, ...place, entry: undefined, resolve },
+      waiter: { request, attempts, ...place, entry: undefined, resolve: resolve! },
       result,
       ended: new Cancellation(),
     };
@@ -60,7 +62,7 @@ it("a call that the token is being transferred to enters no queue, though its ti
     const { lease } = await holder.result;
     expect(next.waiter.entry).toBeUndefined();
     for (const proxy of proxies) proxy.hold("requests");
-    const released = release(lease!, settingsFor(undefined));
+    const released = release(lease!, settings);
     // It began between the two, and its ticket is by a later reading of the masters' time.
     const late = callOf(20_000, began + 1, clock.ticketOf(began + 10_000_000));
     join(late);
@@ -71,7 +73,7 @@ it("a call that the token is being transferred to enters no queue, though its ti
     const successor = (await next.result).lease!;
     await late.result;
     expect(next.waiter.entry).toBeUndefined();
-    expect((await release(successor, settingsFor(undefined))).outcome).toBe("released");
+    expect((await release(successor, settings)).outcome).toBe("released");
     await fleet.untilGone(resource);
     await until(
       "no queue is left",

@@ -19,7 +19,7 @@ export class Dials {
   #begunAt = Number.NEGATIVE_INFINITY;
   readonly #now: () => number;
 
-  constructor(now: () => number = systemRuntime.monotonic) {
+  constructor(now: () => number = () => systemRuntime.monotonic()) {
     this.#now = now;
   }
 

@@ -33,7 +33,7 @@ function setting() {
   };
   const guard = new MasterGuard({ guarded } as unknown as LockNode, coordinator, false);
   const reply = (reason: string | undefined): void => {
-    const error = new NodeError("m", (reason ?? "OTHER") as NodeError["reason"], "");
+    const error = new NodeError("m", reason ?? "OTHER", "");
     answer = reason === undefined ? state : { vote: "none", error, sent: true };
   };
   return { time, runtime, guard, readAt, reply };

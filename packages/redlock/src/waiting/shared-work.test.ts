@@ -11,14 +11,14 @@ const collect = runInNewContext("gc") as () => void;
 function setting() {
   const time = new VirtualTime();
   const machine = new VirtualMachine(time);
-  let finish = (): void => {};
+  let finish: (() => void) | undefined;
   const work = new SharedWork(
     machine,
     new Promise<void>((resolve) => {
       finish = resolve;
     }),
   );
-  return { time, machine, work, finish: () => finish() };
+  return { time, machine, work, finish: () => finish!() };
 }
 
 /** Whether a promise is collected. A dereferenced weak reference keeps its target until the turn is over. */
