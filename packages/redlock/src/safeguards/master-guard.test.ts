@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { NodeError } from "../errors.ts";
-import type { Fault, GuardState, LockNode, OnAnswer } from "../protocol/node.ts";
+import type { Fault, GuardState, LockNode, Operation } from "../protocol/node.ts";
 import { VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
 import { MasterGuard } from "./master-guard.ts";
 
@@ -18,10 +18,10 @@ function setting() {
   const runtime = new VirtualMachine(time);
   const readAt: number[] = [];
   let answer: GuardState | Fault = state;
-  const guarded = {
-    state: (_: unknown, onAnswer: OnAnswer<GuardState>) => {
+  const node = {
+    ask: ({ onAnswer }: Operation, index: number) => {
       readAt.push(time.now());
-      onAnswer(answer);
+      onAnswer(index, answer);
     },
   };
   const coordinator = {
@@ -31,7 +31,7 @@ function setting() {
     compare: () => {},
     restoreCounters: () => Promise.resolve(true),
   };
-  const guard = new MasterGuard({ guarded } as unknown as LockNode, coordinator, false);
+  const guard = new MasterGuard(node as unknown as LockNode, coordinator, false);
   const reply = (reason: string | undefined): void => {
     const error = new NodeError("m", reason ?? "OTHER", "");
     answer = reason === undefined ? state : { vote: "none", error, sent: true };
