@@ -1,9 +1,17 @@
 import { runProgram } from "@quorlock/simulation/processes";
 import { startMasters } from "@quorlock/testbed";
 import { expect, it } from "vitest";
-import type { Counts } from "./road-program.ts";
 
-const program = new URL("road-program.ts", import.meta.url);
+/** The benchmark's, run on the sources. */
+const program = new URL("../../packages/bench/src/programs/counts.ts", import.meta.url);
+
+/** The part of its result that is bounded. */
+interface Counts {
+  readonly acquire: { readonly files: number };
+  readonly release: { readonly files: number };
+  readonly promises: number;
+  readonly timers: number;
+}
 
 /**
  * The counts of a lock alone today, with room for a straggler's answer: half a timer. A change that raises a bound says
@@ -19,7 +27,8 @@ const bounds = {
 
 it("one lock alone, without contention, enters and makes no more than it did", async () => {
   await using masters = await startMasters(5, { say: () => {} });
-  const { code, output, errors } = await runProgram(program, masters.urls);
+  const task = { contender: "ours", terms: { urls: masters.urls, ttl: 10_000 }, callers: 1, quick: true };
+  const { code, output, errors } = await runProgram(program, [JSON.stringify(task)]);
   expect(code, errors).toBe(0);
   const counts = JSON.parse(output) as Counts;
   console.log(`one acquire and release of 5 masters: ${output}`);

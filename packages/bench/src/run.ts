@@ -1,4 +1,5 @@
 import { writeFileSync } from "node:fs";
+import { loadavg } from "node:os";
 import { startMasters } from "@quorlock/testbed";
 import { machineLines } from "./measure/machine.ts";
 import { type Options, optionsFrom } from "./options.ts";
@@ -20,7 +21,8 @@ async function runAll(options: Options): Promise<void> {
     const findings = await workload.run(masters, options);
     const seconds = (performance.now() - begun) / 1000;
     for (const table of findings.tables) console.log(`\n${textOf(table)}`);
-    console.log(`  (${workload.name}: ${seconds.toFixed(1)} s)`);
+    const load = loadavg().map((value) => value.toFixed(2));
+    console.log(`  (${workload.name}: ${seconds.toFixed(1)} s, load ${load.join(" ")})`);
     goals.push(...findings.goals);
     const { tables, measurements = [] } = findings;
     sections.push({ workload: workload.name, seconds, tables, measurements });

@@ -18,6 +18,14 @@ export interface Contender {
   quit(): Promise<void>;
 }
 
+/** The place of a process among those that pass something on in a ring. */
+export interface Ring {
+  readonly place: number;
+  readonly size: number;
+  /** The prefix of the channels. */
+  readonly channel: string;
+}
+
 export interface ContenderTerms {
   readonly urls: readonly string[];
   /** The ttl of a lock, ms. */
@@ -27,6 +35,8 @@ export interface ContenderTerms {
    * best for this library. Default: the library's own settings.
    */
   readonly waitTimeout?: number;
+  /** For a contender that is a ring of processes. */
+  readonly ring?: Ring;
 }
 
 export type OpenContender = (name: string, terms: ContenderTerms) => Promise<Contender>;

@@ -2,6 +2,7 @@ import { bareOn } from "./bare.ts";
 import type { ClientOptions, Contender, ContenderTerms, OpenContender } from "./contender.ts";
 import { built, builtBefore, iovalkeyOn, nodeRedisOn, oursOf } from "./ours.ts";
 import { peersOn } from "./peers.ts";
+import { ring } from "./ring.ts";
 
 /** The contender that all ratios are relative to. */
 export const baseline = "bare";
@@ -14,6 +15,8 @@ export const before = "ours-before";
 /** The baseline a second time: its ratio to the first shows the measurement error. */
 export const control = "bare-again";
 export const pipelinedBaseline = "bare-pipelined";
+/** The limit of any hand-over between processes. */
+export const ringOfProcesses = "ring";
 
 /** ioredis then sends the commands of one turn of the event loop in one write; the option is off by default. */
 const pipelined: ClientOptions = { enableAutoPipelining: true };
@@ -28,6 +31,7 @@ const openers: Readonly<Record<string, OpenContender>> = {
   [baseline]: bareOn(),
   [control]: bareOn(),
   [pipelinedBaseline]: bareOn(pipelined),
+  [ringOfProcesses]: ring,
   ...asShipped,
   ...onPipelined,
 };

@@ -100,3 +100,28 @@ test("processes contend for the lock, one holds it at a time, and the result of 
   expect(figures.overlaps).toBe(0);
   expect(figures.failures).toBe(0);
 });
+
+test("a ring of processes passes one turn on, with one message to each master", async () => {
+  await using masters = await startMasters(3, { say: () => {} });
+  const setting = { processes: 3, workers: 1, hold: 2 };
+  const schedule = { warmUp: 200, window: 1000 };
+  const { contest } = await runContest(
+    "ring",
+    { urls: masters.urls, ttl: 2000 },
+    setting,
+    schedule,
+    async (window) => {
+      await window();
+      return 0;
+    },
+  );
+  const order = contest.reports
+    .flatMap(({ grants }, process) => grants.map(({ granted }) => ({ granted, process })))
+    .toSorted((a, b) => a.granted - b.granted)
+    .map(({ process }) => process);
+  expect(order.length).toBeGreaterThan(3);
+  expect(order).toEqual(order.map((_, index) => index % 3));
+  const figures = figuresOf(contest);
+  expect(figures.overlaps).toBe(0);
+  expect(figures.requests).toBeCloseTo(3, 0);
+});

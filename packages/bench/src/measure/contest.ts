@@ -44,8 +44,11 @@ export async function runContest(
 ): Promise<{ readonly contest: Contest; readonly watched: number }> {
   const { processes, workers, hold } = setting;
   const resource = `hot-key:${contender}:${Math.round(sharedNow())}`;
-  const task: WorkerTask = { contender, terms: { ...terms, waitTimeout }, resource, workers, hold };
-  const children = Array.from({ length: processes }, () => startProgram<WorkerMessage>("worker", task));
+  const children = Array.from({ length: processes }, (_, place) => {
+    const ring = { place, size: processes, channel: resource };
+    const task: WorkerTask = { contender, terms: { ...terms, waitTimeout, ring }, resource, workers, hold };
+    return startProgram<WorkerMessage>("worker", task);
+  });
   try {
     await Promise.all(children.map((child) => child.message("ready", startLimit)));
     const begin = sharedNow() + notice;

@@ -17,11 +17,11 @@ export function task(): unknown {
   return JSON.parse(process.argv[2] ?? "");
 }
 
-/** Sends a message to the parent; resolves when it is sent. */
+/** Sends a message to the parent, or prints it for one that reads no messages; resolves when it is sent. */
 export async function sendToParent(message: Message): Promise<void> {
   await new Promise<void>((resolve) => {
     if (process.send) process.send(message, () => resolve());
-    else resolve();
+    else process.stdout.write(JSON.stringify(message), () => resolve());
   });
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Contender, ContenderTerms } from "../contenders/contender.ts";
-import { openContender } from "../contenders/lineup.ts";
+import { openContender, ringOfProcesses } from "../contenders/lineup.ts";
 import { countSent } from "../measure/meter.ts";
 import { nextMessage, sendToParent, sharedNow, task, untilShared } from "./child.ts";
 
@@ -54,8 +54,11 @@ export interface WorkerReport {
 export type WorkerMessage = WorkerReport | { readonly kind: "ready" };
 
 const { contender: name, terms, resource, workers, hold } = task() as WorkerTask;
-/** Locks one after the other; contention is warmed up by the time before the measurement. */
-const warmUps = 50;
+/**
+ * Locks one after the other; contention is warmed up by the time before the measurement. A ring gives each process its
+ * turn once: it begins with the contest.
+ */
+const warmUps = name === ringOfProcesses ? 0 : 50;
 
 const contender = await openContender(name, terms);
 for (let index = 0; index < warmUps; index += 1) {
