@@ -1,6 +1,6 @@
 import type { ContenderTerms } from "../contenders/contender.ts";
 import { startProgram } from "../programs/child.ts";
-import type { CrowdMessage, CrowdTask, CrowdTurn } from "../programs/crowd.ts";
+import type { CrowdMessage, CrowdTask } from "../programs/crowd.ts";
 import type { Scale } from "../workload.ts";
 import { type LoadQuantity, roundsOf } from "./load.ts";
 import { Meter } from "./meter.ts";
@@ -47,7 +47,8 @@ export async function compareCrowds(
       const before = await meter.serverCpu();
       const child = started.get(name)!;
       child.send({ kind: "turn" });
-      const { kind: _, cycles, ...figures } = (await child.message(`turn ${pass}`, turnLimit)) as CrowdTurn;
+      const kind = `turn ${pass}` as const;
+      const { kind: _, cycles, ...figures } = await child.message(kind, turnLimit);
       return { ...figures, serverCpu: ((await meter.serverCpu()) - before) / cycles };
     });
   } finally {
