@@ -21,7 +21,9 @@ export const counts: Workload = {
     const few = [ours, before, baseline];
     for (const callers of [1, 64]) {
       const rows: string[][] = [];
-      const notes = ["Medians, in a process of its own each, without what the benchmark's own calls make."];
+      const notes = [
+        "Medians, of promises and timers the least, in a process of its own each, without what the benchmark's own calls make.",
+      ];
       for (const contender of (scale.quick ? few : everyone).filter((name) =>
         scale.contenders.includes(name),
       )) {
