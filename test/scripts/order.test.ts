@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import * as redlock from "@quorlock/redlock/internal";
-import { readWriteScripts } from "@quorlock/redlock/read-write-lock";
 import { describe, expect, test } from "vitest";
 import { type Command, Paths } from "./paths.ts";
 
@@ -16,14 +15,11 @@ const scripts: Readonly<Record<string, redlock.Script>> = {
   "vote batch": redlock.voteBatchScript,
   "release batch": redlock.releaseBatchScript,
   batch: redlock.batchScript,
-  read: readWriteScripts.read,
-  write: readWriteScripts.write,
-  "readers-writer release": readWriteScripts.release,
-  withdraw: readWriteScripts.withdraw,
+  "shared batch": redlock.sharedBatchScript,
 };
 
 /** The scripts that claim a key for a client that may have a claim on it already. */
-const claims = ["claim", "guarded claim", "read", "write"] as const;
+const claims = ["claim", "guarded claim"] as const;
 
 const reads = [
   "GET",

@@ -27,7 +27,7 @@ function proposal(random: Random): number {
 
 /** A call of one of the scripts. */
 export function scriptLine(random: Random, someKeys: (random: Random) => readonly string[]): Line {
-  const name = random.pick<ScriptName>([
+  const name = random.pick<keyof typeof argumentsOf>([
     "claimScript",
     "enqueueScript",
     "releaseScript",
@@ -78,7 +78,10 @@ interface Arguments {
 }
 
 const argumentsOf: Readonly<
-  Record<ScriptName, (random: Random, keys: () => readonly string[]) => Arguments>
+  Record<
+    Exclude<ScriptName, "sharedBatchScript">,
+    (random: Random, keys: () => readonly string[]) => Arguments
+  >
 > = {
   claimScript: (random, keys) => ({
     keys: keys(),
@@ -155,7 +158,7 @@ function lifetime(random: Random): number {
   return random.chance(0.2) ? random.integer(0, 4) : random.integer(5, 60_000);
 }
 
-type Listed = Arguments & { readonly text: string };
+export type Listed = Arguments & { readonly text: string };
 
 /** One of a batch; or some in a row that are alike but for their keys, which may be the same, and their tokens. */
 function run(random: Random, keys: () => readonly string[]): Listed {
@@ -185,8 +188,26 @@ function listed(all: readonly Arguments[], text: string): Listed {
 }
 
 /** One operation of a batch. A waiter that enqueues mostly has a round. */
-function operation(random: Random, keys: readonly string[]): Listed {
-  const kind = random.pick(["v", "p", "e", "r", "l", "l", "s", "i", "q", "q", "q", "q", "g", "g", "h", "f"]);
+export function operation(random: Random, keys: readonly string[]): Listed {
+  const kind = random.pick([
+    "v",
+    "u",
+    "p",
+    "e",
+    "r",
+    "l",
+    "l",
+    "s",
+    "i",
+    "q",
+    "q",
+    "q",
+    "q",
+    "g",
+    "g",
+    "h",
+    "f",
+  ]);
   const wished = lifetime(random);
   const own = token(random);
   const head = `${kind}${keys.length},`;

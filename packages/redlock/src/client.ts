@@ -8,7 +8,7 @@ import {
 import { InvalidArgumentError, type NodeError } from "./errors.ts";
 import { type Reentrancy, reentrancyOf } from "./holding/reentrancy.ts";
 import { Admission } from "./load/admission.ts";
-import type { ActiveLease, Context, Handle } from "./protocol/context.ts";
+import type { Context, Handle } from "./protocol/context.ts";
 import { Proposals } from "./protocol/fencing.ts";
 import type { Lease } from "./protocol/lease.ts";
 import type { LockNode } from "./protocol/node.ts";
@@ -105,10 +105,6 @@ export interface RedlockParts {
   readonly queues: LocalQueues | undefined;
   readonly guard: RestartGuard | undefined;
   readonly reentrancy: Reentrancy | undefined;
-  /**
-   * Adds the leases of another primitive over the same masters: they count if two masters turn out to be one server.
-   */
-  readonly includeLeases: (leases: ReadonlySet<ActiveLease>) => void;
 }
 
 /** The receivers of a Redlock's events. */
@@ -184,8 +180,7 @@ export function buildClient(
   const guard = restartGuard && new RestartGuard(context, restartGuard, nodeTimeout);
   const queues = context.isQueued ? new LocalQueues(context) : undefined;
   const reentrancy = reentrancyOf(context, options.reentrant);
-  const includeLeases = (others: ReadonlySet<ActiveLease>): void => distinct.includeLeases(others);
-  return { context, settings, leases, nodeTimeout, queues, guard, reentrancy, includeLeases };
+  return { context, settings, leases, nodeTimeout, queues, guard, reentrancy };
 }
 
 /** Refuses an option that some master does not support. */

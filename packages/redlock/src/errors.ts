@@ -172,8 +172,9 @@ export class ResourceLockedError extends ExecutionError {
     const howLong = Number.isFinite(remaining)
       ? `for at most ${Math.ceil(remaining)} ms more`
       : "without expiry";
-    super(`"${resource}" is locked by ${owner}, ${howLong}`, attempts, "RESOURCE_LOCKED");
-    this.resource = resource;
+    const name = userName(resource);
+    super(`"${name}" is locked by ${owner}, ${howLong}`, attempts, "RESOURCE_LOCKED");
+    this.resource = name;
     this.remaining = remaining;
   }
 }
@@ -183,7 +184,7 @@ export class LockLostError extends ExecutionError {
   /** @internal */
   static override readonly kind: string = "quorlock.LockLostError";
   override name = "LockLostError";
-  /** The locked resources; for a readers-writer lock, its name. */
+  /** The locked resources, as their user names them. */
   readonly resources: readonly string[];
   /** Why it was lost, in words. */
   readonly why: string;

@@ -14,7 +14,7 @@ import { type EnterResult, enter, outerFor } from "./holding/reentrancy.ts";
 import { ReentrantLock } from "./holding/reentrant-lock.ts";
 import { runWithLock } from "./holding/using.ts";
 import type { LockRequest } from "./protocol/attempt.ts";
-import type { ActiveLease, Context } from "./protocol/context.ts";
+import type { Context } from "./protocol/context.ts";
 import { Attempts } from "./protocol/execution-stats.ts";
 import { extend, verify } from "./protocol/extend.ts";
 import { type Inspection, inspect } from "./protocol/inspect.ts";
@@ -64,23 +64,16 @@ export interface RedlockEvents {
 /** The internals of a Redlock that other primitives use. */
 export interface RedlockInternals {
   readonly context: Context;
-  /** As in {@link RedlockParts}. */
-  includeLeases(leases: ReadonlySet<ActiveLease>): void;
   /** Cancelled by `quit`. */
   readonly closed: Cancellation;
-  /** `quit` starts this work together with its own, and awaits it as well before it closes the connections. */
-  atQuit(work: () => Promise<unknown>): void;
   /** `place`: determines the known options; default those of `acquire`. */
   settingsFor(options: Partial<Settings> | null | undefined, place?: Place): Settings;
   /** Creates a handle on a lease. */
   lockOf(lease: Lease, attempts: Attempts): Lock;
-  /** Like `acquire` with exactly these settings, but resolves to the error if there is no lock. */
-  acquire(
-    resources: readonly string[],
-    ttl: number,
-    settings: Settings,
-    signal: AbortSignal | undefined,
-  ): Promise<Lock | RedlockError>;
+  /** Like `acquire`, also of the library's own keys, but resolves to the error if there is no lock. */
+  acquire(request: LockRequest, signal: AbortSignal | undefined): Promise<Lock | RedlockError>;
+  /** Like {@link Redlock.resume}, also of the library's own keys. */
+  resume(detached: DetachedLock): Lock;
 }
 
 /** The reason for the loss of a lock that its Redlock released. */
@@ -101,8 +94,6 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   #quit: Promise<void> | undefined;
   /** Cancelled by `quit`. */
   readonly #closed = new Cancellation();
-  /** The work of other primitives when this Redlock quits. */
-  readonly #atQuit: Array<() => Promise<unknown>> = [];
   /** Converts the result of `acquire`: one function for all waiting calls. */
   readonly #lockFrom = (result: EnterResult): Lock => {
     if (!result.lease) throw result.error;
@@ -316,8 +307,13 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    */
   resume(detached: DetachedLock): Lock {
     if (this.#quit) throw new ClosedError();
-    const resources = resourceList(detached?.resources);
-    this.#checkKeys(resources);
+    this.#checkKeys(resourceList(detached?.resources));
+    return this.#resume(detached);
+  }
+
+  #resume(detached: DetachedLock): Lock {
+    if (this.#quit) throw new ClosedError();
+    const resources = resourceList(detached.resources);
     const { value: token, ttl, fencingToken } = detached;
     if (typeof token !== "string" || token === "") {
       throw new InvalidArgumentError("a detached lock needs its value, a non-empty string");
@@ -397,15 +393,15 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     }
     return {
       context: redlock.#context,
-      includeLeases: redlock.#parts.includeLeases,
       closed: redlock.#closed,
-      atQuit: (work) => void (redlock.#quit ? work() : redlock.#atQuit.push(work)),
       settingsFor: (options, place) => redlock.#settingsFor(options, place),
       lockOf: (lease, attempts) => redlock.#lockOf(lease, attempts),
-      acquire: async (resources, ttl, settings, signal) => {
-        const result = await redlock.#acquire(resources, ttl, { signal }, settings);
+      acquire: async (request, signal) => {
+        const { resources, ttl, settings } = request;
+        const result = await redlock.#acquire(resources, ttl, { signal }, settings, request);
         return result.lease ? redlock.#lockOf(result.lease, result.attempts) : result.error;
       },
+      resume: (detached) => redlock.#resume(detached),
     };
   }
 
@@ -429,23 +425,23 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
 
   /** Resolves when the cancelled acquires have rolled back, and the releases in flight are answered. */
   async #settled(underWay: readonly Promise<unknown>[]): Promise<void> {
-    await Promise.allSettled([...underWay, ...this.#atQuit.map((work) => work())]);
+    await Promise.allSettled(underWay);
     await this.#parts.queues?.handedOff;
     await this.#context.rollbacks.answered;
   }
 
+  /** `checked`: the request, if it is one of another primitive. */
   async #acquire(
     resources: string | readonly string[],
     ttl: number,
     options: AcquireOptions | undefined,
     settings: Settings = this.#settingsFor(options),
+    checked?: LockRequest,
   ): Promise<EnterResult> {
     // Absent options may be null.
     const signal = options?.signal ?? undefined;
     const parent = options?.parent ?? undefined;
-    const request = { resources: resourceList(resources), ttl, settings };
-    checkTtl(ttl, settings);
-    this.#checkKeys(request.resources);
+    const request = checked ?? this.#requestFor(resourceList(resources), ttl, settings);
     if (this.#quit) throw new ClosedError();
     if (signal !== undefined) throwIfAborted(signal);
     const cancellation = new Cancellation();
@@ -466,6 +462,12 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       this.#underWay.delete(cancellation);
       forget?.();
     }
+  }
+
+  #requestFor(resources: readonly string[], ttl: number, settings: Settings): LockRequest {
+    checkTtl(ttl, settings);
+    this.#checkKeys(resources);
+    return { resources, ttl, settings };
   }
 
   /** Enters the lease that the call is nested in, if there is one; otherwise asks the masters. */

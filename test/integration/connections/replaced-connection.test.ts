@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { operationOf, RedisNode, type ScriptFamily } from "@quorlock/redlock/internal";
+import { RedisNode } from "@quorlock/redlock/internal";
 import { type Master, startProxy, type Proxy as TestProxy } from "@quorlock/testbed";
 import { afterEach, beforeEach, describe, expect } from "vitest";
 // The package makes nodes of clients by itself and has no name for it.
@@ -67,29 +67,9 @@ describe("a script that the master does not know is not sent as text on the next
   });
 
   withIoredis("where other primitives ask", async () => {
-    const resource = fresh();
-    const script = { source: 'return redis.call("SET", KEYS[1], ARGV[1])', sha1: "0".repeat(40) };
-    const family: ScriptFamily = {
-      command: () => ({ script, args: [1, resource, "mine"] }),
-      answerIn: () => ({ vote: "yes" }),
-    };
-    const asked = {
-      kind: "extend",
-      keys: [resource],
-      values: ["mine"],
-      ttl,
-      claim: undefined,
-      family,
-    } as const;
-    const answer = await replaced(
-      (node) =>
-        new Promise((resolve) =>
-          node.ask(
-            operationOf(asked, (_, its) => resolve(its)),
-            0,
-          ),
-        ),
-    );
+    const resource = `quorlock:rw:{${fresh()}}:write`;
+    const claim = { resources: [resource], token: "mine", ttl, abandoned: false };
+    const answer = await replaced((node) => ask(node).extend(claim, true));
     expect(answer).toMatchObject({ vote: "none", error: { reason: "NOSCRIPT" } });
     expect(await fleet.values(resource)).toEqual([null]);
   });

@@ -20,14 +20,15 @@ const shortTtl = 1_500;
 /** Waiters poll at short intervals. */
 const soon: OpenOptions = { retryDelay: 20, retryJitter: 10, waitTimeout: 20_000 };
 
-function keysOf(name: string): { readers: string; write: string; intent: string } {
+function keysOf(name: string): { readers: string; write: string; rounds: string; queue: string } {
   const prefix = `quorlock:rw:{${name}}`;
-  return { readers: `${prefix}:readers`, write: `${prefix}:write`, intent: `${prefix}:intent` };
+  const [readers, write, rounds] = [`${prefix}:readers`, `${prefix}:write`, `${prefix}:rounds`];
+  return { readers, write, rounds, queue: `quorlock:queue:tagged:${write}` };
 }
 
-/** How many clients have a writer waiting, on each master. */
-function waitingWriters(name: string): Promise<number[]> {
-  return Promise.all(fleet.admins.map((admin) => admin.zcard(keysOf(name).intent)));
+/** The length of the queue on each master. */
+function waiting(name: string): Promise<number[]> {
+  return Promise.all(fleet.admins.map((admin) => admin.zcard(keysOf(name).queue)));
 }
 
 async function untilNothingIsLeft(name: string): Promise<void> {
@@ -99,7 +100,8 @@ describe("many read or one writes, on real masters", () => {
     const { readers, write } = keysOf(name);
     const reading = await lock.read(ttl);
     for (const admin of fleet.admins) {
-      await until("it is a member", async () => (await admin.zscore(readers, reading.value)) !== null);
+      const [waiter] = reading.value.split(".");
+      await until("it is a member", async () => (await admin.zscore(readers, waiter!)) !== null);
       expect(await admin.pttl(readers)).toBeGreaterThan(ttl - 5_000);
     }
     await reading.release();
@@ -204,10 +206,10 @@ describe("many read or one writes, on real masters", () => {
     const lock = new ReadWriteLock(redlock, name);
     const reading = await other.read(ttl);
     const mine = await lock.read(ttl);
-    const waiting = rejection(lock.write(ttl));
-    await until("it waits", async () => (await waitingWriters(name)).some(Boolean));
+    const writing = rejection(lock.write(ttl));
+    await until("it waits", async () => (await waiting(name)).some(Boolean));
     await redlock.quit();
-    expect(await waiting).toMatchObject({ code: "CLOSED" });
+    expect(await writing).toMatchObject({ code: "CLOSED" });
     expect(mine.state).toBe("lost");
     await reading.release();
     await untilNothingIsLeft(name);
@@ -385,7 +387,7 @@ describe("starvation", () => {
     const { redlock, clients } = fleet.open({ ...soon, nodeTimeout: 200 });
     void rejection(new ReadWriteLock(redlock, name).write(ttl));
     // (A reader needs only two of the three masters, and only where it is does a writer wait for it.)
-    await until("it waits", async () => (await waitingWriters(name)).filter(Boolean).length >= 2);
+    await until("it waits", async () => (await waiting(name)).filter(Boolean).length >= 2);
     for (const client of clients) client.disconnect();
     const { net } = await timed(async () => (await lock.read(ttl)).release());
     // 2 s, its nodeTimeout and one more attempt of the reader.
@@ -522,11 +524,9 @@ describe("what is refused", () => {
     await (await lock.write(ttl, { from })).release();
   });
 
-  it("masters without scripts, a restart guard, and a name that is none", () => {
+  it("masters without scripts, and a name that is none", () => {
     const bare = fleet.open({ scripts: false });
     expect(() => new ReadWriteLock(bare.redlock, "report")).toThrow("run scripts");
-    const guarded = fleet.open({ restartGuard: { maxTtl: 60_000 } });
-    expect(() => new ReadWriteLock(guarded.redlock, "report")).toThrow("restartGuard");
     expect(() => new ReadWriteLock(fleet.open().redlock, "")).toThrow("non-empty");
   });
 });
@@ -617,7 +617,7 @@ describe("errors", () => {
     const lock = open(fresh());
     const reading = await lock.read(ttl);
     const writing = open(lock.name).write(ttl);
-    await until("the writer waits", async () => Math.min(...(await waitingWriters(lock.name))) > 0);
+    await until("the writer waits", async () => Math.min(...(await waiting(lock.name))) > 0);
     const error = (await rejection(lock.read(ttl, { waitTimeout: 200 }))) as Error;
     expect(error.message).toContain("by a writer that waits for the readers of this same Redlock");
     await reading.release();

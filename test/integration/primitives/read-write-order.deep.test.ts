@@ -26,8 +26,9 @@ async function isShutOut(reader: ReadWriteLock): Promise<boolean> {
 }
 
 async function untilNoneWaits(name: string, { admins } = fleet): Promise<void> {
-  await until("no writer is announced", async () => {
-    const counts = await Promise.all(admins.map((admin) => admin.zcard(`quorlock:rw:{${name}}:intent`)));
+  const queue = `quorlock:queue:tagged:quorlock:rw:{${name}}:write`;
+  await until("nobody waits", async () => {
+    const counts = await Promise.all(admins.map((admin) => admin.zcard(queue)));
     return counts.every((count) => count === 0);
   });
 }
@@ -67,25 +68,24 @@ describe("a waiting writer comes before readers that call later", () => {
     await staysFirst(name, open(name, { retryDelay: longPause, retryJitter: 0 }));
   });
 
-  it("while another writer of its client is granted", async () => {
+  it("and all calls of different clients are served in their order", async () => {
     const name = fresh("report");
-    const writer = open(name, { backoff: ({ attempt }) => (attempt === 1 ? longPause : 100) });
-    const [reading, reader] = [await open(name).read(ttl), open(name)];
-    const first = writer.write(ttl);
-    await until("readers are refused", () => isShutOut(reader));
-    const second = writer.write(ttl, { retryDelay: 20, retryJitter: 0, backoff: () => 20 });
-    await reading.release();
-    const granted = await second;
-    expect(await isShutOut(reader)).toBe(true);
-    await granted.release();
-    const seen = { isGranted: false };
-    const last = first.then((lock) => {
-      seen.isGranted = true;
-      return lock;
+    const holding = await open(name).write(ttl);
+    const served: string[] = [];
+    const calls = ["write 0", "read 1", "write 2", "read 3", "write 4"].map(async (call, index) => {
+      const since = performance.now();
+      // Calls that are closer than two readings of the masters' time may be wrong are served in either order (PROTOCOL 7.2).
+      await until("the call before it is long ago", () => performance.now() - since > 500 * index);
+      const lock = open(name, { nodeTimeout: ttl / 4 });
+      const granted = call.startsWith("read") ? await lock.read(ttl) : await lock.write(ttl);
+      served.push(call);
+      await granted.release();
     });
-    while (!seen.isGranted) expect(await isShutOut(reader)).toBe(true);
-    await (await last).release();
-    await untilNoneWaits(name);
+    const queue = `quorlock:queue:tagged:quorlock:rw:{${name}}:write`;
+    await until("all wait", async () => (await fleet.admins[0]!.zcard(queue)) === calls.length);
+    await holding.release();
+    await Promise.all(calls);
+    expect(served).toEqual(["write 0", "read 1", "write 2", "read 3", "write 4"]);
   });
 
   it("and readers come in although writers of one client wait without a gap", async () => {
@@ -138,14 +138,14 @@ describe("a waiting writer that could not be granted lets readers in", () => {
     const writing = writer.write(ttl);
     await until("readers are refused", () => isShutOut(reader));
     for (const line of lines) line.hold("requests");
+    // A heartbeat later it knows that it is cut off.
     await (await reader.read(ttl, early)).release();
-    // Nor do its next attempts keep them out.
+    // It stands in the queues of two masters for one nodeTimeout of each attempt, and leaves them.
     const begun = performance.now();
-    while (performance.now() - begun < 1000) expect(await isShutOut(reader)).toBe(false);
-    // A call that begins now knows what the one before has found.
+    let reads = 0;
+    for (; performance.now() - begun < 1000; reads += 1) await (await reader.read(ttl, early)).release();
+    expect(reads).toBeGreaterThan(2);
     const next = writer.write(ttl);
-    const begunAgain = performance.now();
-    while (performance.now() - begunAgain < 1000) expect(await isShutOut(reader)).toBe(false);
     for (const line of lines) line.release();
     await until("readers are refused again", () => isShutOut(reader));
     await reading.release();

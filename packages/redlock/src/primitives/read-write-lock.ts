@@ -1,4 +1,4 @@
-import { InvalidArgumentError, LockLostError } from "../errors.ts";
+import { InvalidArgumentError, LockLostError, ResourceLockedError } from "../errors.ts";
 import type { RedlockAbortSignal, Routine } from "../holding/lock.ts";
 import { type DetachedLock, Lock } from "../holding/lock.ts";
 import { Renewal } from "../holding/renewal.ts";
@@ -6,14 +6,12 @@ import { runWithLock } from "../holding/using.ts";
 import { Attempts } from "../protocol/execution-stats.ts";
 import { Lease } from "../protocol/lease.ts";
 import { Released } from "../protocol/release.ts";
-import type { AcquireOptions, Redlock } from "../redlock.ts";
-import { checkOptions, routineAmong } from "../settings/options.ts";
+import { claimKeysOf } from "../redis/lua/shared.ts";
+import { RedisNode } from "../redis/redis-node.ts";
+import { type AcquireOptions, Redlock, type RedlockInternals } from "../redlock.ts";
+import { type Place, routineAmong } from "../settings/options.ts";
 import { checkName } from "../settings/resources.ts";
-import { checkHolding, checkTtl, nodeTimeoutFor, type Settings } from "../settings/settings.ts";
-import { ReadWriteMasters } from "./read-write-masters.ts";
-import { resourcesOf } from "./read-write-node.ts";
-
-export { readWriteScripts } from "./read-write-scripts.ts";
+import { checkHolding, checkTtl, type Settings } from "../settings/settings.ts";
 
 export type ReadOptions = Omit<AcquireOptions, "parent">;
 
@@ -48,36 +46,42 @@ export type WriteRoutine<T> = (signal: RedlockAbortSignal, lock: WriteLock) => T
 const readers = "the readers of a ReadWriteLock";
 const writers = "the writers of a ReadWriteLock";
 
+/** One call, with its settings. */
+interface Call {
+  readonly isShared: boolean;
+  readonly ttl: number;
+  readonly settings: Settings;
+  readonly signal: AbortSignal | undefined;
+}
+
 /**
  * Many readers or one writer, on the same masters as the locks of `redlock`: each of them needs a majority,
- * and each master admits readers or a writer (PROTOCOL 10.3). The result is a `Lock` with all its guarantees,
- * but without a fencing token.
+ * and each master admits readers or a writer (PROTOCOL 10.3). The result is a `Lock` with all its guarantees.
  *
- * Waiting means retrying, with `retryDelay`. While a writer waits that was refused because of readers, the
- * masters admit no further reader, whatever its `retryDelay` or `backoff`, so a stream of readers cannot starve it. This is
- * recorded for each client by name, and only caused by readers: while none is admitted their number only
- * decreases, so writers do not starve readers either.
+ * Calls that wait are served in the order in which they began, like those of `acquire`; readers that follow each other are
+ * let in together (PROTOCOL 10.4).
  */
 export class ReadWriteLock {
   readonly name: string;
-  readonly #redlock: Redlock;
-  readonly #masters: ReadWriteMasters;
-  readonly #resources: ReturnType<typeof resourcesOf>;
+  readonly #internals: RedlockInternals;
+  readonly #keys: ReturnType<typeof claimKeysOf>;
 
   /**
-   * @param name the name of the lock. The keys are `quorlock:rw:{name}:readers`, `:write` and `:intent`.
-   * @throws InvalidArgumentError for nodes without scripts, or a redlock with `restartGuard`.
+   * @param name the name of the lock. The keys are `quorlock:rw:{name}:write`, `:readers` and `:rounds`.
+   * @throws InvalidArgumentError for nodes without scripts.
    */
   constructor(redlock: Redlock, name: string) {
-    this.#masters = ReadWriteMasters.of(redlock);
+    this.#internals = Redlock.internalsOf(redlock);
+    if (!this.#internals.context.nodes.every((node) => node instanceof RedisNode)) {
+      throw new InvalidArgumentError("readers-writer locks need masters that run scripts");
+    }
     checkName("readers-writer lock", name);
-    this.#redlock = this.#masters.redlock;
-    this.#resources = resourcesOf(name);
+    this.#keys = claimKeysOf(name);
     this.name = name;
   }
 
   /**
-   * Waits until no writer holds the lock, and excludes writers for `ttl` ms.
+   * Waits until no writer holds the lock, and no writer that called before waits for it; then excludes writers for `ttl` ms.
    * @throws ResourceLockedError if there was a writer all the time; otherwise like {@link Redlock.acquire}.
    * @example
    * ```ts
@@ -86,8 +90,7 @@ export class ReadWriteLock {
    * ```
    */
   async read(ttl: number, options?: ReadOptions): Promise<Lock> {
-    checkOptions(options, readers);
-    return this.#redlock.acquire(this.#resources.read, ttl, options);
+    return this.#acquire(this.#call(true, ttl, options));
   }
 
   /**
@@ -99,8 +102,7 @@ export class ReadWriteLock {
    * ```
    */
   async tryRead(ttl: number, options?: ReadOptions): Promise<Lock | null> {
-    checkOptions(options, readers);
-    return this.#redlock.tryAcquire(this.#resources.read, ttl, options);
+    return this.#try(this.#call(true, ttl, options));
   }
 
   /**
@@ -112,8 +114,8 @@ export class ReadWriteLock {
    * await using writing = await report.write(5_000, { waitTimeout: 10_000 });
    * ```
    */
-  async write(ttl: number, options: WriteOptions = {}): Promise<WriteLock> {
-    return this.#writeLockOf(await this.#acquire(ttl, options));
+  async write(ttl: number, options?: WriteOptions): Promise<WriteLock> {
+    return this.#writeLockOf(await this.#acquire(this.#call(false, ttl, options)));
   }
 
   /**
@@ -124,8 +126,8 @@ export class ReadWriteLock {
    * if (writing === null) return; // others read or write
    * ```
    */
-  async tryWrite(ttl: number, options: WriteOptions = {}): Promise<WriteLock | null> {
-    const lock = await this.#redlock.tryAcquire(this.#resources.write, ttl, this.#optionsOf(options));
+  async tryWrite(ttl: number, options?: WriteOptions): Promise<WriteLock | null> {
+    const lock = await this.#try(this.#call(false, ttl, options));
     return lock && this.#writeLockOf(lock);
   }
 
@@ -149,8 +151,9 @@ export class ReadWriteLock {
       optionsOrRoutine,
       routineAfterOptions,
     );
-    checkOptions(options, readers);
-    return this.#redlock.using(this.#resources.read, ttl, options, routine);
+    const call = this.#call(true, ttl, options);
+    checkHolding(ttl, call.settings, options?.automaticExtensionThreshold);
+    return runWithLock(await this.#acquire(call), ttl, call.settings, call.signal, routine);
   }
 
   /**
@@ -171,21 +174,22 @@ export class ReadWriteLock {
     ttl: number,
     ...[optionsOrRoutine, routineAfterOptions]: [WriteOptions | WriteRoutine<T> | undefined, WriteRoutine<T>?]
   ): Promise<T> {
-    const { options = {}, routine } = routineAmong<WriteOptions, WriteRoutine<T>>(
+    const { options, routine } = routineAmong<WriteOptions, WriteRoutine<T>>(
       "usingWrite",
       ttl,
       optionsOrRoutine,
       routineAfterOptions,
     );
-    const settings = this.#masters.settingsFor(options, writers);
-    checkHolding(ttl, settings, options.automaticExtensionThreshold);
-    const lock = await this.#acquire(ttl, options);
+    const call = this.#call(false, ttl, options);
+    const { settings } = call;
+    checkHolding(ttl, settings, options?.automaticExtensionThreshold);
+    const lock = await this.#acquire(call);
     let reading: { readonly lock: Lock; readonly renewal: Renewal } | undefined;
     const writing = this.#writeLockOf(lock, (read) => {
       reading = { lock: read, renewal: new Renewal(read, ttl, settings) };
     });
     try {
-      return await runWithLock(lock, ttl, settings, options.signal, (signal) => routine(signal, writing));
+      return await runWithLock(lock, ttl, settings, call.signal, (signal) => routine(signal, writing));
     } finally {
       reading?.renewal.stop();
       if (reading) await Lock.releaseWithin(reading.lock, settings);
@@ -202,42 +206,55 @@ export class ReadWriteLock {
    */
   resume(detached: DetachedLock): Lock {
     const [resource, ...more] = detached?.resources ?? [];
-    const { read, write } = this.#resources;
-    if (more.length > 0 || (resource !== read && resource !== write)) {
+    const { shared, exclusive } = this.#keys;
+    if (more.length > 0 || (resource !== shared && resource !== exclusive)) {
       throw new InvalidArgumentError(`the detached lock is none of ${JSON.stringify(this.name)}`);
     }
-    const lock = this.#redlock.resume(detached);
-    return resource === write ? this.#writeLockOf(lock) : lock;
+    const lock = this.#internals.resume(detached);
+    return resource === exclusive ? this.#writeLockOf(lock) : lock;
   }
 
-  async #acquire(ttl: number, given: WriteOptions): Promise<Lock> {
-    const options = this.#optionsOf(given);
-    const settings = this.#masters.settingsFor(given, writers);
-    const { write } = this.#resources;
-    if (!isWaiting(settings)) return this.#redlock.acquire(write, ttl, options);
-    const place = this.#masters.startWaiting(write, nodeTimeoutFor(ttl, settings));
-    try {
-      return await this.#masters.acquire(
-        [write],
-        ttl,
-        { ...settings, onVoted: place.onVoted },
-        options.signal,
-      );
-    } finally {
-      place.leave();
-    }
-  }
-
-  /** The options for `acquire`. */
-  #optionsOf(given: WriteOptions | null): AcquireOptions {
-    checkOptions(given, writers);
-    const { from, ...options } = given ?? {};
-    if (from !== undefined) Lock.leaseOf(from);
-    const isReading = from?.resources.includes(this.#resources.read) && from.remaining() > 0;
-    if (!isReading) return options;
+  #call(isShared: boolean, ttl: number, given: WriteOptions | null | undefined): Call {
+    const place: Place = isShared ? readers : writers;
+    const settings = this.#internals.settingsFor(given, place);
+    checkTtl(ttl, settings);
+    const { from, signal } = given ?? {};
+    if (from !== undefined && from !== null) Lock.leaseOf(from);
+    const isReading = from?.resources.includes(this.#keys.shared) && from.remaining() > 0;
+    if (!isReading) return { isShared, ttl, settings, signal };
     throw new InvalidArgumentError(
       `a read lock of ${JSON.stringify(this.name)} cannot be upgraded: two readers would wait for each other; release it first`,
     );
+  }
+
+  async #try(call: Call): Promise<Lock | null> {
+    const settings = { ...call.settings, retryCount: 0, waitTimeout: undefined };
+    const answer = await this.#ask({ ...call, settings });
+    if (answer instanceof Lock) return answer;
+    if (answer instanceof ResourceLockedError) return null;
+    throw answer;
+  }
+
+  async #acquire(call: Call): Promise<Lock> {
+    const answer = await this.#ask(call);
+    if (answer instanceof Lock) return answer;
+    throw answer instanceof ResourceLockedError ? this.#refusalOf(answer, call.isShared) : answer;
+  }
+
+  #ask({ isShared, ttl, settings, signal }: Call): ReturnType<RedlockInternals["acquire"]> {
+    const resources = [isShared ? this.#keys.shared : this.#keys.exclusive];
+    return this.#internals.acquire({ resources, ttl, settings, isShared }, signal);
+  }
+
+  /** Says so if a lock of this same Redlock was in the way. */
+  #refusalOf(error: ResourceLockedError, isShared: boolean): ResourceLockedError {
+    const { shared, exclusive } = this.#keys;
+    const held = [...this.#internals.context.leases].flatMap(({ resources }) => resources);
+    const hasWriter = held.includes(exclusive);
+    if (!hasWriter && !held.includes(shared)) return error;
+    // Readers do not exclude readers: only a waiting writer keeps further ones out.
+    const owner = isShared && !hasWriter ? waitingWriter : ownLock;
+    return new ResourceLockedError(this.name, error.remaining, error.attempts, owner);
   }
 
   /** The same object that the `lost` event passes, with the methods of a write lock. */
@@ -257,19 +274,20 @@ export class ReadWriteLock {
     const writing = Lock.leaseOf(lock);
     const why = writing.whyEnded;
     if (why !== undefined) throw new LockLostError(lock.resources, why);
-    const { placement, token, deadlines, longestTtl, context } = writing;
-    checkTtl(ttl ?? longestTtl, this.#masters.settingsFor(undefined));
-    const attempts = new Attempts(context.nodes);
-    const resources = [this.#resources.read];
-    const terms = { placement, resources, token, ttl: longestTtl, deadlines, resumed: !writing.mayRepair };
+    const { placement, token, deadlines, longestTtl, fencingToken, context } = writing;
+    checkTtl(ttl ?? longestTtl, this.#internals.settingsFor(undefined));
+    const resources = [this.#keys.shared];
+    const claim = { placement, resources, token, ttl: longestTtl, deadlines, fencingToken };
+    const lease = new Lease(context, { ...claim, resumed: !writing.mayRepair });
+    writing.successor = lease;
     let reading!: Lock;
     let confirmed!: Promise<unknown>;
     void writing.releaseOnce(() => {
-      reading = this.#masters.lockOf(new Lease(context, terms), attempts);
+      reading = this.#internals.lockOf(lease, new Attempts(context.nodes));
       // The same `maxHoldTime` for both, from the start of the write lock.
       if (lock.limit) reading.limitTo(lock.limit);
       // Without retries: the next extension continues it if necessary.
-      confirmed = this.#redlock.extend(reading, ttl ?? longestTtl, { retryCount: 0 });
+      confirmed = reading.redlock.extend(reading, ttl ?? longestTtl, { retryCount: 0 });
       return Promise.resolve(new Released("released", context.nodes, context.runtime.wall()));
     });
     onDowngrade(reading);
@@ -283,6 +301,6 @@ export class ReadWriteLock {
   }
 }
 
-function isWaiting({ waitTimeout, retryCount }: Settings): boolean {
-  return waitTimeout === undefined ? retryCount !== 0 : waitTimeout > 0;
-}
+const ownLock =
+  "this same Redlock (a call nested in that lock waits for itself: readers and writers cannot be nested)";
+const waitingWriter = "a writer that waits for the readers of this same Redlock";

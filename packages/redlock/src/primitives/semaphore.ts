@@ -177,12 +177,12 @@ export class Semaphore {
     const refused = new Set<string>();
     // Released slots belong to the waiters. Without queues, waiters have no order.
     const admissionLock = this.#internals.context.isQueued ? this.#admissionLock : undefined;
-    const slotSettings = { ...withoutWaiting(settings), ...(admissionLock && { behind: admissionLock }) };
+    const request = { ttl, settings: withoutWaiting(settings), unless: admissionLock };
     let minRemaining = Number.POSITIVE_INFINITY;
     for (;;) {
       const slots = this.#slots.take(permits, refused);
       if (!slots) return this.#recordRefusal(minRemaining);
-      const answer = await this.#internals.acquire(slots, ttl, slotSettings, options.signal);
+      const answer = await this.#internals.acquire({ ...request, resources: slots }, options.signal);
       if (answer instanceof Lock) return this.#recordGrant(answer);
       if (!(answer instanceof ResourceLockedError)) return answer;
       minRemaining = Math.min(minRemaining, answer.remaining);
@@ -279,8 +279,9 @@ export class Semaphore {
   ): Promise<Lock> {
     // PROTOCOL 10.2: a backoff with the admission lock would delay all other waiters.
     const acquire = (slot: string, signal: AbortSignal, delay: number): Promise<Lock | RedlockError> => {
-      const waiting = { minimumValidity: 0, waitTimeout: left() + delay, minHeartbeat: this.#minHeartbeat };
-      return this.#internals.acquire([slot], ttl, { ...settings, ...waiting }, signal);
+      const waiting = { ...settings, minimumValidity: 0, waitTimeout: left() + delay };
+      const request = { resources: [slot], ttl, settings: waiting, minHeartbeat: this.#minHeartbeat };
+      return this.#internals.acquire(request, signal);
     };
     for (;;) {
       const { runtime } = this.#internals.context;
@@ -291,8 +292,9 @@ export class Semaphore {
       // Several slots become one lock, and one with too little time left is voted for again: sent in the same turn, the vote reaches each master right after the
       // releases.
       for (const lock of held) void lock.release();
-      const freed = held.flatMap(({ resources }) => resources);
-      const answer = await this.#internals.acquire(freed, ttl, withoutWaiting(settings), signal);
+      const resources = held.flatMap((lock) => lock.resources);
+      const once = withoutWaiting(settings);
+      const answer = await this.#internals.acquire({ resources, ttl, settings: once }, signal);
       if (answer instanceof Lock) return answer;
       if (!(answer instanceof ResourceLockedError)) throw new Setback(answer);
       if (left() === 0) throw answer;

@@ -7,10 +7,10 @@ import type { Context } from "./context.ts";
 import type { Attempts } from "./execution-stats.ts";
 import { countersIn, fence } from "./fencing.ts";
 import { Lease } from "./lease.ts";
-import type { Answer, AnyAnswer, LockNode, No } from "./node.ts";
-import { type Asked, operationOf } from "./operation.ts";
-import { contentionIn, isCutOff, verdictOf } from "./quorum.ts";
-import { Round, type Voter, voterBy } from "./round.ts";
+import type { Answer } from "./node.ts";
+import type { Asked } from "./operation.ts";
+import { contentionIn, verdictOf } from "./quorum.ts";
+import { Round } from "./round.ts";
 import { firstToken, newToken } from "./token.ts";
 
 /** A lock on all of the resources, or none, for `ttl` ms. */
@@ -18,6 +18,12 @@ export interface LockRequest {
   readonly resources: readonly string[];
   readonly ttl: number;
   readonly settings: Settings;
+  /** Whether others may hold the resources as well if they ask for the same. */
+  readonly isShared?: boolean;
+  /** No master votes that has a holder of this key: earlier callers wait there. */
+  readonly unless?: string | undefined;
+  /** A waiter asks the masters again after this time at the earliest, ms. */
+  readonly minHeartbeat?: number;
 }
 
 /** The lease of an acquire, or the error if there is none. */
@@ -59,13 +65,11 @@ export async function attempt(
     claim = new RoundClaim(placements.current, request.resources, token, request.ttl);
     if (proposals) claim.proposal = proposals.at(runtime.wall());
     // PROTOCOL 2.2 to 2.5.
-    voted = await voteRound(context, request, claim, claim.question("vote"), cancellation, attempts);
+    voted = await voteRound(context, request, claim, claim.vote(request.unless), cancellation, attempts);
   } finally {
     admission.leave();
   }
   const { round, won, lease } = voted;
-  const { onVoted } = request.settings;
-  if (onVoted) round.onClosed(() => onVoted(hindranceOf(voted)));
   if (lease) {
     admission.recordRound(clock.now() - round.sentAt, round.timeout);
     return { round, outcome: "granted", lease, rolledBack: nothingToRollBack };
@@ -84,12 +88,6 @@ export async function attempt(
   const outcome = await reasonFor(round, cancellation);
   if (outcome !== "unavailable") admission.recordRound(clock.now() - round.sentAt, round.timeout);
   return { round, outcome, rolledBack };
-}
-
-/** Whether anything but other holders kept the round from winning (PROTOCOL 10.4). */
-function hindranceOf({ round, won, lease }: VoteRound): "cut off" | "late" | undefined {
-  if (won) return lease ? undefined : "late";
-  return isCutOff(round.answers) ? "cut off" : undefined;
 }
 
 export interface VoteRound {
@@ -111,8 +109,7 @@ export async function voteRound(
 ): Promise<VoteRound> {
   const { quorum, runtime, clock, report } = context;
   const { resources, token, placement } = claim;
-  const { behind: key } = settings;
-  const nodes = key === undefined ? placement.nodes : placement.nodes.map((node) => behind(key, node));
+  const { nodes } = placement;
 
   // PROTOCOL 2.2: `Round` reads the clocks before the first send, then asks all masters in parallel.
   const deadlines: number[] = [];
@@ -170,36 +167,12 @@ function rollBack(context: Context, claim: RoundClaim, round: Round<Answer>): Pr
 }
 
 /**
- * Reads `key` before each vote, in one step if the master takes batches: if `key` is held, a yes counts as a no. So
- * no quorum votes for a newcomer while a quorum keeps the key for waiters.
- */
-function behind(key: string, node: LockNode): Voter {
-  return voterBy(node, (vote, index) => {
-    let first: No | undefined;
-    const onState = (_: number, found: AnyAnswer): void => {
-      if (!("owner" in found) || found.owner === undefined) return;
-      first = { vote: "no", resource: key, owner: found.owner, remaining: found.remaining, isSet: true };
-    };
-    const countOf = <A extends AnyAnswer>(answer: A): A | No =>
-      first && "vote" in answer && answer.vote === "yes" ? first : answer;
-    node.ask(
-      operationOf({ kind: "inspect", keys: [key], values: [], ttl: 0, claim: undefined }, onState),
-      index,
-    );
-    const onVote = (_: number, answer: AnyAnswer): void =>
-      vote.onAnswer(index, "reading" in answer ? { ...answer, vote: countOf(answer.vote) } : countOf(answer));
-    node.ask(operationOf(vote, onVote), index);
-  });
-}
-
-/**
  * A refusal is certain to have set nothing (all keys or none), and so is a command never sent. A master without an
  * answer may hold the key.
  */
 function mayHold(answer: Answer | undefined): boolean {
   if (answer === undefined || answer.vote === "yes") return true;
-  if (answer.vote === "no") return answer.isSet === true;
-  return answer.sent;
+  return answer.vote === "none" && answer.sent;
 }
 
 /** The masters that were not sent the vote. That is known at the send, before any vote arrives. */

@@ -31,12 +31,17 @@ export class RoundClaim implements Claim {
   }
 
   /** The request, the same for every master. */
-  question(
-    kind: "vote" | "extend" | "repair" | "enqueue" | "transfer",
-    ...previous: readonly string[]
-  ): Asked {
+  question(kind: "extend" | "repair" | "enqueue" | "transfer", ...previous: readonly string[]): Asked {
     const { resources: keys, token, ttl } = this;
     return { kind, keys, values: [token, ...previous], ttl, claim: this };
+  }
+
+  /** The same for a vote. `unless`: a key that must be free. */
+  vote(unless: string | undefined): Asked {
+    const { resources, token, ttl } = this;
+    const isPlain = unless === undefined;
+    const keys = isPlain ? resources : [...resources, unless];
+    return { kind: isPlain ? "vote" : "voteUnless", keys, values: [token], ttl, claim: this };
   }
 
   /** Stops further sends: the caller has given up, or the time of the round is over. */

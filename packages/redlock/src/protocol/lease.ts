@@ -94,6 +94,8 @@ export class Lease implements TimerTask, ActiveLease {
   handle: Handle | undefined;
   /** Called at the release, before anything is sent: may hand the lease off to a waiter in this process instead. */
   handOff: ((settings: Settings) => Promise<ExecutionResult> | undefined) | undefined;
+  /** The lease that continues under the token of this one, once it has ended. */
+  successor: Lease | undefined;
   #token: string;
   /** Whether the token was exposed outside of this client. */
   #isExposed = false;

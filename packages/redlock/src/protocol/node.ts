@@ -26,11 +26,6 @@ export interface No {
   readonly owner: string | undefined;
   /** The remaining time of that key, ms; 0 if it is free, `Infinity` if it has no expiry. */
   readonly remaining: number;
-  /**
-   * Whether the keys hold the token nevertheless: the vote was refused because of another key, and must be rolled
-   * back.
-   */
-  readonly isSet?: boolean;
   /** The largest ticket in the queue of the resource, if the claim was enqueued. */
   readonly latestTicket?: number | undefined;
 }
@@ -74,7 +69,8 @@ export interface QueueEntry extends Claim {
 }
 
 /**
- * - `vote`: sets every key that is free or holds the token, for at least `ttl`; or none of them.
+ * - `vote`: sets every key that is free or holds the token, for at least `ttl`; or none of them. `voteUnless`: the
+ *   same for all keys but the last, if that one is free.
  * - `extend`: renews every key that holds the token, for at least `ttl`. `repair`: sets free keys as well.
  * - `release`: deletes the keys that hold one of the tokens, or a token of an earlier round of one. With a queue, its head
  *   is granted the keys, and entries that belong to one of the tokens are removed. `delete`: the same without a queue.
@@ -87,6 +83,7 @@ export interface QueueEntry extends Claim {
  */
 export type OperationKind =
   | "vote"
+  | "voteUnless"
   | "extend"
   | "repair"
   | "release"
@@ -104,20 +101,6 @@ export type OperationKind =
  */
 export type Purpose = "keep" | "release" | "request";
 
-/**
- * The scripts of one kind of lock. An operation without a family is one of a mutex. With a family it is a command of its
- * own, on the same connection and in the order of the calls.
- */
-export interface ScriptFamily {
-  /** The script for `operation`, with its arguments: the number of keys, the keys, and all others. */
-  command(operation: Operation): {
-    readonly script: { readonly source: string; readonly sha1: string };
-    readonly args: readonly (string | number)[];
-  };
-  /** The answer in a reply; `undefined` if the reply is not a valid answer to `operation`. */
-  answerIn(operation: Operation, reply: unknown): AnyAnswer | undefined;
-}
-
 /** One request, to one master or the same to several; made by `operationOf`, whose file explains it. */
 export interface Operation {
   readonly kind: OperationKind;
@@ -131,8 +114,6 @@ export interface Operation {
   readonly ttl: number;
   /** An abandoned claim is not sent any more. `undefined` for a release, which is always sent. */
   readonly claim: Claim | undefined;
-  /** The scripts that it uses; `undefined` for those of a mutex. */
-  readonly family: ScriptFamily | undefined;
   /** Called once for each master that was asked, with its index and its answer, possibly before `ask` returns. It must not throw. */
   readonly onAnswer: (index: number, answer: AnyAnswer) => void;
   /** Whether it is sent immediately in a command of its own, instead of with the other waiting operations. */

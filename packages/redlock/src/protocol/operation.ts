@@ -8,15 +8,14 @@ import type { Operation } from "./node.ts";
 //          └──────────────────────────── operation.onAnswer(index, answer), once a master ◀───────────────────────────┘
 //
 // - `kind` is the verb. `keys`, `values`, `ttl` and `claim` say of what; `claim.abandoned` is read again before each send.
-// - `family` chooses the scripts: none for a mutex; another kind of lock brings its own, and keeps the verbs.
+// - The keys choose the scripts: a lock that may be shared has keys of this library's own, and the same verbs.
 // - One operation is the same object for all masters of a round, so a batch of the same operations is encoded once for
 //   all of them. `index` is the only thing that tells the masters apart, and comes back with the answer.
 // - A node, or a wrapper of one, that adds something for its master (a guard, an inbox, a reading of the clock) passes on
 //   an operation of its own, made by `operationOf` as well.
 
 /** What is asked. */
-export type Asked = Pick<Operation, "kind" | "keys" | "values" | "ttl" | "claim"> &
-  Partial<Pick<Operation, "family">>;
+export type Asked = Pick<Operation, "kind" | "keys" | "values" | "ttl" | "claim">;
 /** What is particular to one master. */
 type Own = Partial<Pick<Operation, "isUnbatched" | "guard" | "purpose" | "onSend">>;
 
@@ -30,9 +29,7 @@ const plain: Own = {};
  * without a lookup.
  */
 export function operationOf(asked: Asked, onAnswer: Operation["onAnswer"], own: Own = plain): Operation {
-  const { kind, keys, values, ttl, claim, family } = asked;
-  const { guard, purpose, onSend } = own;
-  // The batch script knows the operations of a mutex only.
-  const isUnbatched = own.isUnbatched === true || family !== undefined;
-  return { kind, keys, values, ttl, claim, family, onAnswer, isUnbatched, guard, purpose, onSend };
+  const { kind, keys, values, ttl, claim } = asked;
+  const { isUnbatched = false, guard, purpose, onSend } = own;
+  return { kind, keys, values, ttl, claim, onAnswer, isUnbatched, guard, purpose, onSend };
 }

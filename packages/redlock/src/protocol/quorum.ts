@@ -40,11 +40,6 @@ export function isRefused(tally: Tally): boolean {
   return tally.filter((answer) => answer?.vote === "no").length > toleratedFailures(tally.length);
 }
 
-/** Whether so few masters answered that no quorum can be won. */
-export function isCutOff(tally: Tally): boolean {
-  return tally.filter((answer) => answer?.vote === "none").length > toleratedFailures(tally.length);
-}
-
 /** The tokens that hold the keys on the masters that refuse. */
 export function ownersIn(tally: Tally): readonly string[] {
   return tally.flatMap((answer) => (answer?.vote === "no" && answer.owner ? [answer.owner] : []));

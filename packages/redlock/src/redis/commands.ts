@@ -21,13 +21,16 @@ import {
   releaseBatchScript,
   releaseScript,
   type Script,
+  sharedBatchScript,
   voteBatchScript,
 } from "./lua/scripts.ts";
+import { companionsOf, isSharable } from "./lua/shared.ts";
 import { claimedTimeIn, counterIn, countIn, epochIn, ticketIn, timeIn, timeLeftIn } from "./reply-numbers.ts";
 
 /** The letters that the batch script uses for the kinds of operations. */
 export const kindLetters: Readonly<Record<OperationKind, string>> = {
   vote: "v",
+  voteUnless: "u",
   repair: "p",
   extend: "e",
   delete: "r",
@@ -67,8 +70,13 @@ export function isRelease({ kind }: Operation): boolean {
 /** Its place among operations that cannot all be sent (PROTOCOL 12.7). */
 export function purposeOf({ kind, purpose }: Operation): Purpose {
   if (purpose) return purpose;
-  if (kind === "vote" || kind === "enqueue" || kind === "inspect") return "request";
+  if (kind === "vote" || kind === "voteUnless" || kind === "enqueue" || kind === "inspect") return "request";
   return kind === "release" || kind === "delete" ? "release" : "keep";
+}
+
+/** Whether the two cannot be in one batch: locks that may be shared have a script of their own. */
+export function needsOtherScript({ keys: [key] }: Operation, { keys: [other] }: Operation): boolean {
+  return key !== undefined && other !== undefined && isSharable(key) !== isSharable(other);
 }
 
 /** The operations of one batch, encoded as one command, once for all masters with the same operations. */
@@ -106,11 +114,15 @@ function areEqual(operations: readonly Operation[], posted: readonly Posted[]): 
 
 function encodeAnew(operations: readonly Operation[]): EncodedBatch {
   const [first] = operations as [Operation];
-  const { kind, keys, values, claim, family, guard, ttl } = first;
+  const { kind, keys, values, claim, guard, ttl } = first;
+  const shared = operations.find((operation) => operation.keys.length > 0)?.keys[0];
+  if (shared !== undefined && isSharable(shared)) {
+    const args = [sharedBatchScript.sha1, ...batchArgs(operations, companionsOf)];
+    return { operations, command: "EVALSHA", args, script: sharedBatchScript };
+  }
   if (
     operations.length === 1 &&
     kind === "vote" &&
-    !family &&
     keys.length === 1 &&
     !guard &&
     claim?.proposal === undefined
@@ -125,8 +137,7 @@ function encodeAnew(operations: readonly Operation[]): EncodedBatch {
 
 /** The script for one operation, with its arguments. */
 function singleCommand(operation: Operation): { script: Script; args: Args } {
-  const { kind, keys, values, ttl, claim, family, guard } = operation;
-  if (family) return family.command(operation);
+  const { kind, keys, values, ttl, claim, guard } = operation;
   if (!hasOwnScript(operation)) return { script: batchScript, args: batchArgs([operation]) };
   const count = keys.length;
   // Without a queue, a release grants no key, so the guard has nothing to check.
@@ -180,10 +191,11 @@ export function batchCommand(operations: readonly Operation[]): { script: Script
  * then none (PROTOCOL 12.3).
  */
 export function repliesIn({ operations, script }: EncodedBatch, reply: unknown): readonly unknown[] {
-  if (operations.length === 1 && script !== batchScript) return [reply];
+  const isBatch = script === batchScript || script === sharedBatchScript;
+  if (operations.length === 1 && !isBatch) return [reply];
   if (Array.isArray(reply)) return reply.length === operations.length ? reply : [];
   // The short form: every operation succeeded.
-  if (reply !== operations.length || script === batchScript) return [];
+  if (reply !== operations.length || isBatch) return [];
   return operations.map(({ kind, ttl }) => (kind === "vote" ? Math.ceil(ttl) : 1));
 }
 
@@ -195,8 +207,13 @@ function homogeneousScript(operations: readonly Operation[]): Script | undefined
   return script && operations.every((_, index) => sameShapeAt(operations, index, first)) ? script : undefined;
 }
 
-/** The arguments of the batch script. */
-export function batchArgs(operations: readonly Operation[]): Args {
+const noCompanions = (): readonly string[] => [];
+
+/** The arguments of the batch script. `companions`: the further keys of a lock. */
+export function batchArgs(
+  operations: readonly Operation[],
+  companions: (key: string) => readonly string[] = noCompanions,
+): Args {
   const args: (string | number)[] = [0];
   const values: string[] = [];
   let list = "";
@@ -222,6 +239,7 @@ export function batchArgs(operations: readonly Operation[]): Args {
     }
     list += `${times > 1 ? times : ""}${kindLetters[operation.kind]}${operation.keys.length},${numbersOf(operation)};`;
   }
+  for (const { keys } of operations) for (const key of keys) args.push(...companions(key));
   args[0] = args.length - 1;
   args.push(list);
   for (const word of values) args.push(word);
@@ -250,8 +268,7 @@ function sameShapeAt(
 
 /** The meaning of a reply; `undefined` if it is not a valid answer to the operation. */
 export function answerIn(operation: Operation, reply: unknown): AnyAnswer | undefined {
-  const { kind, keys, family } = operation;
-  if (family) return family.answerIn(operation, reply);
+  const { kind, keys } = operation;
   if (kind === "release" || kind === "delete") {
     const released = countIn(reply, keys.length);
     if (released === undefined) return undefined;

@@ -23,7 +23,6 @@ export type {
   QueueEntry,
   Reading,
   ReleaseAnswer,
-  ScriptFamily,
   Time,
   Timed,
   Yes,
@@ -41,6 +40,7 @@ export {
   releaseBatchScript,
   releaseScript,
   type Script,
+  sharedBatchScript,
   voteBatchScript,
 } from "./lua/scripts.ts";
 export { RedisNode } from "./redis-node.ts";

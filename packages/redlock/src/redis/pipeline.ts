@@ -4,7 +4,7 @@ import { waiterOf } from "../protocol/token.ts";
 import { Fifo } from "../time/fifo.ts";
 import type { Runtime } from "../time/runtime.ts";
 import { Batch, type BatchOrigin } from "./batch.ts";
-import { isAbandoned, isRelease, isUnawaited, type Posted, purposeOf } from "./commands.ts";
+import { isAbandoned, isRelease, isUnawaited, needsOtherScript, type Posted, purposeOf } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 
 /**
@@ -162,6 +162,7 @@ export class Pipeline implements BatchOrigin {
     let maxTtl = this.#maxTtl;
     for (const { operation } of all) {
       if (operation.claim?.abandoned || (operation.isUnbatched && all.length > 1)) return false;
+      if (needsOtherScript(operation, all[0]!.operation)) return false;
       keys += operation.keys.length;
       if (purposeOf(operation) === "keep") keepCount += 1;
       if (operation.ttl > maxTtl) maxTtl = operation.ttl;
@@ -368,7 +369,8 @@ export class Pipeline implements BatchOrigin {
   #add(posted: Posted): void {
     const { operation } = posted;
     const isFull = this.#next.length >= maxBatchSize || this.#keys + operation.keys.length > maxBatchKeys;
-    if (operation.isUnbatched || isFull) this.send();
+    const isOther = this.#next.some((other) => needsOtherScript(operation, other.operation));
+    if (operation.isUnbatched || isFull || isOther) this.send();
     if (purposeOf(operation) === "keep") {
       this.#keepCount += 1;
       this.#nextKeepCount += 1;

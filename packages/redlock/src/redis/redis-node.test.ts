@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { NodeError } from "../errors.ts";
-import type { AnyAnswer, Claim, Guard, Push, ScriptFamily } from "../protocol/node.ts";
-import { operationOf } from "../protocol/operation.ts";
+import type { Claim, Guard, Push } from "../protocol/node.ts";
 import { ask, Gate, settle } from "../virtual-time.test.ts";
 import { pushIn } from "../waiting/grant-listener.ts";
 import type { Connection } from "./connection.ts";
@@ -14,6 +13,7 @@ import {
   guardedReleaseScript,
   releaseAndGrantScript,
   releaseScript,
+  sharedBatchScript,
 } from "./lua/scripts.ts";
 import { RedisNode } from "./redis-node.ts";
 
@@ -406,26 +406,8 @@ describe("a script that the master does not know", () => {
 
   test("not over the connection that has replaced it, perhaps to another database", async () => {
     const { node, connection } = nodeWith(noScript(), noScript(), 1);
-    const script = { source: "return 1", sha1: "digest" };
-    const family: ScriptFamily = {
-      command: () => ({ script, args: [1, "r", "t"] }),
-      answerIn: () => ({ vote: "yes" }),
-    };
     const releasing = ask(node).release(["r"], ["t"]);
-    const calling = new Promise<AnyAnswer>((resolve) => {
-      const asked = {
-        kind: "release",
-        keys: ["r"],
-        values: ["t"],
-        ttl: 0,
-        claim: undefined,
-        family,
-      } as const;
-      node.ask(
-        operationOf(asked, (_, answer) => resolve(answer)),
-        0,
-      );
-    });
+    const calling = ask(node).release(["quorlock:rw:{r}:readers"], ["t"]);
     connection.session += 1;
     expect(await releasing).toMatchObject({ vote: "none", error: { reason: "NOSCRIPT" } });
     expect(await calling).toMatchObject({ vote: "none", error: { reason: "NOSCRIPT" } });
@@ -438,22 +420,13 @@ describe("a script that the master does not know", () => {
   });
 });
 
-test("a release of another kind of lock stays its own on a master without a queue", async () => {
-  const connection = new ScriptedConnection(1);
+test("a release of a lock that may be shared grants nothing on a master without a queue", async () => {
+  const connection = new ScriptedConnection([1]);
   const node = new RedisNode(connection, { queue: false, runtime: standstill });
-  const family: ScriptFamily = {
-    command: ({ kind }) => ({ script: { source: "", sha1: kind }, args: [1, "r", "t"] }),
-    answerIn: () => ({ vote: "yes" }),
-  };
-  const asked = { kind: "release", keys: ["r"], values: ["t"], ttl: 0, claim: undefined, family } as const;
-  const answer = new Promise((resolve) =>
-    node.ask(
-      operationOf(asked, (_, its) => resolve(its)),
-      0,
-    ),
-  );
-  expect(await answer).toEqual({ vote: "yes" });
-  expect(connection.sent).toEqual([["EVALSHA", "release", 1, "r", "t"]]);
+  const [key, ...others] = ["readers", "write", "rounds"].map((part) => `quorlock:rw:{r}:${part}`);
+  expect(await ask(node).release([key!], ["t"])).toEqual({ vote: "yes" });
+  const sent = ["EVALSHA", sharedBatchScript.sha1, 3, key, ...others, "r1,1;", "t"];
+  expect(connection.sent).toEqual([sent]);
 });
 
 describe("a first connection", () => {

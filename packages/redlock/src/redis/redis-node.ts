@@ -195,9 +195,9 @@ export class RedisNode implements LockNode {
 
   /** The operation with what this master adds to it. */
   #own(operation: Operation, onAnswer: Operation["onAnswer"], onSend?: () => void): Operation {
-    const { kind, values, family, guard = this.#guard, purpose } = operation;
+    const { kind, values, guard = this.#guard, purpose } = operation;
     const asked: Asked =
-      kind === "release" && !this.queue && !family
+      kind === "release" && !this.queue
         ? { ...operation, kind: "delete" }
         : kind === "enqueue"
           ? { ...operation, values: [values[0]!, this.#inbox!.address] }

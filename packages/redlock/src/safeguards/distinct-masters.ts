@@ -23,7 +23,7 @@ interface SharedServer {
 export class DistinctMasters {
   readonly #nodes: readonly LockNode[];
   readonly #report: (error: NodeError) => void;
-  readonly #leases: Array<ReadonlySet<ActiveLease>>;
+  readonly #leases: ReadonlySet<ActiveLease>;
   /** The servers of each master, as of its latest connection. */
   readonly #servers: Array<readonly string[]>;
   readonly #refusals: Array<Fault | undefined>;
@@ -40,7 +40,7 @@ export class DistinctMasters {
   ) {
     this.#nodes = nodes;
     this.#report = report;
-    this.#leases = [leases];
+    this.#leases = leases;
     this.#servers = nodes.map(() => []);
     this.#refusals = nodes.map(() => undefined);
     for (const [index, node] of nodes.entries()) {
@@ -48,11 +48,6 @@ export class DistinctMasters {
       onReadyWhileKept(this, node, (self) => self.#onConnected(index));
       this.#onConnected(index);
     }
-  }
-
-  /** Adds the leases of other primitives on the same masters. */
-  includeLeases(leases: ReadonlySet<ActiveLease>): void {
-    this.#leases.push(leases);
   }
 
   /**
@@ -132,7 +127,7 @@ export class DistinctMasters {
 
   /** The votes of the server through `before` must not count again through `index` (PROTOCOL 2.10). */
   #moveVotes(before: number, index: number): void {
-    for (const leases of this.#leases) for (const lease of leases) lease.voteMoves(before, index);
+    for (const lease of this.#leases) lease.voteMoves(before, index);
   }
 
   #detailOf(index: number, { server, countedFor }: SharedServer): string {

@@ -1,11 +1,6 @@
 import { InvalidArgumentError, listed } from "../errors.ts";
+import { ownPrefix } from "../resource-names.ts";
 import { isRevoked, readable, shown } from "./ranges.ts";
-
-/**
- * The prefix of this library's own keys: queues, fencing counters, the marker of the restart guard, readers and
- * writers. A lock with such a name would collide with one of them.
- */
-export const ownPrefix = "quorlock:";
 
 /** Checks resource names and returns them as a new list. */
 export function resourceList(resources: unknown): readonly string[] {

@@ -72,15 +72,6 @@ export interface Settings {
    * in it. Default: none.
    */
   readonly maxHoldTime?: number | undefined;
-  /** @internal A vote counts only if this key is free; otherwise earlier callers are waiting. Set by `Semaphore`. */
-  readonly behind?: string;
-  /** @internal A waiter asks the masters again after this time at the earliest, ms. Set by `Semaphore`. */
-  readonly minHeartbeat?: number;
-  /**
-   * @internal Called after each round of votes, when every master has answered or its time is over, with the reason for which it
-   * would not have won the lock even if nobody had held it. Set by `ReadWriteLock`.
-   */
-  readonly onVoted?: (hindrance: "cut off" | "late" | undefined) => void;
   /** @internal No extension requests more than this has left: the limit of the handle that extends. */
   readonly limit?: LeaseLimit | undefined;
   /** @internal The longest allowed ttl: set by `restartGuard`. */

@@ -4,7 +4,6 @@ import type { Context } from "../protocol/context.ts";
 import { Attempts } from "../protocol/execution-stats.ts";
 import { type Contention, contentionIn, ownersIn } from "../protocol/quorum.ts";
 import { release } from "../protocol/release.ts";
-import { userName } from "../resource-names.ts";
 import { hintFor } from "../settings/settings.ts";
 import type { Cancellation } from "../time/cancellation.ts";
 import { randomFraction } from "../time/runtime.ts";
@@ -220,7 +219,7 @@ function failedWith(
   { resource, freeIn }: Contention,
   request: LockRequest,
 ): Failed {
-  return { outcome, resource: resource ?? userName(request.resources[0]!), freeIn, ttl: request.ttl };
+  return { outcome, resource: resource ?? request.resources[0]!, freeIn, ttl: request.ttl };
 }
 
 /** Assumes that others hold the lock, without having asked. */
@@ -236,7 +235,7 @@ function failure(
 ): AcquireResult {
   const contended = outcome === "locked" || outcome === "split";
   if (contended) {
-    const owner = waited && ownerAmong(waited.context, resource, waited.request.resources[0]!);
+    const owner = waited && ownerAmong(waited.context, resource);
     return { contended, error: new ResourceLockedError(resource, freeIn, attempts.stats, owner) };
   }
   const isLate = outcome === "late" || attempts.hadQuorum;

@@ -208,17 +208,21 @@ export class LocalQueue {
   }
 
   #onLeaseEnd(lease: Lease): void {
+    const { successor } = lease;
     // `#onRelease` handles a release: the lock may stay in this process.
-    if (lease.state === "released") return;
-    // The receiver of a detached lease may count later grants, through an extension that finds them (PROTOCOL 5.6).
-    if (lease.isDetached) this.#grantListener.forget(waiterOf(lease.token));
+    if (lease.state === "released" && !successor) return;
+    // PROTOCOL 7.18: an extension of the successor may count later grants.
+    if (successor) successor.onEnd(() => this.#rollBackGrants(successor));
     else this.#rollBackGrants(lease);
     this.#clearLease(lease);
   }
 
   /** Grants that still arrive for this lease are rolled back. */
-  #rollBackGrants({ placement, token, resources, longestTtl }: Lease): void {
-    this.#grantListener.rollBackGrants(waiterOf(token), { placement, resources, ttl: longestTtl });
+  #rollBackGrants({ placement, token, resources, longestTtl, isDetached }: Lease): void {
+    const waiter = waiterOf(token);
+    // The receiver of a detached lease may count them, through an extension that finds them (PROTOCOL 5.6).
+    if (isDetached) this.#grantListener.forget(waiter);
+    else this.#grantListener.rollBackGrants(waiter, { placement, resources, ttl: longestTtl });
   }
 
   #clearLease(lease: Lease): void {

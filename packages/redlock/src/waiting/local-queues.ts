@@ -24,6 +24,7 @@ export class LocalQueues implements LocalQueueEvents {
   readonly #queues = new Map<string, LocalQueue>();
   /** The end of that time by the monotonic clock, ms. */
   readonly #contended = new Map<string, number>();
+  #sharedCount = 0;
   #opening: Promise<void> | undefined;
   /** Waits need open subscriptions, and the time of the masters. */
   #preparation: SharedWork | undefined;
@@ -81,8 +82,10 @@ export class LocalQueues implements LocalQueueEvents {
     return this.#preparation;
   }
 
-  #queueFor(request: LockRequest): LocalQueue {
-    const key = JSON.stringify([...request.resources].sort());
+  #queueFor({ resources, isShared }: LockRequest): LocalQueue {
+    // Calls that may hold it together do not wait for each other here: each has a place of its own on the masters.
+    if (isShared) this.#sharedCount += 1;
+    const key = JSON.stringify(isShared ? this.#sharedCount : [...resources].sort());
     let queue = this.#queues.get(key);
     if (!queue) {
       queue = new LocalQueue(this.#context, this.#grantListener, this.clock, key, this);

@@ -469,9 +469,8 @@ export class QueuedAcquire implements GrantHandler {
   }
 
   get #heartbeat(): number {
-    const { ttl, settings } = this.#request;
-    const usual = Math.min(maxHeartbeat, Math.max(minHeartbeat, ttl * heartbeatFraction));
-    return Math.max(usual, settings.minHeartbeat ?? 0);
+    const { ttl, minHeartbeat: wanted = 0 } = this.#request;
+    return Math.max(wanted, Math.min(maxHeartbeat, Math.max(minHeartbeat, ttl * heartbeatFraction)));
   }
 
   /**
@@ -489,7 +488,7 @@ export class QueuedAcquire implements GrantHandler {
       : pauseBetween(this.#request.settings, runtime, this.#roundCount);
     const { freeIn } = this.#contention!;
     const pause = Math.min(this.#heartbeat, interval, pauseUntilGone(freeIn, runtime));
-    return Math.max(pause, this.#request.settings.minHeartbeat ?? 0);
+    return Math.max(pause, this.#request.minHeartbeat ?? 0);
   }
 
   #scheduleNextRound(delay: number): void {

@@ -1,12 +1,12 @@
 import type { Process } from "../engine/process.ts";
 import type { Write } from "../master/keyspace.ts";
 import type { Master, MasterListener } from "../master/master.ts";
+import { exclusive, isSharable, isShared, membersOf } from "../master/twins/family.ts";
 import { ownPrefix, queueOf, queuePrefix } from "../master/twins/queue.ts";
 import { rules } from "../master/twins/rules.ts";
 import type { Findings } from "./findings.ts";
 import { enqueuesIn } from "./queue-entries.ts";
 import { type TokenOwners, waiterOf } from "./token-owners.ts";
-import { WaitingWriters } from "./waiting-writers.ts";
 
 export interface OwnershipListener {
   /** The master has granted a key to `client` on behalf of another client, which gave it up. */
@@ -29,7 +29,6 @@ export class Ownership implements MasterListener {
   readonly #master: Master;
   readonly #owners: TokenOwners;
   readonly #listener: OwnershipListener;
-  readonly #writers: WaitingWriters;
   /** Of each place in a queue, by its key. */
   readonly #rounds = new Map<string, number>();
   /** In the command that is being executed: tokens whose votes were changed by their own client. */
@@ -46,7 +45,6 @@ export class Ownership implements MasterListener {
     this.#master = master;
     this.#owners = owners;
     this.#listener = listener;
-    this.#writers = new WaitingWriters(findings, master);
   }
 
   published(message: string, listeners: number): void {
@@ -54,7 +52,7 @@ export class Ownership implements MasterListener {
     const [token] = message.split(" ", 1) as [string];
     if (token === "wake") return;
     this.#pushed.push({ token, listeners });
-    if (!this.#votes.some((vote) => vote.token === token && this.#stands(vote)))
+    if (!this.#votes.some((vote) => isOf(vote, token) && this.#stands(vote)))
       this.#violated(`${token} was told of a key before the key said so`);
   }
 
@@ -67,12 +65,16 @@ export class Ownership implements MasterListener {
     this.#listener.onWrite(this.#master, write, sender);
     const { key, entry, previous } = write;
     if (key.startsWith(queuePrefix)) this.#placeChanged(write, sender);
-    this.#writers.wrote(write, sender);
-    if (key.startsWith(ownPrefix)) return;
+    if (isShared(key)) this.#sharesChanged(write, sender);
+    if (key.startsWith(ownPrefix) && !isSharable(key)) return;
     this.#written.add(key);
     const [token, before] = [entry?.value, previous?.value];
     if (typeof before === "string" && token !== before) this.#voteChanged(write, before, sender);
     if (typeof token !== "string" || token === before) return;
+    this.#voteGiven(key, token, sender);
+  }
+
+  #voteGiven(key: string, token: string, sender: Process): void {
     this.#votes.push({ key, token });
     const owner = this.#owners.of(token);
     if (owner === undefined || owner === sender) return;
@@ -80,14 +82,26 @@ export class Ownership implements MasterListener {
     this.#listener.onHandOver(owner, this.#master);
   }
 
+  /** Those who have a shared claim: each by the name that the tokens of all its rounds have. */
+  #sharesChanged(write: Write, sender: Process): void {
+    const now = this.#master.process.wallNow();
+    const [before, after] = [write.previous, write.entry].map((entry) => new Map(membersOf(entry)));
+    for (const name of after!.keys()) if (!before!.has(name)) this.#voteGiven(write.key, name, sender);
+    for (const [name, expiry] of before!)
+      if (!after!.has(name) && expiry >= now) this.#voteChanged(write, name, sender);
+  }
+
   ran(_command: string, args: readonly (string | number)[], reply: unknown, sender: Process): void {
     for (const token of this.#changed) {
       if (args.includes(token)) continue;
-      if (args.some((arg) => typeof arg === "string" && rules.isMine(token, arg))) continue;
+      if (
+        args.some((arg) => typeof arg === "string" && (rules.isMine(token, arg) || waiterOf(arg) === token))
+      )
+        continue;
       this.#violated(`${sender.name} took its own vote ${token} by a command of an earlier round`);
     }
     for (const vote of this.#votes) {
-      const isUnheard = this.#pushed.some(({ token, listeners }) => token === vote.token && listeners === 0);
+      const isUnheard = this.#pushed.some(({ token, listeners }) => isOf(vote, token) && listeners === 0);
       if (isUnheard && this.#stands(vote))
         this.#violated(`"${vote.key}" was given to ${waiterOf(vote.token)}, who does not listen`);
     }
@@ -98,20 +112,24 @@ export class Ownership implements MasterListener {
     this.#pushed = [];
     for (const { keys, token, isGranted } of enqueuesIn(args, reply)) {
       this.#listener.onEnqueue(token);
-      const stays = isGranted && keys.some((key) => this.#master.peek(`${queueOf(key)}:${waiterOf(token)}`));
+      const stays =
+        isGranted && keys.some((key) => this.#master.peek(`${queueOf(exclusive(key))}:${waiterOf(token)}`));
       if (stays)
         this.#violated(`${sender.name} was granted ${keys.join(", ")} and waits for it all the same`);
     }
   }
 
   #stands({ key, token }: { readonly key: string; readonly token: string }): boolean {
-    return this.#master.peek(key)?.value === token;
+    const entry = this.#master.peek(key);
+    return isShared(key) ? new Map(membersOf(entry)).has(token) : entry?.value === token;
   }
 
   #voteChanged({ key, entry }: Write, before: string, sender: Process): void {
     const owner = this.#owners.of(before);
     // A grant that no listener received goes to the next waiter.
-    const isUnheard = this.#pushed.some(({ token, listeners }) => listeners === 0 && token === before);
+    const isUnheard = this.#pushed.some(
+      ({ token, listeners }) => listeners === 0 && (token === before || waiterOf(token) === before),
+    );
     if (isUnheard) return;
     if (owner === sender || this.#owners.hasReceived(sender, before)) this.#changed.push(before);
     else if (owner !== undefined && !isOfOne(before, entry?.value)) {
@@ -131,6 +149,11 @@ export class Ownership implements MasterListener {
   #violated(what: string): void {
     this.#findings.violated("ownership", `${what}, on ${this.#master.name}`);
   }
+}
+
+/** Whether the master has this vote for the token: a shared one is known by the name of its waiter. */
+function isOf(vote: { readonly key: string; readonly token: string }, token: string): boolean {
+  return vote.token === (isShared(vote.key) ? waiterOf(token) : token);
 }
 
 /** The vote stays with one lock, which was detached meanwhile: an earlier round's becomes that of a later one. */

@@ -1,5 +1,6 @@
 import type { Process } from "../engine/process.ts";
 import type { Write } from "../master/keyspace.ts";
+import { isSharable, isShared, membersOf } from "../master/twins/family.ts";
 import { ownPrefix, queuePrefix } from "../master/twins/queue.ts";
 import { roundOf } from "../master/twins/rules.ts";
 
@@ -13,9 +14,12 @@ export class TokenOwners {
 
   /** The first client that writes a token has drawn it, unless the token belongs to a waiter. */
   see({ key, entry }: Write, sender: Process): void {
+    if (isShared(key))
+      for (const [name] of membersOf(entry))
+        if (!this.#byToken.has(name)) this.#byToken.set(name, this.of(name) ?? sender);
     if (typeof entry?.value !== "string") return;
     if (key.startsWith(queuePrefix)) this.#byWaiter.set(key.slice(key.lastIndexOf(":") + 1), sender);
-    else if (!key.startsWith(ownPrefix) && !this.#byToken.has(entry.value))
+    else if ((!key.startsWith(ownPrefix) || isSharable(key)) && !this.#byToken.has(entry.value))
       this.#byToken.set(entry.value, this.of(entry.value) ?? sender);
   }
 

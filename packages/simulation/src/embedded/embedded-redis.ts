@@ -1,15 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { readWriteScripts } from "@quorlock/redlock/read-write-lock";
 import { Channels } from "../master/channels.ts";
 import type { Entry } from "../master/entries.ts";
 import { Keyspace } from "../master/keyspace.ts";
 import { RedisModel } from "../master/redis-model.ts";
 import { type Reply, ReplyError } from "../master/reply.ts";
 import type { WriteGate } from "../master/write-refusal.ts";
-import { knowReadWriteScripts } from "../read-write/twins.ts";
 import { EmbeddedClock } from "./embedded-clock.ts";
-
-knowReadWriteScripts(readWriteScripts);
 
 /** The version whose answers the model gives. */
 export const redisVersion = "7.2.0";

@@ -1,4 +1,4 @@
-import { readWriteMutants, watchedReadWriteMutants } from "../read-write/mutants.ts";
+import { readWriteMutants } from "../read-write/mutants.ts";
 import { semaphoreMutants } from "../semaphore/mutants.ts";
 import { guardMutants, rareGuardMutants, slowBootMutants } from "./guard-mutants.ts";
 import type { Mutant } from "./mutant.ts";
@@ -9,5 +9,5 @@ import { outlierMutants, watchMutants } from "./watch-mutants.ts";
 /** Those of the client and of its other primitives. */
 export const everyMutant: readonly Mutant[] = [
   ...[mutants, rareMutants, guardMutants, slowBootMutants, sharedServerMutants, watchMutants, outlierMutants],
-  ...[rareGuardMutants, movedServerMutants, readWriteMutants, watchedReadWriteMutants, semaphoreMutants],
+  ...[rareGuardMutants, movedServerMutants, readWriteMutants, semaphoreMutants],
 ].flat();

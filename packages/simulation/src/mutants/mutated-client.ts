@@ -25,7 +25,7 @@ export async function mutatedClient(mutant: Mutant): Promise<Subject> {
   };
 }
 
-function knowScripts(client: ClientModule, mutant: string, rules: Partial<Rules>): void {
+export function knowScripts(client: ClientModule, mutant: string, rules: Partial<Rules>): void {
   const twins = twinsWith(rules);
   for (const name of Object.keys(twinScripts) as ScriptName[]) {
     renew(client[name], mutant);
@@ -35,7 +35,7 @@ function knowScripts(client: ClientModule, mutant: string, rules: Partial<Rules>
 }
 
 /** Gives a copy of a script a digest of its own, by which masters know what the mutant's script decides. */
-export function renew(script: { -readonly [Key in keyof Script]: Script[Key] }, mutant: string): void {
+function renew(script: { -readonly [Key in keyof Script]: Script[Key] }, mutant: string): void {
   script.source += `-- ${mutant}\n`;
   script.sha1 = createHash("sha1").update(script.source).digest("hex");
 }

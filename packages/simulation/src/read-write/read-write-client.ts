@@ -1,5 +1,6 @@
 import type { Lock, Redlock, Runtime } from "@quorlock/redlock";
-import { ReadWriteLock, readWriteScripts, type WriteLock } from "@quorlock/redlock/read-write-lock";
+import { ReadWriteLock, type WriteLock } from "@quorlock/redlock/read-write-lock";
+import { waiterOf } from "../checkers/token-owners.ts";
 import type { Entry } from "../master/entries.ts";
 import type { ClientClasses, Share } from "../run/subject.ts";
 import {
@@ -9,9 +10,6 @@ import {
   type SubjectClient,
   type SubjectLock,
 } from "../run/subject.ts";
-import { knowReadWriteScripts } from "./twins.ts";
-
-knowReadWriteScripts(readWriteScripts);
 
 // Readers and writers where a plan has locks: the same workload, faults and checks. A writer has every share there
 // is and a reader one, so that the checker of shares sees a writer who is not alone.
@@ -20,9 +18,9 @@ const everyShare = 1000;
 /** Every third use of a lock writes. */
 const writesAmong = 3;
 
-function keysOf(name: string): { readonly readers: string; readonly write: string; readonly intent: string } {
+function keysOf(name: string): { readonly readers: string; readonly write: string; readonly rounds: string } {
   const prefix = `quorlock:rw:{${name}}`;
-  return { readers: `${prefix}:readers`, write: `${prefix}:write`, intent: `${prefix}:intent` };
+  return { readers: `${prefix}:readers`, write: `${prefix}:write`, rounds: `${prefix}:rounds` };
 }
 
 /** A hold, as a reader or as a writer who becomes one. */
@@ -96,7 +94,7 @@ class Hold implements SubjectLock {
     if (writer?.value === this.value) return writer.expiresAt ?? 0;
     const { value, expiresAt = 0 } = peek(readers) ?? {};
     const members = typeof value === "object" && "sorted" in value ? value.sorted : [];
-    const own = members.find(({ name }) => name === this.value);
+    const own = members.find(({ name }) => name === waiterOf(this.value));
     return own ? Math.min(own.score, expiresAt) : 0;
   }
 
@@ -153,13 +151,9 @@ export function readWriteLocksOf(
 /** The traits of the subject, for every copy of the client. */
 export const readWriteTraits: Pick<Subject, "keysOf"> = { keysOf: (name) => Object.values(keysOf(name)) };
 
-/** Readers and writers have no queue, and no other setting of a plan concerns them. */
 export function readWriteClient(client: ClientClasses, Class: typeof ReadWriteLock): Subject["create"] {
-  return (connections, runtime, settings) => {
-    const { restartGuard: _, fencing: __, ...others } = settings;
-    const redlock = clientOf(client, connections, runtime, { ...others, queue: false });
-    return readWriteLocksOf(redlock, runtime, Class);
-  };
+  return (connections, runtime, settings) =>
+    readWriteLocksOf(clientOf(client, connections, runtime, settings), runtime, Class);
 }
 
 /** Readers and writers as they are published. */

@@ -1,6 +1,5 @@
-import { createHash } from "node:crypto";
 import { Redlock } from "@quorlock/redlock";
-import { ReadWriteLock, readWriteScripts } from "@quorlock/redlock/read-write-lock";
+import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Redis } from "ioredis";
 import { afterAll, describe, expect, test } from "vitest";
 import { Pool } from "../cli/pool.ts";
@@ -10,22 +9,11 @@ import { outlierPlan, promisedPlan } from "../plan/swarm.ts";
 import { runPlan } from "../run/run-plan.ts";
 import { explore, plansOf } from "../search/explore.ts";
 import { inOrder } from "../search/runner.ts";
-import { readWriteMutantNames, watchedReadWriteMutantNames } from "./mutants.ts";
+import { readWriteMutantNames } from "./mutants.ts";
 import { theReadWriteLock } from "./read-write-client.ts";
-import { writtenFrom } from "./twins.ts";
 
 const pool = new Pool();
 afterAll(() => pool.close());
-
-test.each(Object.entries(readWriteScripts))(
-  "the twin of %s was written from this very text",
-  (name, script) => {
-    const digest = createHash("sha1").update(script.source).digest("hex");
-    // Rewrite the twin when this fails, and only then its digest.
-    expect(writtenFrom).toHaveProperty(name, digest);
-    expect(script.sha1).toBe(digest);
-  },
-);
 
 describe("readers and writers", () => {
   test("never have a writer beside a reader if masters whose clocks are set are excluded", async () => {
@@ -73,14 +61,6 @@ describe("the harness finds every mutant of them", () => {
     "%s",
     async (name) => {
       console.log(await findOut(pool, name, plansOf(promisedPlan, 1, 200)));
-    },
-    1_200_000,
-  );
-
-  test.concurrent.each(watchedReadWriteMutantNames)(
-    "%s",
-    async (name) => {
-      console.log(await findOut(pool, name, plansOf(outlierPlan, 68, 132)));
     },
     1_200_000,
   );

@@ -47,6 +47,7 @@ const purposeByName: Readonly<Record<ScriptName, ScriptPurpose>> = {
   voteBatchScript: "votes",
   releaseBatchScript: "releases",
   batchScript: "batch",
+  sharedBatchScript: "batch",
 };
 for (const [name, purpose] of Object.entries(purposeByName))
   nameScript(twinScripts[name as ScriptName].script, purpose);
@@ -148,15 +149,15 @@ export class Moments {
     if (kind === "r" || kind === "l") return "release";
     if (this.#granted.has(token)) return ttl === "1" ? undefined : "extension";
     if (kind === "q") return "enqueue";
-    return kind === "v" || kind === "p" || kind === "s" ? "vote" : undefined;
+    return kind === "v" || kind === "u" || kind === "p" || kind === "s" ? "vote" : undefined;
   }
 
-  /** KEYS, then token, ttl, and whether free keys are set (or what readers and writers say). */
+  /** KEYS, then token, ttl, and whether free keys are set. */
   #purposeOfClaim(args: Args): "vote" | "extension" | undefined {
     const [token, ttl, create] = args.slice(2 + Number(args[1]));
     if (this.#granted.has(token)) return ttl === 1 ? undefined : "extension";
     // Without setting it is the question after a refused vote.
-    return create === 1 || create === "vote" ? "vote" : undefined;
+    return create === 1 ? "vote" : undefined;
   }
 }
 

@@ -20,14 +20,14 @@ local function counterOf(keys)
   end
   local largest = tonumber(past)
   for _, key in ipairs(keys) do
-    largest = math.max(largest, tonumber(call("GET", "quorlock:fence:" .. key) or 0))
+    largest = math.max(largest, tonumber(call("GET", "quorlock:fence:" .. <<key||exclusive(key)>>) or 0))
   end
   return largest
 end
 
 local function raise(keys, counter)
   for _, key in ipairs(keys) do
-    call("SET", "quorlock:fence:" .. key, exactly(counter), "PX", counterTtl)
+    call("SET", "quorlock:fence:" .. <<key||exclusive(key)>>, exactly(counter), "PX", counterTtl)
   end
   if counter >= tonumber(call("GET", "quorlock:floor") or 0) then
     call("SET", "quorlock:floor", exactly(counter + 1000000))

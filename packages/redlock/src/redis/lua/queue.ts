@@ -7,12 +7,13 @@ import { fence } from "./fencing.ts";
  */
 export const queueOf = `
 local function queueOf(key)
-  -- (Finding a brace is faster than matching the pattern.)
+<<  -- (Finding a brace is faster than matching the pattern.)
   if not string.find(key, "{", 1, true) then return "quorlock:queue:{" .. key .. "}" end
   local tag = string.match(key, "^[^{]*{([^}]*)}")
   if tag and tag ~= "" then return "quorlock:queue:tagged:" .. key end
   return "quorlock:queue:{" .. key .. "}"
-end
+||  return "quorlock:queue:tagged:" .. exclusive(key)
+>>end
 `;
 
 /** Conditions on a key: it holds exactly `token` (PROTOCOL 5.1); and its queue is empty, so that a release deletes it. */
@@ -42,7 +43,7 @@ local function demand(key, commands)
     end
   end
 end
-local toGive, toEnter = "DEL GET PTTL SET ZRANGE ZREM", "PEXPIRE ZADD"
+local toGive, toEnter = "DEL GET PTTL SET ZRANGE ZREM<<|| PEXPIRE ZADD ZSCORE>>", "PEXPIRE ZADD"
 
 -- Before Redis 5 a script may write after PUBSUB only with replicate_commands.
 local mayAsk = redis.replicate_commands or redis.REDIS_VERSION_NUM
@@ -63,7 +64,7 @@ end
 
 -- Sets the key to the waiter's token for as long as its entry lives, and at most for the ttl that it asks for.
 local function reserve(key, token, lives, ttl)
-  call("SET", key, token, "PX", math.max(1, math.min(lives, tonumber(ttl))))
+  <<call("SET", key, token, "PX", ||set(key, token, >>math.max(1, math.min(lives, tonumber(ttl))))
 end
 
 local function push(inbox, message)
@@ -75,7 +76,7 @@ end
 -- Returns the number of subscribers that received it.
 local function grant(key, waiter, token, ttl, inbox, proposal, next)
   local counter = proposal ~= "" and counterOf({key})
-  call("SET", key, token, "PX", ttl)
+  <<call("SET", key, token, "PX", ttl)||set(key, token, ttl)>>
   if counter then raise({key}, math.max(counter, tonumber(proposal))) end
   local told = push(inbox, token .. " " .. (counter and exactly(counter) or "-") .. " " .. (next or "-"))
   if told then forget(key, waiter) else reserve(key, token, call("PTTL", queueOf(key) .. ":" .. waiter), ttl) end
@@ -202,25 +203,28 @@ local function behind(queue) return call("ZRANGE", queue, 1, 1, "WITHSCORES")[2]
 -- this key alone gets its vote at once. For any other waiter the key is reserved as long as its entry lives: the
 -- waiter's next heartbeat finds it. A waiter without a subscriber is dead.
 local function give(key)
-  -- A master that refuses writes refuses this one, before a grant is published.
+<<  -- A master that refuses writes refuses this one, before a grant is published.
   call("DEL", key)
-  local queue, isSet = queueOf(key), false
+||>>  local queue, isSet = queueOf(key), false
   while true do
     local waiter, entry = headOf(queue)
     if not waiter or skips == 0 then
-      if isSet then call("DEL", key) end
-      return
+<<      if isSet then call("DEL", key) end
+||>>      return
     end
-    local round, ttl, inbox, proposal, how = string.match(entry, "^(%d+) (%d+) (%S+) (%d*) ([gws])$")
+    local round, ttl, inbox, proposal, how = string.match(entry, "^(%d+) (%d+) (%S+) (%d*) ([gws<<||r>>])$")
     local token = waiter .. "." .. (round or "")
     local isTold = round and inbox ~= "-"
-    if not round or isTold and isSubscribed(inbox) == false then
+<<||    key = how == "r" and shared(key) or exclusive(key)
+>>    if not round or isTold and isSubscribed(inbox) == false then
       forget(key, waiter)
-    elseif isTold and how == "g" and (isSeeded or proposal == "") then
+<<||    elseif ownerFor(key, token) then return
+>>    elseif isTold and <<how == "g" and ||>>(isSeeded or proposal == "") then
       isSet = true
       local told = grant(key, waiter, token, ttl, inbox, proposal, behind(queue))
-      if told ~= 0 then return end
-    else
+      if told ~= 0 <<||and how == "g" >>then return end
+<<||      if told == 0 then drop(key, token) end
+>>    else
       reserve(key, token, call("PTTL", queue .. ":" .. waiter), ttl)
       if isTold and how == "w" then push(inbox, "wake " .. token) end
       return
@@ -248,10 +252,12 @@ local function enqueue(first, last, token, ttl, ticket, entryTtl, proposal, inbo
       local ticket = call("ZRANGE", queues[index], 0, 0, "WITHSCORES")[2]
       if ticket and (not next or tonumber(ticket) < tonumber(next)) then next = ticket end
     end
-    return claim(first, last, token, ttl, create), next
+<<||    -- Others of its kind may stand directly behind it.
+    if isShared(KEYS[first]) then joined = KEYS[first] end
+>>    return claim(first, last, token, ttl, create), next
   end
   for index = first, last do
-    local owner = ownerOf(KEYS[index])
+    local owner = <<ownerOf(KEYS[index])||ownerFor(KEYS[index], token)>>
     isHeld = isHeld or owner == token
     queues[index] = queueOf(KEYS[index])
     isTaken[index] = owner and not isMine(owner, token)
@@ -276,16 +282,16 @@ local function enqueue(first, last, token, ttl, ticket, entryTtl, proposal, inbo
   end
   local inTheWay, refusal = blocked or waitsFor, nil
   for index = first, inTheWay and last or first - 1 do
-    local how = first == last and "g" or index == inTheWay and "w" or "s"
+    local how = <<first == last and "g" or index == inTheWay and "w" or "s"||isShared(KEYS[index]) and "r" or "g">>
     call("SET", queues[index] .. ":" .. waiter, entry .. how, "PX", entryTtl)
     if isFirst[index] then
       reserve(KEYS[index], token, tonumber(entryTtl), ttl)
     else
-      if not isTaken[index] then give(KEYS[index]) end
-      local owner = not refusal and ownerOf(KEYS[index])
+      if not isTaken[index] then <<||drop(KEYS[index], token) >>give(KEYS[index]) end
+      local owner = not refusal and <<ownerOf(KEYS[index])||ownerFor(KEYS[index], token)>>
       if not refusal and not isMine(owner, token) then
         local latest = call("ZRANGE", queues[index], -1, -1, "WITHSCORES")[2]
-        refusal = {index - first + 1, masked(owner), call("PTTL", KEYS[index]), latest}
+        refusal = {index - first + 1, masked(owner<<|| or ownerFor(exclusive(KEYS[index]), token)>>), <<call("PTTL", KEYS[index])||leftOf(KEYS[index])>>, latest}
       end
     end
   end
@@ -316,13 +322,16 @@ local function leave(first, last, from, to)
   for index = first, last do forgetAll(KEYS[index], from, to) end
   local given = 0
   for index = first, last do
-    local owner, mine = ownerOf(KEYS[index]), false
+<<    local owner, mine = ownerOf(KEYS[index]), false
     for token = from, to do mine = mine or isMine(owner, ARGV[token]) end
     if mine then
       given = given + 1
       give(KEYS[index])
     end
-  end
+||    -- An entry that leaves may have been all that others waited for.
+    if dropAll(KEYS[index], from, to) then given = given + 1 end
+    give(KEYS[index])
+>>  end
   return given
 end
 `;

@@ -11,6 +11,7 @@ import {
   releaseFirst,
   releaseUnwaited,
 } from "./queue.ts";
+import { exclusiveOnly, refusalByWaiters, sharedClaims, withSharedClaims } from "./shared.ts";
 
 /** A Lua script and its digest, by which a master that has cached it runs it. */
 export interface Script {
@@ -71,16 +72,17 @@ local function claim(first, last, token, ttl, create, previous)
   local least = tonumber(ttl)
   local owners = {}
   for index = first, last do
-    local owner = ownerOf(KEYS[index])
+    local owner = <<ownerOf(KEYS[index])||ownerFor(KEYS[index], token)>>
     owners[index] = owner
     local mine = previous and owner == previous or isMine(owner, token) or previous and isMine(owner, previous)
     if not mine and (owner or not create) then
-      return {index - first + 1, masked(owner), call("PTTL", KEYS[index])}
+      return {index - first + 1, masked(owner), <<call("PTTL", KEYS[index])||leftOf(KEYS[index])>>}
     end
   end
   local shortest
   for index = first, last do
-    local left = call("PTTL", KEYS[index])
+<<||    if isShared(KEYS[index]) then return join(KEYS[index], token, least) end
+>>    local left = call("PTTL", KEYS[index])
     local isOther = owners[index] ~= token or left == -2
     local isShort = left ~= -1 and left < least or previous and isOther
     local lives = isShort and ttl or left
@@ -103,11 +105,12 @@ const release = `
 local function release(first, last, from, to)
   local deleted = 0
   for index = first, last do
-    local owner = ownerOf(KEYS[index])
+<<    local owner = ownerOf(KEYS[index])
     for token = from, to do
       if isMine(owner, ARGV[token]) then deleted = deleted + call("DEL", KEYS[index]) break end
     end
-  end
+||    if dropAll(KEYS[index], from, to) then deleted = deleted + 1 end
+>>  end
   return deleted
 end
 `;
@@ -136,7 +139,7 @@ local function failure(reason) return {0, type(reason) == "table" and reason.err
  * transfer the previous token.
  */
 export const claimScript: Script = {
-  source: `${calls}
+  source: exclusiveOnly(`${calls}
 local token, ttl, create, proposal, previous = ARGV[1], ARGV[2], ARGV[3] == "1", ARGV[4], ARGV[5]
 if (proposal or "") == "" then
   -- The most frequent case: one key, which is renewed or transferred.
@@ -157,36 +160,36 @@ if tonumber(proposal) >= most then return redis.error_reply(tooLarge) end
 local isSet = create and #KEYS == 1 and call("SET", KEYS[1], token, "NX", "PX", ttl)
 local granted = isSet and tonumber(ttl) or claim(1, #KEYS, token, ttl, create, previous)
 return type(granted) == "number" and fenced(KEYS, granted, proposal) or granted
-`,
+`),
   sha1: "107129950688175be1262fc971ccf810f573f292",
 };
 
 /** `enqueue` for all KEYS. ARGV: token, ttl, ticket, entryTtl, a proposal or nothing, and the inbox. */
 export const enqueueScript: Script = {
-  source: `${calls}${isMine}${claim}${queue}${enqueue}
+  source: exclusiveOnly(`${calls}${isMine}${claim}${queue}${enqueue}
 local token, ttl, ticket, entryTtl, proposal, inbox = unpack(ARGV)
 if proposal ~= "" and tonumber(proposal) >= most then return redis.error_reply(tooLarge) end
 local granted, next = enqueue(1, #KEYS, token, ttl, ticket, entryTtl, proposal, inbox)
 if type(granted) ~= "number" then return granted end
 return proposal ~= "" and fenced(KEYS, granted, proposal, next) or next and {-3, granted, next} or granted
-`,
+`),
   sha1: "d29442adf5befed7b595499b6d1d8326b8bf39dc",
 };
 
 /** `release` for all KEYS. ARGV: the tokens. */
 export const releaseScript: Script = {
-  source: `${calls}${isMine}${release}return release(1, #KEYS, 1, #ARGV)
-`,
+  source: exclusiveOnly(`${calls}${isMine}${release}return release(1, #KEYS, 1, #ARGV)
+`),
   sha1: "57752b4b01b4ccb17c8cdfebbe1ac4fa97b5aadc",
 };
 
 /** `leave` for all KEYS. ARGV: the tokens. */
 export const releaseAndGrantScript: Script = {
-  source: `${calls}${releaseFirst(grantFirst)}${releaseUnwaited}
+  source: exclusiveOnly(`${calls}${releaseFirst(grantFirst)}${releaseUnwaited}
 local given = KEYS[2] and releaseUnwaited(1, #KEYS, token)
 if given then return given end
 ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
-`,
+`),
   sha1: "c35d0f073a875843998415cc21cc3cbd10511035",
 };
 
@@ -195,7 +198,7 @@ ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
  * ttl, a proposal or nothing, the guard's terms as in a batch, and for a token transfer the previous token.
  */
 export const guardedClaimScript: Script = {
-  source: `${calls}
+  source: exclusiveOnly(`${calls}
 local kind, token, ttl, proposal, terms, previous = unpack(ARGV)
 local maxTtl, database, after = string.match(terms, "^(%d+),%d+,%d,%d,%d+,(%d+),(%d+)$")
 -- The most frequent case: the marker names this memory, is ready, and has this maxTtl (PROTOCOL 9.2). (A claim without
@@ -225,13 +228,13 @@ local granted = claim(1, #KEYS, token, ttl, kind ~= "e", previous)
 if type(granted) ~= "number" then return granted end
 if isForgetful then return {-2, granted} end
 return proposal == "" and granted or fenced(KEYS, granted, proposal)
-`,
+`),
   sha1: "5565cc792ec9214d9de8d3642f59870fe0149d09",
 };
 
 /** `releaseAndGrantScript` with the restart guard. ARGV: the guard's terms as in a batch, and the tokens. */
 export const guardedReleaseScript: Script = {
-  source: `${calls}${releaseFirst("")}${releaseUnwaited}
+  source: exclusiveOnly(`${calls}${releaseFirst("")}${releaseUnwaited}
 local given = KEYS[2] and releaseUnwaited(1, #KEYS, token)
 if given then return given end
 ${isMine}${release}${queue}${leave}${guard}
@@ -240,7 +243,7 @@ local isKnown = pcall(watch, ARGV[1])
 if not isKnown or inQuarantine() then return release(1, #KEYS, 2, #ARGV) end
 isSeeded = not guarded or guarded.state ~= "1"
 return leave(1, #KEYS, 2, #ARGV)
-`,
+`),
   sha1: "fcf13a06faabb627061b07ceef7eecf61f23e331",
 };
 
@@ -249,7 +252,7 @@ return leave(1, #KEYS, 2, #ARGV)
  * number if one command granted each; otherwise one reply for each, as `batchScript`.
  */
 export const voteBatchScript: Script = {
-  source: `${calls}${voteAll}
+  source: exclusiveOnly(`${calls}${voteAll}
 local ttl = ARGV[1]
 local granted = voteAll(1, 2, #KEYS, ttl)
 if granted == #KEYS then return granted end
@@ -266,7 +269,7 @@ for index = 1, #KEYS do
   replies[index] = done and reply or failure(reply)
 end
 return replies
-`,
+`),
   sha1: "dc49dd108de197f9d3d3c3bd60a63bb23082bb76",
 };
 
@@ -275,7 +278,7 @@ return replies
  * all are deleted at once; otherwise one reply for each, as `batchScript`.
  */
 export const releaseBatchScript: Script = {
-  source: `${calls}${queueOf}${releaseAllUnwaited}
+  source: exclusiveOnly(`${calls}${queueOf}${releaseAllUnwaited}
 local isDone, gone = pcall(releaseAllUnwaited, 1, #KEYS, 1)
 if isDone and gone then return gone end
 ${releaseUnwaited}${isMine}${queue}${leave}${failure}
@@ -288,7 +291,7 @@ for index = 1, #KEYS do
   replies[index] = done and reply or failure(reply)
 end
 return replies
-`,
+`),
   sha1: "79cfd60983fc885db420c429e8e8a8baa70cfbea",
 };
 
@@ -300,6 +303,7 @@ return replies
  *     list      = { run }
  *     run       = [ times ] operation ";"              repeated `times` times, each with its own keys and values
  *     operation = "v" keys "," ttl fence               vote: free keys are set
+ *               | "u" keys "," ttl fence               vote for all keys but the last, if that one is free
  *               | "p" keys "," ttl fence               extension that repairs: the same
  *               | "e" keys "," ttl fence               extension that does not; 1 ms changes nothing: verify
  *               | "s" keys "," ttl fence               token transfer from the previous token
@@ -315,7 +319,7 @@ return replies
  *     fence     = [ ",0,0," proposal ]                 proposes a fencing token (PROTOCOL 8.1)
  *
  * Everything else is an integer in decimal digits. KEYS are those of each operation in turn, `keys` of them. The
- * values after ARGV[1] follow the same order: "v", "p" and "e" take a token; "s" a token and the previous one; "q" a
+ * values after ARGV[1] follow the same order: "v", "u", "p" and "e" take a token; "s" a token and the previous one; "q" a
  * token and its inbox ("-" for none); "r" and "l" all their tokens; "g" the guard's terms ("0" for no guard); the
  * others none.
  *
@@ -328,20 +332,21 @@ return replies
  *
  * Each operation fails separately: its reply is then {0, message}, and the others are unaffected.
  */
-export const batchScript: Script = {
-  source: `${calls}${isMine}${claim}${voteAll}${release}${queue}${releaseUnwaited}${releaseAllUnwaited}${failure}${enqueue}${leave}${guard}${guardSteps}
+const batch = `${calls}${isMine}<<||${sharedClaims}>>${claim}<<${voteAll}||>>${release}${queue}<<${releaseUnwaited}${releaseAllUnwaited}||>>${failure}${enqueue}${leave}<<||${refusalByWaiters}>>${guard}${guardSteps}
 local replies, key, arg = {}, 1, 2
 local function claimed(kind, last, number, ticket, entryTtl, proposal)
   local token = ARGV[arg]
-  -- The most frequent case, a single free key: one command is the vote.
+<<  -- The most frequent case, a single free key: one command is the vote.
   if kind == "v" and key == last and call("SET", KEYS[key], token, "NX", "PX", number) then
     return tonumber(number)
   end
-  if kind == "q" then return enqueue(key, last, token, number, ticket, entryTtl, proposal, ARGV[arg + 1]) end
+||  local refusal = kind == "v" and refusalByWaiters(KEYS[key], token)
+  if refusal then return refusal end
+>>  if kind == "q" then return enqueue(key, last, token, number, ticket, entryTtl, proposal, ARGV[arg + 1]) end
   if kind == "s" then return claim(key, last, token, number, true, ARGV[arg + 1]) end
   return claim(key, last, token, number, kind ~= "e")
 end
--- Executes the plain operations at the beginning of a run of one key each, with few commands. Returns their number,
+<<-- Executes the plain operations at the beginning of a run of one key each, with few commands. Returns their number,
 -- mostly all.
 local function inBulk(kind, count, number, proposal)
   local done, each, reply = 0, {}, 1
@@ -356,7 +361,7 @@ local function inBulk(kind, count, number, proposal)
   key, arg = key + done, arg + done
   return done
 end
-local function run(kind, last, number, ticket, entryTtl, proposal)
+||>>local function run(kind, last, number, ticket, entryTtl, proposal)
   if kind == "g" then
     watch(ARGV[arg])
     isSeeded = not guarded or guarded.state ~= "1"
@@ -375,16 +380,23 @@ local function run(kind, last, number, ticket, entryTtl, proposal)
   end
   if kind == "l" then
     local lastToken = arg + tonumber(number) - 1
-    return releaseUnwaited(key, last, ARGV[lastToken]) or leave(key, last, arg, lastToken)
+    return <<releaseUnwaited(key, last, ARGV[lastToken]) or ||>>leave(key, last, arg, lastToken)
   end
   if kind == "i" then
-    return {masked(call("GET", KEYS[key])), call("PTTL", KEYS[key]), call("ZCARD", queueOf(KEYS[key]))}
+    return {masked(<<call("GET", KEYS[key])), call("PTTL", KEYS[key])||ownerFor(exclusive(KEYS[key]), "")), leftOf(KEYS[key])>>, call("ZCARD", queueOf(KEYS[key]))}
   end
   if proposal ~= "" and tonumber(proposal) >= most then error(tooLarge, 0) end
   local why = guarded and bar(kind, number, proposal)
   if why then error(why, 0) end
+  if kind == "u" then
+    local owner = ownerOf(KEYS[last])
+    if owner then return {last - key + 1, masked(owner), call("PTTL", KEYS[last])} end
+    kind, last = "v", last - 1
+  end
   local reply, next = claimed(kind, last, number, ticket, entryTtl, proposal)
-  if type(reply) ~= "number" then return reply end
+<<||  if joined and not inQuarantine() then give(joined) end
+  joined = nil
+>>  if type(reply) ~= "number" then return reply end
   if guarded and inQuarantine() then return {-2, reply} end
   if proposal ~= "" then return fenced({unpack(KEYS, key, last)}, reply, proposal, next) end
   return next and {-3, reply, next} or reply
@@ -394,10 +406,10 @@ for times, kind, keys, number, ticket, entryTtl, proposal in string.gmatch(ARGV[
   local keyCount, argCount = tonumber(keys), 0
   if kind == "r" or kind == "l" then argCount = tonumber(number)
   elseif kind == "q" or kind == "s" then argCount = 2
-  elseif kind == "v" or kind == "p" or kind == "e" or kind == "g" then argCount = 1 end
+  elseif kind == "v" or kind == "u" or kind == "p" or kind == "e" or kind == "g" then argCount = 1 end
   local count = tonumber(times) or 1
-  if count > 1 and keys == "1" then count = count - inBulk(kind, count, number, proposal) end
-  for _ = 1, count do
+<<  if count > 1 and keys == "1" then count = count - inBulk(kind, count, number, proposal) end
+||>>  for _ = 1, count do
     local last = key + keyCount - 1
     local done, reply = pcall(run, kind, last, number, ticket, entryTtl, proposal)
     if not done then reply = failure(reply) end
@@ -407,6 +419,15 @@ for times, kind, keys, number, ticket, entryTtl, proposal in string.gmatch(ARGV[
   end
 end
 return replies
-`,
-  sha1: "535d18eb673c34176010a6b75a2b43b7672b036f",
+`;
+
+export const batchScript: Script = {
+  source: exclusiveOnly(batch),
+  sha1: "159e3f6eadc71641ffbdad988b19663f86de0343",
+};
+
+/** The same operations on locks that may be shared. */
+export const sharedBatchScript: Script = {
+  source: withSharedClaims(batch),
+  sha1: "45c7b07749d1087f906cc23efb38254f15a98c35",
 };

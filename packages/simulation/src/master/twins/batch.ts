@@ -1,5 +1,6 @@
 import { type Reply, ReplyError } from "../reply.ts";
-import { claim, masked, ownerOf, release } from "./claims.ts";
+import { claim, masked, release } from "./claims.ts";
+import { exclusiveOnly, type Family, ownerOf, SharedClaims } from "./family.ts";
 import { checkProposal, fenced } from "./fence.ts";
 import { bar, type Guarded, guardState, inQuarantine, restoreCounters, watch } from "./guard.ts";
 import { Queue, type QueueEntry, queueOf } from "./queue.ts";
@@ -17,12 +18,23 @@ interface Operation {
   readonly proposal: string;
 }
 
+/** `sharedBatchScript`: the same for locks that may be shared. */
+export function sharedBatch(
+  rules: Rules,
+  call: Call,
+  keys: readonly string[],
+  args: readonly string[],
+): Reply {
+  return batch(rules, call, keys, args, new SharedClaims(rules, call));
+}
+
 /** Operation after operation; one that fails is a reply of its own. */
 export function batch(
   rules: Rules,
   call: Call,
   keys: readonly string[],
   [list = "", ...args]: readonly string[],
+  family: Family = exclusiveOnly(call),
 ): Reply {
   let guarded: Guarded | undefined;
   const replies: Reply[] = [];
@@ -34,7 +46,7 @@ export function batch(
         const seeded = restoreCounters(rules, call, guarded, numbers[0], numbers[1]);
         guarded = seeded ?? guarded;
         replies.push(seeded ? 1 : 0);
-      } else replies.push(run(rules, call, operation, guarded));
+      } else replies.push(run(rules, call, operation, guarded, family));
     } catch (error) {
       if (!(error instanceof ReplyError)) throw error;
       if (kind === "g") guarded = { wanted: "", now: 0, why: error.message };
@@ -111,7 +123,7 @@ export function operationsIn(
       key += Number(count);
       if (kind === "r" || kind === "l") arg += Number(number);
       else if (kind === "q" || kind === "s") arg += 2;
-      else if ("vpeg".includes(kind)) arg += 1;
+      else if ("vupeg".includes(kind)) arg += 1;
       return {
         kind,
         keys: keys.slice(from.key, key),
@@ -127,27 +139,82 @@ export function repliedIn(operations: readonly Operation[]): readonly Operation[
   return operations.filter(({ kind }) => kind !== "g");
 }
 
-function run(rules: Rules, call: Call, operation: Operation, guarded: Guarded | undefined): Reply {
+function run(
+  rules: Rules,
+  call: Call,
+  operation: Operation,
+  guarded: Guarded | undefined,
+  family: Family,
+): Reply {
   const { kind, keys, args, proposal } = operation;
   if (kind === "h") return guardState(call, guarded);
   if (kind === "c") return call("TIME");
   const isQuarantined = inQuarantine(guarded);
   if (kind === "r" || (kind === "l" && isQuarantined && !rules.handsOverInQuarantine))
-    return release(rules, call, keys, args);
-  if (kind === "l") return leave(rules, call, keys, args, isSeeded(guarded));
-  if (kind === "i") {
-    const [key] = keys;
-    return [masked(call("GET", key!) as string | null), call("PTTL", key!), call("ZCARD", queueOf(key!))];
-  }
+    return release(rules, call, keys, args, family);
+  const queue = new Queue(rules, call, isSeeded(guarded), family);
+  if (kind === "l")
+    return family.shared ? queue.leave(keys, args) : leave(rules, call, keys, args, isSeeded(guarded));
+  if (kind === "i") return inspection(call, keys[0]!, family);
   checkProposal(proposal);
   if (kind === "q" && isQuarantined && rules.handsOverInQuarantine)
-    new Queue(rules, call).stand(keys, queueEntryIn(operation));
+    queue.stand(keys, queueEntryIn(operation));
   if (guarded) bar(rules, call, guarded, { kind, ttl: operation.numbers[0], proposal });
-  let { reply, next } = claimed(rules, call, operation, isSeeded(guarded));
+  if (kind === "u") return voteUnless(rules, call, operation, guarded, family);
+  return claimedIn(rules, call, operation, guarded, family);
+}
+
+function inspection(call: Call, key: string, family: Family): Reply {
+  const queue = queueOf(family.exclusive(key));
+  const owner = family.shared
+    ? family.ownerFor(family.exclusive(key), "")
+    : (call("GET", key) as string | null);
+  return [masked(owner), family.leftOf(key), call("ZCARD", queue)];
+}
+
+/** A vote for all keys but the last, if nobody has that one. */
+function voteUnless(
+  rules: Rules,
+  call: Call,
+  operation: Operation,
+  guarded: Guarded | undefined,
+  family: Family,
+): Reply {
+  const last = operation.keys.at(-1)!;
+  const owner = ownerOf(call, last);
+  if (owner !== null && rules.votesBehindWaiters)
+    return [operation.keys.length, masked(owner), call("PTTL", last)];
+  const vote = { ...operation, kind: "v", keys: operation.keys.slice(0, -1) };
+  return claimedIn(rules, call, vote, guarded, family);
+}
+
+function claimedIn(
+  rules: Rules,
+  call: Call,
+  operation: Operation,
+  guarded: Guarded | undefined,
+  family: Family,
+): Reply {
+  const { kind, keys, proposal } = operation;
+  const isQuarantined = inQuarantine(guarded);
+  let { reply, next } = claimed(rules, call, operation, isSeeded(guarded), family);
+  const { shared } = family;
+  if (shared?.joined !== undefined) {
+    const { joined } = shared;
+    shared.joined = undefined;
+    if (!isQuarantined) new Queue(rules, call, isSeeded(guarded), family).give(joined);
+  }
   if (isQuarantined && typeof reply === "number" && !rules.votesInQuarantine) return [-2, reply];
   if (typeof reply !== "number" && kind === "e" && proposal !== "" && rules.writesBackAnyway)
     reply = Number(operation.numbers[0]);
-  return withNext(rules, call, keys, reply, proposal, next);
+  return withNext(
+    rules,
+    call,
+    keys.map((key) => family.exclusive(key)),
+    reply,
+    proposal,
+    next,
+  );
 }
 
 /** The reply to a claim, with the ticket behind a queue entry that is granted. */
@@ -173,7 +240,7 @@ export function guardedClaim(
 ): Reply {
   const operation = { kind, keys, args: [token, ...previous], numbers: [ttl, "", ""], proposal } as const;
   checkProposal(proposal);
-  return run(rules, call, operation, watch(rules, call, terms));
+  return run(rules, call, operation, watch(rules, call, terms), exclusiveOnly(call));
 }
 
 /** `guardedLeaveScript`. */
@@ -232,16 +299,17 @@ function claimed(
   call: Call,
   operation: Operation,
   hasCounters: boolean,
+  family: Family,
 ): { readonly reply: Reply; readonly next?: string | undefined } {
   const { kind, keys, args, numbers } = operation;
   const [number] = numbers;
   const [token = "", second = ""] = args;
-  if (kind === "v" && keys.length === 1 && call("SET", keys[0]!, token, "NX", "PX", number))
-    return { reply: Number(number) };
-  if (kind === "q") {
-    const queue = new Queue(rules, call, hasCounters);
-    return { reply: queue.enqueue(keys, queueEntryIn(operation)), next: queue.next };
-  }
+  const queue = new Queue(rules, call, hasCounters, family);
+  const isPlain = kind === "v" && !family.shared && keys.length === 1;
+  if (isPlain && call("SET", keys[0]!, token, "NX", "PX", number)) return { reply: Number(number) };
+  const refusal = kind === "v" ? queue.refusalByWaiters(keys[0]!, token) : undefined;
+  if (refusal !== undefined) return { reply: refusal };
+  if (kind === "q") return { reply: queue.enqueue(keys, queueEntryIn(operation)), next: queue.next };
   const previous = kind === "s" ? second : undefined;
-  return { reply: claim(rules, call, keys, token, number, { create: kind !== "e", previous }) };
+  return { reply: claim(rules, call, keys, token, number, { create: kind !== "e", previous, family }) };
 }

@@ -1,4 +1,5 @@
-import { type Reply, ReplyError } from "../reply.ts";
+import type { Reply } from "../reply.ts";
+import { exclusiveOnly, type Family } from "./family.ts";
 import type { Rules } from "./rules.ts";
 import { type Call, luaNumber } from "./twin.ts";
 
@@ -7,16 +8,8 @@ export interface ClaimOptions {
   readonly create: boolean;
   /** The token whose keys count as the claimant's as well. */
   readonly previous?: string | undefined;
-}
-
-/** `ownerOf` in the scripts: a key of another type has an owner as well. */
-export function ownerOf(call: Call, key: string): string | null {
-  try {
-    return call("GET", key) as string | null;
-  } catch (error) {
-    if (error instanceof ReplyError && error.message.startsWith("WRONGTYPE")) return "(no string)";
-    throw error;
-  }
+  /** Default: locks with one owner. */
+  readonly family?: Family;
 }
 
 /** `masked` in the scripts: a token as replies show it. */
@@ -34,18 +27,19 @@ export function claim(
   keys: readonly string[],
   token: string,
   ttl: string,
-  { create, previous }: ClaimOptions,
+  { create, previous, family = exclusiveOnly(call) }: ClaimOptions,
 ): Reply {
   const least = luaNumber(ttl);
   const owners: (string | null)[] = [];
   for (const [index, key] of keys.entries()) {
-    const owner = ownerOf(call, key);
+    const owner = family.ownerFor(key, token);
     owners.push(owner);
     const mine = isMine(owner, token) || (previous !== undefined && isMine(owner, previous));
-    if (!mine && (owner !== null || !create)) return [index + 1, masked(owner), call("PTTL", key)];
+    if (!mine && (owner !== null || !create)) return [index + 1, masked(owner), family.leftOf(key)];
   }
   let shortest: number | undefined;
   for (const [index, key] of keys.entries()) {
+    if (family.shared?.isShared(key)) return family.shared.join(key, token, least ?? 0);
     let left = call("PTTL", key) as number;
     const isOther = owners[index] !== token || left === -2;
     const isRenewed =
@@ -68,10 +62,15 @@ export function release(
   call: Call,
   keys: readonly string[],
   tokens: readonly string[],
+  family: Family = exclusiveOnly(call),
 ): number {
   let deleted = 0;
   for (const key of keys) {
-    const owner = ownerOf(call, key);
+    if (family.shared) {
+      if (family.shared.dropAll(key, tokens)) deleted += 1;
+      continue;
+    }
+    const owner = family.ownerFor(key, "");
     if (tokens.some((token) => isMine(owner, token))) deleted += call("DEL", key) as number;
   }
   return deleted;

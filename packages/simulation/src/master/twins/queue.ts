@@ -1,5 +1,6 @@
 import { type Reply, ReplyError } from "../reply.ts";
-import { claim, masked, ownerOf } from "./claims.ts";
+import { claim, masked } from "./claims.ts";
+import { exclusiveOnly, type Family } from "./family.ts";
 import { counterOf, raise } from "./fence.ts";
 import { type Rules, roundOf } from "./rules.ts";
 import { type Call, scriptError } from "./twin.ts";
@@ -52,11 +53,18 @@ export class Queue {
 
   /** Whether the master has its fencing counters. */
   readonly #isSeeded: boolean;
+  readonly #family: Family;
 
-  constructor(rules: Rules, call: Call, isSeeded = true) {
+  constructor(rules: Rules, call: Call, isSeeded = true, family: Family = exclusiveOnly(call)) {
     this.#rules = rules;
     this.#call = call;
     this.#isSeeded = isSeeded;
+    this.#family = family;
+  }
+
+  /** `queueOf` in the scripts. */
+  #queueOf(key: string): string {
+    return queueOf(this.#family.exclusive(key));
   }
 
   /** The ticket behind an entry that {@link enqueue} has granted. */
@@ -64,21 +72,24 @@ export class Queue {
 
   enqueue(keys: readonly string[], queueEntry: QueueEntry): Reply {
     const { token, ttl } = queueEntry;
-    if (this.#rules.heldStay && keys.some((key) => ownerOf(this.#call, key) === token)) {
+    if (this.#rules.heldStay && keys.some((key) => this.#family.ownerFor(key, token) === token)) {
       const held = roundOf(token);
       if (!held) throw new ReplyError("ERR Lua redis lib command arguments must be strings or integers");
       this.#forgetIn(keys, held.waiter);
-      return claim(this.#rules, this.#call, keys, token, ttl, { create: false });
+      return claim(this.#rules, this.#call, keys, token, ttl, { create: false, family: this.#family });
     }
     const isTaken = keys.map((key) => !this.#isFreeFor(token, key));
     const blocked = isTaken.indexOf(true);
-    if (blocked < 0 && keys.map((key) => this.#call("EXISTS", queueOf(key))).every((waits) => waits === 0))
+    if (
+      blocked < 0 &&
+      keys.map((key) => this.#call("EXISTS", this.#queueOf(key))).every((waits) => waits === 0)
+    )
       return this.#claim(keys, token, ttl);
     const own = roundOf(token);
     if (!own) throw scriptError("a token without a round");
     const isFirst = keys.map((key, index) => {
       this.#enter(key, own, queueEntry);
-      return !isTaken[index] && this.#headOf(queueOf(key), own.waiter)?.waiter === own.waiter;
+      return !isTaken[index] && this.#headOf(this.#queueOf(key), own.waiter)?.waiter === own.waiter;
     });
     const waitsFor = keys.findIndex((_, index) => !isTaken[index] && !isFirst[index]);
     const inTheWay = blocked < 0 ? waitsFor : blocked;
@@ -93,10 +104,12 @@ export class Queue {
     for (const key of keys) this.#forgetAll(key, tokens);
     let given = 0;
     for (const key of keys) {
-      const owner = ownerOf(this.#call, key);
-      if (!tokens.some((token) => this.#rules.isMine(owner, token))) continue;
-      given += 1;
-      this.#give(key);
+      const { shared } = this.#family;
+      const owner = shared ? null : this.#family.ownerFor(key, "");
+      if (shared ? shared.dropAll(key, tokens) : tokens.some((token) => this.#rules.isMine(owner, token)))
+        given += 1;
+      else if (!shared) continue;
+      this.give(key);
     }
     return given;
   }
@@ -105,16 +118,18 @@ export class Queue {
     for (const token of tokens) {
       const left = roundOf(token);
       if (!left) continue;
-      const text = this.#call("GET", `${queueOf(key)}:${left.waiter}`) as string | null;
+      const text = this.#call("GET", `${this.#queueOf(key)}:${left.waiter}`) as string | null;
       if (text !== null && Number.parseInt(text, 10) <= left.round) this.#forget(key, left.waiter);
     }
   }
 
   /** Removes the entries of a waiter that is granted its keys, and looks who is next. */
   #forgetIn(keys: readonly string[], waiter: string): void {
+    const { shared } = this.#family;
+    if (shared?.isShared(keys[0]!)) shared.joined = keys[0];
     const behind = keys.flatMap((key) => {
       if (this.#rules.grantedLeave) this.#forget(key, waiter);
-      return this.#ticketAt(queueOf(key), "0") ?? [];
+      return this.#ticketAt(this.#queueOf(key), "0") ?? [];
     });
     this.next = behind.reduce<string | undefined>(
       (least, ticket) => (least === undefined || Number(ticket) < Number(least) ? ticket : least),
@@ -128,11 +143,11 @@ export class Queue {
   }
 
   #claim(keys: readonly string[], token: string, ttl: string): Reply {
-    return claim(this.#rules, this.#call, keys, token, ttl, { create: true });
+    return claim(this.#rules, this.#call, keys, token, ttl, { create: true, family: this.#family });
   }
 
   #isFreeFor(token: string, key: string): boolean {
-    const owner = ownerOf(this.#call, key);
+    const owner = this.#family.ownerFor(key, token);
     return owner === null || this.#rules.isMine(owner, token);
   }
 
@@ -146,7 +161,7 @@ export class Queue {
 
   #enter(key: string, { waiter, round }: { waiter: string; round: number }, queueEntry: QueueEntry): void {
     const { ticket, patience } = queueEntry;
-    const line = queueOf(key);
+    const line = this.#queueOf(key);
     this.#call("ZADD", line, ticket, waiter);
     if ((this.#call("PTTL", line) as number) < Number(patience)) this.#call("PEXPIRE", line, patience);
     if (round === 1) this.#sweep(line, 1, 8, waiter);
@@ -155,7 +170,7 @@ export class Queue {
   #writeEntry(key: string, { token, ttl, inbox, proposal, patience }: QueueEntry, how: string): void {
     const { waiter, round } = roundOf(token)!;
     const text = `${round} ${ttl} ${inbox} ${proposal} ${how}`;
-    this.#call("SET", `${queueOf(key)}:${waiter}`, text, "PX", patience);
+    this.#call("SET", `${this.#queueOf(key)}:${waiter}`, text, "PX", patience);
   }
 
   /** Grants free keys to the first waiter; the first key that another client has refuses. */
@@ -169,24 +184,46 @@ export class Queue {
     const { token, patience } = queueEntry;
     let refusal: Reply | undefined;
     for (const [index, key] of keys.entries()) {
-      this.#writeEntry(key, queueEntry, keys.length === 1 ? "g" : index === inTheWay ? "w" : "s");
+      const ofSeveral = index === inTheWay ? "w" : "s";
+      const { shared } = this.#family;
+      const how = shared?.isShared(key) ? "r" : keys.length === 1 ? "g" : ofSeveral;
+      this.#writeEntry(key, queueEntry, how);
       if (isFirst[index]) {
         this.#reserve(key, token, Number(patience), queueEntry.ttl);
         continue;
       }
-      if (!isTaken[index] && this.#rules.refusedYield) this.#give(key);
+      if (!isTaken[index] && this.#rules.refusedYield) {
+        shared?.drop(key, token);
+        this.give(key);
+      }
       if (refusal !== undefined) continue;
-      const owner = ownerOf(this.#call, key);
+      const owner = this.#family.ownerFor(key, token);
       if (this.#rules.isMine(owner, token)) continue;
-      const [, latest] = this.#call("ZRANGE", queueOf(key), "-1", "-1", "WITHSCORES") as readonly Reply[];
+      const [, latest] = this.#call(
+        "ZRANGE",
+        this.#queueOf(key),
+        "-1",
+        "-1",
+        "WITHSCORES",
+      ) as readonly Reply[];
       refusal = [
         index + 1,
-        masked(owner),
-        this.#call("PTTL", key),
+        masked(owner ?? (shared ? shared.ownerFor(shared.exclusive(key), token) : null)),
+        this.#family.leftOf(key),
         ...(latest === undefined ? [] : [latest]),
       ];
     }
     return refusal;
+  }
+
+  /** `refusalByWaiters` in the scripts. */
+  refusalByWaiters(key: string, token: string): Reply | undefined {
+    const { shared } = this.#family;
+    if (!shared?.isShared(key) || shared.ownerFor(key, token) !== null || !this.#rules.votesBehindWaiters)
+      return undefined;
+    const line = this.#queueOf(key);
+    const head = this.#headOf(line);
+    return head && [1, masked(head.token), this.#call("PTTL", `${line}:${head.waiter}`)];
   }
 
   #headOf(line: string, asking?: string): Entry | undefined {
@@ -223,29 +260,34 @@ export class Queue {
   }
 
   #forget(key: string, waiter: string): void {
-    const line = queueOf(key);
+    const line = this.#queueOf(key);
     if (this.#call("ZREM", line, waiter) === 1) this.#call("DEL", `${line}:${waiter}`);
   }
 
-  #give(key: string): void {
-    this.#call("DEL", key);
-    const line = queueOf(key);
+  give(given: string): void {
+    const { shared } = this.#family;
+    let key = given;
+    if (!shared) this.#call("DEL", key);
+    const line = this.#queueOf(key);
     let isSet = false;
     for (;;) {
       const head = this.#headOf(line);
       if (!head || this.#skips === 0) {
-        if (isSet) this.#call("DEL", key);
+        if (isSet && !shared) this.#call("DEL", key);
         return;
       }
+      if (shared) key = head.how === "r" ? shared.readers(key) : shared.exclusive(key);
       const isTold = head.how !== "" && head.inbox !== "-";
       if (head.how === "" || (isTold && !this.#isSubscribed(head.inbox))) this.#forget(key, head.waiter);
-      else if (isTold && head.how === "g" && (this.#isSeeded || head.proposal === "")) {
+      else if (shared && this.#rules.grantsWhatIsFree && shared.ownerFor(key, head.token) !== null) return;
+      else if (isTold && (shared || head.how === "g") && (this.#isSeeded || head.proposal === "")) {
         const told = this.#grant(key, head);
         const isOver = told === undefined || this.#rules.isSubscribed(told);
         isSet = true;
         if (told === undefined) this.#reserveFor(key, head);
         else if (!isOver || this.#rules.grantedLeave) this.#forget(key, head.waiter);
-        if (isOver) return;
+        if (isOver && !(shared && head.how === "r")) return;
+        if (shared && !isOver) shared.drop(key, head.token);
       } else {
         this.#reserveFor(key, head);
         if (isTold && head.how === "w") this.#push(head.inbox, `wake ${head.token}`);
@@ -257,20 +299,21 @@ export class Queue {
 
   /** The number of listeners that were notified; undefined if publishing is forbidden. */
   #grant(key: string, { token, ttl, inbox, proposal }: Entry): number | undefined {
-    const counter = proposal === "" ? undefined : counterOf(this.#call, [key]);
-    const message = `${token} ${counter ?? "-"} ${this.#ticketAt(queueOf(key), "1") ?? "-"}`;
+    const counted = [this.#family.exclusive(key)];
+    const counter = proposal === "" ? undefined : counterOf(this.#call, counted);
+    const message = `${token} ${counter ?? "-"} ${this.#ticketAt(this.#queueOf(key), "1") ?? "-"}`;
     const early = this.#rules.pushesFirst ? this.#push(inbox, message) : undefined;
-    this.#call("SET", key, token, "PX", ttl);
-    if (counter !== undefined) raise(this.#call, [key], this.#rules.stored(counter, Number(proposal)));
+    this.#family.set(key, token, ttl);
+    if (counter !== undefined) raise(this.#call, counted, this.#rules.stored(counter, Number(proposal)));
     return early ?? this.#push(inbox, message);
   }
 
   #reserveFor(key: string, { waiter, token, ttl }: Entry): void {
-    this.#reserve(key, token, this.#call("PTTL", `${queueOf(key)}:${waiter}`) as number, ttl);
+    this.#reserve(key, token, this.#call("PTTL", `${this.#queueOf(key)}:${waiter}`) as number, ttl);
   }
 
   #reserve(key: string, token: string, lives: number, ttl: string): void {
-    this.#call("SET", key, token, "PX", String(Math.max(1, Math.min(lives, Number(ttl)))));
+    this.#family.set(key, token, String(Math.max(1, Math.min(lives, Number(ttl)))));
   }
 
   /** Also where it may not be asked. */
@@ -297,6 +340,6 @@ export class Queue {
 /** One that is none of ours has no `how`. */
 function entryOf(waiter: string, text: string): Entry {
   const [, round, ttl = "", inbox = "", proposal = "", how = ""] =
-    /^(\d+) (\d+) ([^\s]+) (\d*) ([gws])$/.exec(text) ?? [];
+    /^(\d+) (\d+) ([^\s]+) (\d*) ([gwsr])$/.exec(text) ?? [];
   return { waiter, token: `${waiter}.${round}`, ttl, inbox, proposal, how };
 }

@@ -46,6 +46,18 @@ export interface Rules {
   readonly trustsPromoted: boolean;
   /** Whether a quarantine that begins keeps the epoch of the marker that it finds. */
   readonly keepsEpoch: boolean;
+  /** Whether each reader is gone when its own time is over, and the set lives for as long as the last of them. */
+  readonly readersExpireThemselves: boolean;
+  /** Whether readers keep a writer out. */
+  readonly writerSeesReaders: boolean;
+  /** Whether a writer keeps readers out. */
+  readonly readerSeesWriter: boolean;
+  /** Whether a downgrade leaves a reader on the master. */
+  readonly downgradeMakesReader: boolean;
+  /** Whether a reader votes behind those who wait. */
+  readonly votesBehindWaiters: boolean;
+  /** Whether a waiter is granted only what nobody has. */
+  readonly grantsWhatIsFree: boolean;
 }
 
 /** Those of the scripts as they are. */
@@ -72,6 +84,12 @@ export const rules: Rules = {
   trustsOlderEpoch: false,
   trustsPromoted: false,
   keepsEpoch: false,
+  readersExpireThemselves: true,
+  writerSeesReaders: true,
+  readerSeesWriter: true,
+  downgradeMakesReader: true,
+  votesBehindWaiters: true,
+  grantsWhatIsFree: true,
 };
 
 /** The very token, or that of an earlier round of the same waiter. */

@@ -8,9 +8,19 @@ import {
   releaseBatchScript,
   releaseScript,
   type Script,
+  sharedBatchScript,
   voteBatchScript,
 } from "@quorlock/redlock/internal";
-import { batch, guardedClaim, guardedLeave, leave, releaseBatch, voteBatch, withNext } from "./batch.ts";
+import {
+  batch,
+  guardedClaim,
+  guardedLeave,
+  leave,
+  releaseBatch,
+  sharedBatch,
+  voteBatch,
+  withNext,
+} from "./batch.ts";
 import { claim, release } from "./claims.ts";
 import { checkProposal, fenced } from "./fence.ts";
 import { Queue } from "./queue.ts";
@@ -27,7 +37,8 @@ export type ScriptName =
   | "guardedLeaveScript"
   | "voteBatchScript"
   | "releaseBatchScript"
-  | "batchScript";
+  | "batchScript"
+  | "sharedBatchScript";
 
 /** A script of the client's, and what is run in its place. */
 interface TwinScript {
@@ -53,7 +64,8 @@ export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "fcf13a06faabb627061b07ceef7eecf61f23e331" },
   voteBatchScript: { script: voteBatchScript, writtenFrom: "dc49dd108de197f9d3d3c3bd60a63bb23082bb76" },
   releaseBatchScript: { script: releaseBatchScript, writtenFrom: "79cfd60983fc885db420c429e8e8a8baa70cfbea" },
-  batchScript: { script: batchScript, writtenFrom: "535d18eb673c34176010a6b75a2b43b7672b036f" },
+  batchScript: { script: batchScript, writtenFrom: "159e3f6eadc71641ffbdad988b19663f86de0343" },
+  sharedBatchScript: { script: sharedBatchScript, writtenFrom: "45c7b07749d1087f906cc23efb38254f15a98c35" },
 };
 
 /** Twins of the client's scripts; with other rules, those of a mutant's. */
@@ -87,6 +99,7 @@ export function twinsWith(changed: Partial<Rules> = {}): Readonly<Record<ScriptN
     voteBatchScript: (call, keys, args) => voteBatch(all, call, keys, args),
     releaseBatchScript: (call, keys, tokens) => releaseBatch(all, call, keys, tokens),
     batchScript: (call, keys, args) => batch(all, call, keys, args),
+    sharedBatchScript: (call, keys, args) => sharedBatch(all, call, keys, args),
   };
 }
 
