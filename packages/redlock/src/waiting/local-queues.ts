@@ -83,7 +83,7 @@ export class LocalQueues implements LocalQueueEvents {
   }
 
   #queueFor({ resources, isShared }: LockRequest): LocalQueue {
-    // Calls that may hold it together do not wait for each other here: each has a place of its own on the masters.
+    // PROTOCOL 10.4: calls that may hold it together do not wait for each other here; each has its own entry.
     if (isShared) this.#sharedCount += 1;
     const key = JSON.stringify(isShared ? this.#sharedCount : [...resources].sort());
     let queue = this.#queues.get(key);

@@ -23,7 +23,6 @@ export const readWriteMutants: readonly Mutant[] = [
   { name: "a reader does not look for the writer", breaks: ["10.3"], rules: { readerSeesWriter: false } },
   { name: "a downgrade only gives up the writer's key", breaks: ["10.5"], rules: { downgradeMakesReader: false } },
   { name: "a key is granted beside those who hold it", breaks: ["10.4"], rules: { grantsWhatIsFree: false } },
-  { name: "a reader passes those who wait", rules: { votesBehindWaiters: false } },
 ];
 
 export const readWriteMutantNames: readonly string[] = readWriteMutants.map(({ name }) => name);

@@ -182,8 +182,7 @@ function voteUnless(
 ): Reply {
   const last = operation.keys.at(-1)!;
   const owner = ownerOf(call, last);
-  if (owner !== null && rules.votesBehindWaiters)
-    return [operation.keys.length, masked(owner), call("PTTL", last)];
+  if (owner !== null) return [operation.keys.length, masked(owner), call("PTTL", last)];
   const vote = { ...operation, kind: "v", keys: operation.keys.slice(0, -1) };
   return claimedIn(rules, call, vote, guarded, family);
 }

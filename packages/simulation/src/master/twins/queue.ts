@@ -219,8 +219,7 @@ export class Queue {
   /** `refusalByWaiters` in the scripts. */
   refusalByWaiters(key: string, token: string): Reply | undefined {
     const { shared } = this.#family;
-    if (!shared?.isShared(key) || shared.ownerFor(key, token) !== null || !this.#rules.votesBehindWaiters)
-      return undefined;
+    if (!shared?.isShared(key) || shared.ownerFor(key, token) !== null) return undefined;
     const line = this.#queueOf(key);
     const head = this.#headOf(line);
     return head && [1, masked(head.token), this.#call("PTTL", `${line}:${head.waiter}`)];

@@ -54,8 +54,6 @@ export interface Rules {
   readonly readerSeesWriter: boolean;
   /** Whether a downgrade leaves a reader on the master. */
   readonly downgradeMakesReader: boolean;
-  /** Whether a reader votes behind those who wait. */
-  readonly votesBehindWaiters: boolean;
   /** Whether a waiter is granted only what nobody has. */
   readonly grantsWhatIsFree: boolean;
 }
@@ -88,7 +86,6 @@ export const rules: Rules = {
   writerSeesReaders: true,
   readerSeesWriter: true,
   downgradeMakesReader: true,
-  votesBehindWaiters: true,
   grantsWhatIsFree: true,
 };
 
