@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, rejection, timed } from "../fleet/fleet.ts";
 
-// Readers and writers wait in the queue of all locks.
+// Readers and writers wait in the queue of all locks (PROTOCOL 10.4).
 
 const fleet = Fleet.forTests(3);
 

@@ -6,6 +6,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { Fleet, fresh } from "../fleet/fleet.ts";
 import { GuardedFleet, ttl, untilConnected } from "../fleet/guarded-fleet.ts";
 
+// Sections 8 and 9 hold for every kind of lock (PROTOCOL 10.3).
+
 describe("fencing tokens of readers and writers", () => {
   const fleet = Fleet.forTests(3);
 

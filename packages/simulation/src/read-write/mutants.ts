@@ -13,7 +13,11 @@ const releaseAfterwards = (releaseOnce: string): string => `(send: () => Promise
 
 /** Each must be found, as the mutants of the client must. */
 export const readWriteMutants: readonly Mutant[] = [
-  { name: "readers have no expiry of their own", breaks: ["10.3"], rules: { readersExpireThemselves: false } },
+  {
+    name: "readers have no expiry of their own",
+    breaks: ["10.3"],
+    rules: { readersExpireThemselves: false },
+  },
   {
     name: "the write claim stands during the downgrade",
     breaks: ["10.5"],
@@ -21,7 +25,11 @@ export const readWriteMutants: readonly Mutant[] = [
   },
   { name: "a writer does not look for readers", breaks: ["10.3"], rules: { writerSeesReaders: false } },
   { name: "a reader does not look for the writer", breaks: ["10.3"], rules: { readerSeesWriter: false } },
-  { name: "a downgrade only gives up the writer's key", breaks: ["10.5"], rules: { downgradeMakesReader: false } },
+  {
+    name: "a downgrade only gives up the writer's key",
+    breaks: ["10.5"],
+    rules: { downgradeMakesReader: false },
+  },
   { name: "a key is granted beside those who hold it", breaks: ["10.4"], rules: { grantsWhatIsFree: false } },
 ];
 
