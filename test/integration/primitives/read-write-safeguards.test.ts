@@ -6,6 +6,9 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { Fleet, fresh } from "../fleet/fleet.ts";
 import { GuardedFleet, ttl, untilConnected } from "../fleet/guarded-fleet.ts";
 
+/** The keys that keep readers and writers out. */
+const claimsOf = (name: string): readonly string[] => [`quorlock:rw:{${name}}:write`];
+
 // Sections 8 and 9 hold for every kind of lock (PROTOCOL 10.3).
 
 describe("fencing tokens of readers and writers", () => {
@@ -83,8 +86,6 @@ describe("with a restart guard, masters that forget", () => {
     expect(await rival(fleet.open().redlock, name)).not.toBeNull();
     return held;
   }
-
-  const claimsOf = (name: string) => [`quorlock:rw:{${name}}:write`];
 
   it.each(losses)("let no writer in beside a reader, if they %s", async (_, lose) => {
     const reading = await protects(
