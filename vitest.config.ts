@@ -70,7 +70,7 @@ export default defineConfig({
         test: {
           name: "node-redis",
           env: { REDLOCK_CLIENT: "node-redis" },
-          include: ["test/{integration,hostile}/**/*.test.ts"],
+          include: ["test/{integration,faults,hostile}/**/*.test.ts"],
           exclude: [
             "**/node_modules/**",
             "test/{hostile,integration/{holding,safeguards,waiting,primitives}}/**/*.deep.test.ts",

@@ -26,7 +26,7 @@ const wheels = [
 const suites = {
   contract: ["test/contract/ioredis-6.test.ts", "test/contract/node-redis-6.test.ts"],
   queue: ["test/integration/waiting"],
-  failures: ["test/integration/connections/failures.test.ts"],
+  faults: ["test/faults"],
 };
 
 /** The server in a wheel. */
@@ -112,7 +112,7 @@ rmSync(folder, { recursive: true, force: true });
 if (!own && !areOthers) {
   const text = readFileSync(page, "utf8");
   const head = text.slice(0, text.indexOf("| server |"));
-  const table = ["| server | contract | queue | failures |", "| --- | --- | --- | --- |", ...rows];
+  const table = ["| server | contract | queue | faults |", "| --- | --- | --- | --- |", ...rows];
   writeFileSync(page, `${head}${table.join("\n")}\n`);
   execFileSync("npx", ["-y", "pnpm@12", "--silent", "exec", "biome", "check", "--write", page], {
     stdio: "inherit",

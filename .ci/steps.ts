@@ -130,10 +130,11 @@ for (const subject of ["semaphore", "read-write-lock"])
 explore("200 seeds, watched clocks", "--seeds", "200", "--watched");
 step("the same hashes on other versions of Node", () => pnpm("exec", "tsx", ".ci/node-versions.ts"));
 step("models: every state", () => pnpm("models"));
+step("interop", () => pnpm("--dir", "test", "run", "interop"));
 step("benchmark, short", () => pnpm("bench", "--short"));
 step("soak, 60 s", () => pnpm("soak", "--minutes", "1"));
 if (spawnSync("python3", ["-m", "pip", "--version"], { stdio: "ignore" }).status === 0)
-  step("contract, queue and failures on other servers", () => pnpm("engines", "--others"));
+  step("contract, queue and faults on other servers", () => pnpm("engines", "--others"));
 else untried.push("servers of other versions: no python3 with pip, which gets them");
 dockerChecks();
 

@@ -1,11 +1,11 @@
 import { spawnSync } from "node:child_process";
 
 // Runs tests that have to do with time and faults twenty times in a row: one that fails now and then fails here.
-// Usage: tsx .ci/twenty-times.ts [path...], default test/hostile. The last line counts.
+// Usage: tsx .ci/twenty-times.ts [path...], default test/faults. The last line counts.
 
 const times = 20;
 const given = process.argv.slice(2);
-const paths = given.length > 0 ? given : ["test/hostile"];
+const paths = given.length > 0 ? given : ["test/faults"];
 let passed = 0;
 for (let run = 1; run <= times; run += 1) {
   const began = performance.now();

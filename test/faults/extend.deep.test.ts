@@ -1,0 +1,40 @@
+import { ExecutionError, LockLostError } from "@quorlock/redlock";
+import { expect } from "vitest";
+import { until } from "../contract/until.ts";
+import { rejection, timed } from "../integration/fleet/fleet.ts";
+import { eachCable } from "./each-cable.ts";
+import { aborted } from "./fixture.ts";
+import { nodeTimeout, slack, ttl } from "./terms.ts";
+
+eachCable("extend", async ({ fixture, cable, isBearable, pull, heal }) => {
+  const lock = await fixture.acquire();
+  const told = aborted(lock.signal);
+  const keptUntil = await fixture.keptUntil();
+  pull();
+  // Longer than what it has, so that a lease that was extended shows.
+  const extend = () => fixture.redlock.extend(lock, 2 * ttl, { retryCount: 0 });
+  if (isBearable) {
+    const { net } = await timed(extend);
+    expect(net).toBeLessThan(nodeTimeout + slack);
+    expect(lock.remaining()).toBeGreaterThan(ttl);
+    await heal();
+    expect(await lock.verify()).toBe(true);
+  } else {
+    const { result: error, net } = await timed(() => rejection(extend()));
+    expect(net).toBeLessThan(nodeTimeout + slack);
+    expect(error).toBeInstanceOf(ExecutionError);
+    expect(error).toMatchObject({ code: "NO_QUORUM" });
+    // It may have been extended, for all the holder knows: it counts on what it was sure of.
+    expect(lock.state).toBe("unknown");
+    if (cable.isLate) {
+      await until("the late answers have renewed it", () => lock.remaining() > ttl);
+    } else {
+      fixture.wasTold(await told, keptUntil);
+      expect(lock.signal.reason).toBeInstanceOf(LockLostError);
+    }
+    await heal();
+  }
+  await fixture.recovers();
+  await lock.release();
+  await fixture.nothingStays(2 * ttl);
+});
