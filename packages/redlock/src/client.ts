@@ -1,7 +1,7 @@
 import {
   connectionOf,
-  isMock,
   isRedisClient,
+  limitOf,
   notAClient,
   type RedisClient,
 } from "./adapters/client-libraries.ts";
@@ -34,10 +34,7 @@ import { systemRuntime } from "./time/system.ts";
 import { Timers } from "./time/timers.ts";
 import { LocalQueues } from "./waiting/local-queues.ts";
 
-/**
- * A `Redis` or `Cluster` of ioredis or iovalkey, a client or Cluster of node-redis, a `RedisClient` of Bun, or a
- * {@link LockNode} of your own.
- */
+/** A client of a library that has an adapter, or a {@link LockNode} of your own. */
 export type Client = RedisClient | LockNode;
 
 export interface RedlockOptions extends Partial<Settings> {
@@ -145,8 +142,7 @@ export function buildClient(
   const nodes = nodesOf(clients, (client) => {
     // A master of an adapter that the user has written.
     if (isNode(client)) return isRedisNode(client) ? client.withDefaults(scripted) : client;
-    // ioredis-mock replies nothing to the script for batches.
-    const batches = groupCommit && !isMock(client);
+    const batches = groupCommit && limitOf(client) === undefined;
     return new RedisNode(connectionOf(client), { ...scripted, groupCommit: batches });
   });
   checkAbilities(nodes, options);
@@ -186,8 +182,9 @@ export function buildClient(
 /** Refuses an option that some master does not support. */
 function checkAbilities(nodes: readonly LockNode[], options: RedlockOptions): void {
   const { queue, fencing, restartGuard, clockWatch } = options;
-  if ((restartGuard || clockWatch) && nodes.some(({ client }) => isMock(client))) {
-    throw new InvalidArgumentError("restartGuard and clockWatch: ioredis-mock does not run their scripts");
+  const limit = nodes.map(({ client }) => limitOf(client)).find((why) => why !== undefined);
+  if ((restartGuard || clockWatch) && limit !== undefined) {
+    throw new InvalidArgumentError(`restartGuard and clockWatch: ${limit}`);
   }
   if (queue && !nodes.every((node) => node.queue)) {
     throw new InvalidArgumentError("queue: not every master can keep one (without scripts none can)");

@@ -13,15 +13,17 @@ import {
 import type { UserClient } from "./own-client.ts";
 import { OwnConnection } from "./own-connection.ts";
 
-/** A client of a library that has an adapter. */
+/** A `Redis` or `Cluster` of ioredis or iovalkey, a client or Cluster of node-redis, or a `RedisClient` of Bun. */
 export type RedisClient = IoredisClient | NodeRedisClient | BunRedisClient;
 
 export function isRedisClient(client: unknown): client is RedisClient {
   return isIoredis(client) || isNodeRedis(client) || isBunRedis(client) || isIoredisMock(client);
 }
 
-/** Whether the client is that of ioredis-mock, which does not run each of our scripts. */
-export const isMock: (client: unknown) => boolean = isIoredisMock;
+/** Why the client cannot run each of our scripts; `undefined` if it can. */
+export function limitOf(client: unknown): string | undefined {
+  return isIoredisMock(client) ? "ioredis-mock does not run their scripts" : undefined;
+}
 
 export function isCluster(client: RedisClient): boolean {
   return userOf(client).isCluster;

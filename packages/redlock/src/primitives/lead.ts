@@ -1,7 +1,8 @@
 import { ClosedError, ExecutionError, LockLostError, ResourceLockedError } from "../errors.ts";
 import type { Lock, RedlockAbortSignal, Routine } from "../holding/lock.ts";
 import { type AcquireOptions, Redlock } from "../redlock.ts";
-import { checkCallbacks, checkOptions, routineAmong } from "../settings/options.ts";
+import { checkOptions, placeOf, routineAmong } from "../settings/options.ts";
+import { checkFunction } from "../settings/ranges.ts";
 import { onAbort } from "../time/abort.ts";
 import { randomFraction } from "../time/runtime.ts";
 import { sleepUnless } from "../time/sleep.ts";
@@ -27,6 +28,8 @@ export interface LeadOptions extends Omit<AcquireOptions, "retryCount" | "waitTi
    */
   readonly onError?: ((error: ExecutionError) => unknown) | undefined;
 }
+
+const place = placeOf("lead", ["retryCount", "waitTimeout"], ["onStart", "onStop", "onError"]);
 
 /**
  * The minimum pause between two terms, as a part of the ttl: a routine that returns immediately must not keep
@@ -66,9 +69,10 @@ export async function lead(
 ): Promise<void> {
   const { closed } = Redlock.internalsOf(redlock);
   routineAmong("lead", ttl, routine);
-  checkOptions(options, "lead");
+  checkOptions(options, place);
   const { onStart, onStop, onError, ...settings } = options;
-  checkCallbacks({ onStart, onStop, onError });
+  for (const [name, callback] of Object.entries({ onStart, onStop, onError }))
+    if (callback !== undefined) checkFunction(name, callback);
   const { signal } = settings;
   // Each try waits for one ttl: long enough to report a missing quorum, and no reason to ask the masters more
   // often.

@@ -9,7 +9,7 @@ import { Released } from "../protocol/release.ts";
 import { claimKeysOf } from "../redis/lua/shared.ts";
 import { RedisNode } from "../redis/redis-node.ts";
 import { type AcquireOptions, Redlock, type RedlockInternals } from "../redlock.ts";
-import { type Place, routineAmong } from "../settings/options.ts";
+import { placeOf, routineAmong } from "../settings/options.ts";
 import { checkName } from "../settings/resources.ts";
 import { checkHolding, checkTtl, type Settings } from "../settings/settings.ts";
 
@@ -43,8 +43,8 @@ export type WriteLock = Lock & {
 /** Like {@link Routine}, with a write lock. */
 export type WriteRoutine<T> = (signal: RedlockAbortSignal, lock: WriteLock) => T | Promise<T>;
 
-const readers = "the readers of a ReadWriteLock";
-const writers = "the writers of a ReadWriteLock";
+const readers = placeOf("the readers of a ReadWriteLock", ["parent"], []);
+const writers = placeOf("the writers of a ReadWriteLock", ["parent"], ["from"]);
 
 /** One call, with its settings. */
 interface Call {
@@ -215,8 +215,7 @@ export class ReadWriteLock {
   }
 
   #call(isShared: boolean, ttl: number, given: WriteOptions | null | undefined): Call {
-    const place: Place = isShared ? readers : writers;
-    const settings = this.#internals.settingsFor(given, place);
+    const settings = this.#internals.settingsFor(given, isShared ? readers : writers);
     checkTtl(ttl, settings);
     const { from, signal } = given ?? {};
     if (from !== undefined && from !== null) Lock.leaseOf(from);

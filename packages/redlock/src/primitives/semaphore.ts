@@ -10,7 +10,7 @@ import { Lock } from "../holding/lock.ts";
 import { runWithLock } from "../holding/using.ts";
 import { type AcquireOptions, Redlock, type RedlockInternals } from "../redlock.ts";
 import { pauseBetween } from "../settings/backoff.ts";
-import { routineAmong } from "../settings/options.ts";
+import { placeOf, routineAmong } from "../settings/options.ts";
 import { shown } from "../settings/ranges.ts";
 import { checkName } from "../settings/resources.ts";
 import { checkHolding, checkTtl, nodeTimeoutFor, type Settings } from "../settings/settings.ts";
@@ -23,7 +23,7 @@ export interface SemaphoreOptions extends Omit<AcquireOptions, "parent"> {
   readonly permits?: number | undefined;
 }
 
-const optionsOwner = "the calls of a Semaphore";
+const optionsOwner = placeOf("the calls of a Semaphore", ["parent"], ["permits"]);
 /** The maximum limit: the first waiter waits for every slot at once. */
 const maxLimit = 10_000;
 /** A waiter for more slots asks for each of them less often than it would for a single lock. */

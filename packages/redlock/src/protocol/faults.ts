@@ -37,7 +37,7 @@ export function inQuarantine(node: string): Fault {
 export function failed(node: string, error: unknown, isReply: boolean, tokens: readonly string[]): Fault {
   const text = error instanceof Error ? error.message : String(error);
   const message = without(tokens, text);
-  // A copy: ioredis attaches the command to its error, and the command contains the token.
+  // A copy: a client library may attach the command to its error, and the command contains the token.
   const cause = new Error(message);
   cause.name = error instanceof Error ? error.name : "Error";
   if (!isReply) return fault(node, "UNREACHABLE", message, true, cause);

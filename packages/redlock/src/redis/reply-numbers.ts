@@ -28,7 +28,7 @@ export function timeLeftIn(pttl: unknown): number | undefined {
 /** The remaining time of a granted claim, ms: at least its ttl (PROTOCOL 2.12). */
 export function claimedTimeIn(reply: unknown, ttl: number): number | undefined {
   if (reply === -1) return Number.POSITIVE_INFINITY;
-  // The parser of ioredis 6 reads the largest ttl as 2^53.
+  // The parser of a client library reads the largest ttl as 2^53.
   return isIntegerWithin(reply, ttl, 2 ** 53) ? reply : undefined;
 }
 

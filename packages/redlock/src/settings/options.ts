@@ -1,25 +1,29 @@
 import { InvalidArgumentError } from "../errors.ts";
-import { checkBoolean, checkFunction, isRevoked, readable, shown } from "./ranges.ts";
+import { checkBoolean, isRevoked, readable, shown } from "./ranges.ts";
 import { settingNames } from "./settings.ts";
 
 const inCalls = [...settingNames, "signal", "parent"];
-const notNested = inCalls.filter((name) => name !== "parent");
-const inCampaigns = inCalls.filter((name) => name !== "retryCount" && name !== "waitTimeout");
 
 /** The function or option that takes the options, as a message names it. */
 export type Place =
   | "new Redlock"
   | "acquire, tryAcquire and using"
   | "extend, detach and release"
-  | "the calls of a Semaphore"
-  | "the readers of a ReadWriteLock"
-  | "the writers of a ReadWriteLock"
-  | "lead"
   | "restartGuard"
   | "clockWatch"
-  | "exponentialBackoff";
+  | "exponentialBackoff"
+  | PrimitivePlace;
 
-const optionsOf: Readonly<Record<Place, readonly string[]>> = {
+/** The calls of another primitive. */
+export type PrimitivePlace = string & { readonly primitive: true };
+
+/** Names the calls of another primitive: they take the options of `acquire` that are not in `without`, and `more`. */
+export function placeOf(name: string, without: readonly string[], more: readonly string[]): PrimitivePlace {
+  optionsOf[name] = [...inCalls.filter((option) => !without.includes(option)), ...more];
+  return name as PrimitivePlace;
+}
+
+const optionsOf: Record<string, readonly string[]> = {
   "new Redlock": [
     ...settingNames,
     "acquireConcurrency",
@@ -33,10 +37,6 @@ const optionsOf: Readonly<Record<Place, readonly string[]>> = {
   ],
   "acquire, tryAcquire and using": inCalls,
   "extend, detach and release": settingNames,
-  "the calls of a Semaphore": [...notNested, "permits"],
-  "the readers of a ReadWriteLock": notNested,
-  "the writers of a ReadWriteLock": [...notNested, "from"],
-  lead: [...inCampaigns, "onStart", "onStop", "onError"],
   restartGuard: ["maxTtl", "durable"],
   clockWatch: ["maxOffset", "exclude", "maxTtl"],
   exponentialBackoff: ["initial", "maximum", "factor"],
@@ -49,7 +49,7 @@ const optionsOf: Readonly<Record<Place, readonly string[]>> = {
  */
 export function checkOptions(options: unknown, place: Place, more: readonly string[] = []): void {
   if (options === undefined || options === null) return;
-  readable(`options (${place})`, () => checkNames(options, place, [...optionsOf[place], ...more]));
+  readable(`options (${place})`, () => checkNames(options, place, [...optionsOf[place]!, ...more]));
 }
 
 function checkNames(options: unknown, place: Place, known: readonly string[]): void {
@@ -149,13 +149,6 @@ export function routineAmong<O extends object, R>(
   }
   if (typeof routine !== "function") throw new InvalidArgumentError(`${call} needs a routine to run`);
   return { options: isRoutine ? undefined : ((optionsOrRoutine as O | null) ?? undefined), routine };
-}
-
-/** Checks the callbacks of `lead`. */
-export function checkCallbacks(callbacks: Readonly<Record<string, unknown>>): void {
-  for (const [name, value] of Object.entries(callbacks)) {
-    if (value !== undefined) checkFunction(name, value);
-  }
 }
 
 function unknownOption(name: string, known: readonly string[], place: Place): InvalidArgumentError {
