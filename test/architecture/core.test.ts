@@ -21,8 +21,7 @@ function naming(word: RegExp, outside: readonly string[]): readonly string[] {
     );
 }
 
-const primitives =
-  /\b(readers?|writers?|readers-writer|ReadWriteLock|semaphores?|permits?|leaders?)\b/i;
+const primitives = /\b(readers?|writers?|readers-writer|ReadWriteLock|semaphores?|permits?|leaders?)\b/i;
 const libraries = /\b(ioredis|ioredis-mock|iovalkey|node-redis)\b/i;
 
 describe("the core of the client", () => {
