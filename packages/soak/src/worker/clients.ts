@@ -1,4 +1,4 @@
-import { setTimeout as pause } from "node:timers/promises";
+import { setTimeout as pause, setImmediate as turnOver } from "node:timers/promises";
 import type { Client } from "@quorlock/redlock";
 import type { Random } from "@quorlock/simulation";
 import { Cluster, Redis } from "ioredis";
@@ -49,6 +49,8 @@ function openIoredis(url: string, random: Random): OpenClient {
   });
   client.on("error", () => {});
   const reconnect = async (): Promise<void> => {
+    // One that is disconnected in the turn in which it begins to dial has ended, also if it is to reconnect.
+    await turnOver();
     const ready = new Promise<void>((resolve) => void client.once("ready", resolve));
     client.disconnect(true);
     await ready;
