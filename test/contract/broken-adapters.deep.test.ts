@@ -11,13 +11,13 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
-type Part = Partial<Pick<Connection, "send" | "ask" | "session" | "isReady">>;
+type Part = Partial<Pick<Connection, "send" | "deliver" | "session" | "isReady">>;
 
-/** A good connection with some members replaced. `ask` is missing unless it is one of them. */
+/** A good connection with some members replaced. `deliver` is missing unless it is one of them. */
 function changed(good: Connection, part: Part): Connection {
   return new Proxy(good, {
     get(target, name) {
-      if (name === "ask" || Object.hasOwn(part, name)) return Reflect.get(part, name);
+      if (name === "deliver" || Object.hasOwn(part, name)) return Reflect.get(part, name);
       const value: unknown = Reflect.get(target, name, target);
       return typeof value === "function" ? value.bind(target) : value;
     },
@@ -99,14 +99,14 @@ const broken: Record<string, Broken> = {
     because: /command 1 of 60 has .* instead of the reply "value 1": the answer of another command/,
     part: (good) => answering(good, (pending) => pending.pop()),
   },
-  "answers the last command first by ask alone": {
+  "answers the last command first by deliver alone": {
     refusedBy: own,
     because: /instead of .*: the answer of another command/,
     part(good) {
       const { send } = answering(good, (pending) => pending.pop());
       return {
         send: (command, args) => good.send(command, args),
-        ask: (command, args, done) => {
+        deliver: ({ command, args }, done) => {
           send!(command, args).then(done, (error: unknown) => done(undefined, error));
         },
       };
@@ -166,12 +166,12 @@ const broken: Record<string, Broken> = {
     part: (good) =>
       arranging(good, (calls) => calls.sort(([one], [other]) => +(one === "EVAL") - +(other === "EVAL"))),
   },
-  "sends what ask is given before what send was given": {
+  "sends what deliver is given before what send was given": {
     refusedBy: inOrder,
     because: /out of order: /,
     part: (good) => ({
       ...arranging(good, (calls) => calls),
-      ask: (command, args, done) => {
+      deliver: ({ command, args }, done) => {
         good.send(command, args).then(done, (error: unknown) => done(undefined, error));
       },
     }),
@@ -187,12 +187,12 @@ const broken: Record<string, Broken> = {
       },
     }),
   },
-  "sends each command of ask twice, and answers with the second reply": {
+  "sends each command of deliver twice, and answers with the second reply": {
     refusedBy: eachOnce,
     because: /20 INCR of a new key have left it at 30/,
     part: (good) => ({
       send: (command, args) => good.send(command, args),
-      ask(command, args, done) {
+      deliver({ command, args }, done) {
         good.send(command, args).catch(() => {});
         good.send(command, args).then(done, (error: unknown) => done(undefined, error));
       },
@@ -292,7 +292,7 @@ const broken: Record<string, Broken> = {
     refusedBy: once,
     because: /2/,
     part: (good) => ({
-      ask: (command, args, done) => {
+      deliver: ({ command, args }, done) => {
         good.send(command, args).then(
           (reply) => {
             done(reply);

@@ -26,7 +26,7 @@ describe("ioredis 6, by call", () => {
   it("sends its commands by `call`, and a plain client does not", () => {
     const clients = [callingClient(1), new Redis(1, "127.0.0.1")] as const;
     for (const client of clients) client.on("error", () => {});
-    const ways = clients.map((client) => connectionOf(client).ask === undefined);
+    const ways = clients.map((client) => connectionOf(client).deliver === undefined);
     for (const client of clients) client.disconnect();
     expect(ways).toEqual([true, false]);
   });

@@ -1,4 +1,4 @@
-import type { Args, Done } from "../redis/connection.ts";
+import type { Args, Done, Message } from "../redis/connection.ts";
 import type { Dials } from "./dials.ts";
 
 /** The run id in the reply to INFO. Some proxies return one of zeros. */
@@ -30,8 +30,8 @@ export interface UserClient {
   askServer?(): Promise<string | undefined>;
   /** Whether a new server is asked for its id: some proxies close the connection instead of answering. */
   readonly asksServer: boolean;
-  /** As in `Connection.ask`, on a client that {@link open} has made. Known from the first such client on. */
-  readonly ask: ((own: object, command: string, args: Args, done: Done) => void) | undefined;
+  /** As in `Connection.deliver`, on a client that {@link open} has made. Known from the first such client on. */
+  readonly deliver: ((own: object, message: Message, done: Done) => void) | undefined;
   /** Makes a client like this one, which sends immediately or not at all. */
   open(database: number | undefined, events: OwnEvents): OwnClient;
   /** Makes one for subscriptions only. */

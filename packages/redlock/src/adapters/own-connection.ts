@@ -49,7 +49,7 @@ export class OwnConnection implements Connection {
   session = 0;
   #database: number | undefined;
   readonly #silence: SilenceWatch;
-  readonly ask: Connection["ask"];
+  readonly deliver: Connection["deliver"];
   #own: OwnClient;
   /** A second connection, made while the current one is silent or in doubt. It replaces that one, or is dropped. */
   #candidate: OwnClient | undefined;
@@ -89,7 +89,7 @@ export class OwnConnection implements Connection {
     this.#own = this.#open();
     const asked = user.askDatabase?.();
     if (asked) this.#askingDatabase = this.#takeDatabase(asked);
-    this.ask = user.ask && this.#askWith(user.ask);
+    this.deliver = user.deliver && this.#deliverBy(user.deliver);
     this.#silence = new SilenceWatch(systemRuntime, {
       onSilence: () => {
         if (this.#own.client.status === "ready" && !this.#candidate) this.#openCandidate();
@@ -192,11 +192,11 @@ export class OwnConnection implements Connection {
     return reply;
   }
 
-  #askWith(ask: NonNullable<UserClient["ask"]>): Connection["ask"] {
-    return (command, args, done) => {
+  #deliverBy(deliver: NonNullable<UserClient["deliver"]>): Connection["deliver"] {
+    return (message, done) => {
       // As in `canSend`, but inlined: every lock passes here.
       if (this.#own.client.status !== "ready" || this.#isInDoubt) throw new NotSent(this.#reason);
-      ask(this.#own.client, command, args, (reply, error) => {
+      deliver(this.#own.client, message, (reply, error) => {
         this.#silence.onSettled(error);
         done(reply, error);
       });

@@ -1,4 +1,4 @@
-import type { Args, Done } from "../redis/connection.ts";
+import type { Args, Done, Message } from "../redis/connection.ts";
 import { outside } from "../time/async-context.ts";
 import { maxTimerDelay, type Timer } from "../time/runtime.ts";
 import { afterTurn, systemRuntime } from "../time/system.ts";
@@ -80,7 +80,7 @@ export abstract class ReconnectingClient<Single extends SingleConnection> implem
     });
   }
 
-  ask(command: string, args: Args, done: Done): void {
+  deliver({ command, args }: Message, done: Done): void {
     const single = this.current!;
     single.send(command, args).then(done, (error: unknown) => done(undefined, this.#reasonOf(error, single)));
   }

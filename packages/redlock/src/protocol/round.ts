@@ -1,4 +1,4 @@
-import { outside } from "../time/async-context.ts";
+import { hasFrames, outside } from "../time/async-context.ts";
 import type { Cancellation } from "../time/cancellation.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import { maxTimerDelay, type Runtime, type Timer } from "../time/runtime.ts";
@@ -88,7 +88,8 @@ export class Round<Reply extends object> {
     });
     this.sentAt = plan.clock.now();
     // Batches, timers and connections that this starts serve other calls as well.
-    outside(() => this.#askAll(plan));
+    if (hasFrames()) outside(() => this.#askAll(plan));
+    else this.#askAll(plan);
     if (this.#missing === 0) this.#close(plan);
   }
 
@@ -150,6 +151,9 @@ export class Round<Reply extends object> {
 
   /** The single entry point for all answers, in time or late. */
   #receive(plan: RoundPlan<Reply>, index: number, reply: Reply | Fault | Timed<Reply>): void {
+    // A vote belongs to its round: one more than masters were asked could make a quorum (PROTOCOL 2.14).
+    if (!(index < this.answers.length))
+      throw new RangeError(`no master of this round has the index ${index}`);
     if (!this.#timer && this.#missing > 0) {
       // An answer given synchronously is processed after all masters have been asked.
       void Promise.resolve().then(() => this.#receive(plan, index, reply));

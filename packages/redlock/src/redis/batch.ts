@@ -12,7 +12,7 @@ import {
   type Posted,
   repliesIn,
 } from "./commands.ts";
-import type { Args, Connection, Done } from "./connection.ts";
+import type { Connection, Done } from "./connection.ts";
 
 /** The sender's side of a batch. */
 export interface BatchOrigin {
@@ -72,28 +72,25 @@ export class Batch {
     return false;
   }
 
-  send(posted: readonly Posted[] = this.posted): void {
-    const encodedBatch = encoded(posted);
-    this.#command(posted, encodedBatch, encodedBatch.command, encodedBatch.args);
-  }
-
-  #command(posted: readonly Posted[], encodedBatch: EncodedBatch, command: string, args: Args): void {
-    const { operations } = encodedBatch;
+  send(posted: readonly Posted[] = this.posted, message: EncodedBatch = encoded(posted)): void {
     this.#open += 1;
     // Time reads are at the end of the batch.
-    for (let index = operations.length - 1; operations[index]?.onSend; index -= 1)
-      operations[index]!.onSend!();
+    for (let place = posted.length - 1; posted[place]?.operation.onSend; place -= 1)
+      posted[place]!.operation.onSend!();
     const done: Done = (reply, error) => {
-      forgetEncoded(encodedBatch);
-      if (error === undefined) this.#read(posted, encodedBatch, reply);
-      else this.#fail(posted, encodedBatch, error, command);
+      forgetEncoded(message);
+      if (error === undefined) this.#read(posted, message, reply);
+      else this.#fail(posted, message, error);
       this.#open -= 1;
       if (this.#open === 0) this.#origin.onBatchAnswered(this);
     };
     const connection = this.#connection;
     try {
-      if (connection.ask) connection.ask(command, args, done);
-      else connection.send(command, args).then(done, (error: unknown) => done(undefined, error ?? noReason));
+      if (connection.deliver) connection.deliver(message, done);
+      else
+        connection
+          .send(message.command, message.args)
+          .then(done, (error: unknown) => done(undefined, error ?? noReason));
     } catch (error) {
       // A client library that throws counts as a failed connection.
       void Promise.resolve().then(() => done(undefined, error ?? noReason));
@@ -101,16 +98,16 @@ export class Batch {
   }
 
   /** Gives each operation the reply at its own position (PROTOCOL 12.3). */
-  #read(posted: readonly Posted[], encodedBatch: EncodedBatch, reply: unknown): void {
+  #read(posted: readonly Posted[], message: EncodedBatch, reply: unknown): void {
     const { name } = this.#connection;
-    if (!encodedBatch.script) {
+    if (!message.script) {
       const { operation: vote, index } = posted[0]!;
       if (reply === "OK") vote.onAnswer(index, { vote: "yes", remaining: vote.ttl });
       else if (reply === null) this.#askForOwner(posted[0]!);
       else vote.onAnswer(index, unexpected(name, reply));
       return;
     }
-    const replies = repliesIn(encodedBatch, reply);
+    const replies = repliesIn(message, reply);
     for (let place = 0; place < posted.length; place += 1) {
       const { operation, index } = posted[place]!;
       const ownReply = replies[place];
@@ -134,8 +131,8 @@ export class Batch {
     else vote.onAnswer(index, failed(name, notReadyReason, false, vote.values));
   }
 
-  #fail(posted: readonly Posted[], encodedBatch: EncodedBatch, error: unknown, command: string): void {
-    const { script, args } = encodedBatch;
+  #fail(posted: readonly Posted[], message: EncodedBatch, error: unknown): void {
+    const { script, args, command } = message;
     const { name } = this.#connection;
     const isReply = this.#connection.isErrorReply(error);
     const reason = isReply ? error.message : "";
@@ -144,8 +141,13 @@ export class Batch {
       // Sends the script text instead. It goes out behind later commands, possibly behind a rollback, so
       // never for an abandoned claim. A release may be sent late.
       const wanted = this.#withoutAbandoned(posted);
-      if (wanted.length === posted.length)
-        this.#command(posted, encodedBatch, "EVAL", [script.source, ...args.slice(1)]);
+      const byText = {
+        ...message,
+        command: "EVAL",
+        args: [script.source, ...args.slice(1)],
+        wire: undefined,
+      };
+      if (wanted.length === posted.length) this.send(posted, byText);
       else if (wanted.length > 0) this.send(wanted);
     } else if (canRetry && posted.length > 1 && isRefusedUnexecuted.test(reason)) {
       if (reason.startsWith("CROSSSLOT")) this.#origin.onCrossSlotRefusal();

@@ -10,7 +10,7 @@ import type {
   QueueEntry,
   ReleaseAnswer,
 } from "../protocol/node.ts";
-import type { Args } from "./connection.ts";
+import type { Args, Message } from "./connection.ts";
 import {
   batchScript,
   claimScript,
@@ -80,10 +80,8 @@ export function needsOtherScript({ keys: [key] }: Operation, { keys: [other] }: 
 }
 
 /** The operations of one batch, encoded as one command, once for all masters with the same operations. */
-export interface EncodedBatch {
+export interface EncodedBatch extends Message {
   readonly operations: readonly Operation[];
-  readonly command: "SET" | "EVALSHA";
-  readonly args: Args;
   /** `undefined` for a SET. */
   readonly script: Script | undefined;
 }
@@ -129,10 +127,10 @@ function encodeAnew(operations: readonly Operation[]): EncodedBatch {
   ) {
     // A plain SET for one resource, so that a single lock costs no script call (PROTOCOL 13.1).
     const args = [keys[0]!, values[0]!, "NX", "PX", Math.ceil(ttl)];
-    return { operations, command: "SET", args, script: undefined };
+    return { operations, command: "SET", args, script: undefined, wire: undefined };
   }
   const { script, args } = operations.length === 1 ? singleCommand(first) : batchCommand(operations);
-  return { operations, command: "EVALSHA", args: [script.sha1, ...args], script };
+  return { operations, command: "EVALSHA", args: [script.sha1, ...args], script, wire: undefined };
 }
 
 /** The script for one operation, with its arguments. */

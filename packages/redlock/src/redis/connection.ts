@@ -1,5 +1,13 @@
 export type Args = readonly (string | number)[];
 
+/** A command, the same object for all connections that it is sent on. */
+export interface Message {
+  readonly command: string;
+  readonly args: Args;
+  /** For the adapter: its encoding of the command, for the next connection of the same library. */
+  wire?: unknown;
+}
+
 /** Called once with the outcome of a command; `error` is `undefined` if the outcome is a reply. */
 export type Done = (reply: unknown, error?: unknown) => void;
 
@@ -34,10 +42,9 @@ export interface Connection {
   send(command: string, args: Args): Promise<unknown>;
   /**
    * The same with a callback: `done` is called once, after this has returned. Missing if the client library
-   * has nothing cheaper than its promises. The same `args` may be passed to several connections and are never
-   * changed.
+   * has nothing cheaper than its promises.
    */
-  readonly ask?: ((command: string, args: Args, done: Done) => void) | undefined;
+  readonly deliver?: ((message: Message, done: Done) => void) | undefined;
   /**
    * Called with an error reply of the master. If the error shows that this is the wrong server, or if the
    * user's client would reconnect because of it, the connection is replaced. Nothing is sent again.

@@ -29,7 +29,7 @@ export type {
 } from "../protocol/node.ts";
 export { type Asked, operationOf } from "../protocol/operation.ts";
 export { checkConstructorOptions } from "../settings/options.ts";
-export type { Args, Connection, Done } from "./connection.ts";
+export type { Args, Connection, Done, Message } from "./connection.ts";
 export {
   batchScript,
   claimScript,

@@ -170,10 +170,11 @@ export class Pipeline implements BatchOrigin {
     const others = all.length - keepCount;
     if (keys > maxBatchKeys && all.length > 1) return false;
     if (this.#keepCount + keepCount > window || this.#otherCount + others > window) return false;
-    this.#sendBatch(all, keepCount);
+    const batch = this.#batchOf(all, keepCount);
     this.#maxTtl = maxTtl;
     this.#keepCount += keepCount;
     this.#otherCount += others;
+    batch.send();
     return true;
   }
 
@@ -233,20 +234,16 @@ export class Pipeline implements BatchOrigin {
     this.#next = [];
     this.#keys = 0;
     this.#nextKeepCount = 0;
-    return this.#sendBatch(next, keepCount);
+    const batch = this.#batchOf(next, keepCount);
+    batch.send();
+    return batch;
   }
 
-  #sendBatch(posted: readonly Posted[], keepCount: number): Batch {
-    const batch = new Batch(
-      this,
-      posted,
-      keepCount,
-      this.connection.session,
-      this.#origin.runtime.monotonic(),
-    );
+  #batchOf(posted: readonly Posted[], keepCount: number): Batch {
+    const sentAt = this.#origin.runtime.monotonic();
+    const batch = new Batch(this, posted, keepCount, this.connection.session, sentAt);
     this.#inFlight.push(batch);
     this.#origin.onBatchSent();
-    batch.send();
     return batch;
   }
 

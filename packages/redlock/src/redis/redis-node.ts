@@ -109,7 +109,7 @@ export class RedisNode implements LockNode {
   /** The only way to the master: a claim of any kind passes the guard and the clock watch here. */
   ask(operation: Operation, index: number): void {
     const { kind } = operation;
-    if (this.#isPlain && kind !== "enqueue" && kind !== "time") this.#post(operation, index);
+    if (this.#isPlain && kind !== "enqueue" && kind !== "time") this.#sendQueue.post(operation, index);
     else if (kind === "time")
       this.#askTime(purposeOf(operation), (answer) => operation.onAnswer(index, answer));
     else if (kind === "inspect" && !this.queue) void this.#inspectPlain(operation, index);
@@ -188,9 +188,10 @@ export class RedisNode implements LockNode {
     };
   }
 
-  /** Whether an operation of a round is sent as it is. */
+  /** Whether an operation of a round is sent as it is, and now. */
   get #isPlain(): boolean {
-    return this.#groupCommit && this.queue !== undefined && !this.#guard && !this.#clock;
+    const addsNothing = this.#groupCommit && this.queue !== undefined && !this.#guard && !this.#clock;
+    return addsNothing && !this.#refusal && this.#connection.isReady;
   }
 
   /** The operation with what this master adds to it. */

@@ -5,6 +5,23 @@ import { isAbandoned, isRelease, type Posted } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 import { defaultWindow, maxBatchSize, Pipeline, type PipelineOrigin } from "./pipeline.ts";
 
+// The road of an operation, from a node to the socket and back. Three parts, from the outside to the inside:
+//
+//   RedisNode.ask ─▶ SendQueue ────────────────▶ Pipeline ───────────────────────────▶ Batch ──────────▶ Connection
+//                    one for a connection        one; on a Cluster one for a slot      until it is answered
+//                    collects the operations     counts what is in flight, and keeps   encodes, sends, reads the
+//                    of a turn                   the backlog beyond the window         reply at each position
+//                         ▲                           ▲                                    │
+//                         └── sends what waits ───────┴─── makes room ◀── last answer ◀────┴─▶ onAnswer(index, answer)
+//
+// - *A single lock* takes the short way: `post` schedules one microtask for all masters, `flushAll`; each send queue
+//   hands its operations over at once (`Pipeline.sendAll`), and the batch goes to the socket. The masters get the same operations,
+//   so `encoded` makes one message for all of them.
+// - *Under load* batches collect operations while others are in flight. Beyond the window operations wait in the
+//   pipeline, extensions before releases before requests, and are sent as answers make room (PROTOCOL 12.7).
+// - *If the connection is lost*, nothing that waits here is sent on the next one (PROTOCOL 2.2): every operation is
+//   answered with a fault, once.
+
 /**
  * The maximum number of batches in flight on one connection. With one, each straggler would delay the next
  * batch: the last answers of a decided round are often still on their way when the next round begins, and no

@@ -32,6 +32,11 @@ export function frames(): Frames | undefined {
   return hooks && shared[name];
 }
 
+/** Whether a Redlock is reentrant, so that a call may have a frame. */
+export function hasFrames(): boolean {
+  return shared[name] !== undefined;
+}
+
 /**
  * Runs `callback` in no frame (PROTOCOL 10.7). Timers, sockets and batches serve all calls of a process and run in the
  * context of the call that started them. So every user function that is called from there must be called through this

@@ -165,11 +165,11 @@ export function connectionCases(context: Context): void {
     let isCalling = true;
     counts.forEach((_, index) => {
       const done = (): void => {
-        if (isCalling) throw new Error("ask has called done before it has returned");
+        if (isCalling) throw new Error("deliver has called done before it has returned");
         counts[index] = counts[index]! + 1;
       };
       const key = index % 2 === 0 ? string : list;
-      if (connection.ask) connection.ask("GET", [key], done);
+      if (connection.deliver) connection.deliver({ command: "GET", args: [key] }, done);
       else connection.send("GET", [key]).then(done, done);
     });
     isCalling = false;
@@ -184,20 +184,20 @@ function sameSession(session: number): string {
   return `session is ${session} on two connections: it must change before anything can be sent on the next one`;
 }
 
-/** Sends by `send` and, if there is one, by `ask` in turn. */
+/** Sends by `send` and, if there is one, by `deliver` in turn. */
 function senderOf(connection: Connection): Send {
   let count = 0;
   return (command, ...args) => {
     count += 1;
-    const { ask } = connection;
-    if (!ask || count % 2 === 0) {
+    const { deliver } = connection;
+    if (!deliver || count % 2 === 0) {
       return connection.send(command, args).then(
         (reply) => ({ reply }),
         (error: unknown) => ({ error }),
       );
     }
     return new Promise<Outcome>((resolve) => {
-      ask(command, args, (reply, error) => resolve(error === undefined ? { reply } : { error }));
+      deliver({ command, args }, (reply, error) => resolve(error === undefined ? { reply } : { error }));
     }).catch((error: unknown) => ({ error }));
   };
 }

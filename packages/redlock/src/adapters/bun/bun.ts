@@ -48,7 +48,7 @@ export class BunUser implements UserClient {
   /** The database of the URL. It is unknown here, but a duplicate has the same. */
   readonly database = undefined;
   readonly asksServer = true;
-  readonly ask: UserClient["ask"] = (own, command, args, done) => (own as Duplicate).ask(command, args, done);
+  readonly deliver: UserClient["deliver"] = (own, message, done) => (own as Duplicate).deliver(message, done);
   /** It shows no dial, only that it is connected. */
   readonly dials: Dials = new Dials();
   #isEnded = false;

@@ -2,7 +2,7 @@ import { Command as Command6, Redis } from "ioredis";
 import { Command as Command5, Redis as Redis5 } from "ioredis-5";
 import { describe, expect, test } from "vitest";
 import type { Done } from "../../redis/connection.ts";
-import { askWith, callbackCommandsOf } from "./callback-command.ts";
+import { callbackCommandsOf, deliverBy } from "./callback-command.ts";
 
 interface Command {
   isSent: boolean;
@@ -22,7 +22,11 @@ const versions = [
 
 describe.each(versions)("ioredis %s", (_, open, AnyCommand) => {
   function made(done: Done, keyPrefix = "") {
-    return callbackCommandsOf(open())!("SET", ["key", "value", "PX", 10], keyPrefix, done) as Command;
+    return callbackCommandsOf(open())!(
+      { command: "SET", args: ["key", "value", "PX", 10] },
+      keyPrefix,
+      done,
+    ) as Command;
   }
 
   test("makes commands that settle without a promise", () => {
@@ -75,8 +79,10 @@ describe.each(versions)("ioredis %s", (_, open, AnyCommand) => {
     const sendCommand = (): never => {
       throw broken;
     };
-    askWith(callbackCommandsOf(open())!, "")({ sendCommand }, "GET", ["key"], (reply, error) =>
-      outcomes.push([reply, error]),
+    deliverBy(callbackCommandsOf(open())!, "")(
+      { sendCommand },
+      { command: "GET", args: ["key"] },
+      (reply, error) => outcomes.push([reply, error]),
     );
     await Promise.resolve();
     expect(outcomes).toEqual([[undefined, broken]]);
@@ -97,21 +103,22 @@ describe.each(versions)("ioredis %s", (_, open, AnyCommand) => {
   test("the same arguments are made ready once for several masters, with the prefix of each", () => {
     const make = callbackCommandsOf(open())!;
     const args = ["key", "value", "PX", 10] as const;
+    const message = { command: "SET", args };
     const texts = ["a:", "a:", "b:", ""].map((keyPrefix) => {
-      const command = make("SET", args, keyPrefix, () => {}) as Command;
+      const command = make(message, keyPrefix, () => {}) as Command;
       return String(command.toWritable(null));
     });
     expect(texts).toEqual(["a:key", "a:key", "b:key", "key"].map(textFor));
     expect(args).toEqual(["key", "value", "PX", 10]);
-    const other = make("GETSET", args, "", () => {}) as Command;
+    const other = make({ command: "GETSET", args }, "", () => {}) as Command;
     expect(String(other.toWritable(null))).toContain("getset");
   });
 
   test("tools that look at a command see its keys, and not the token behind them", () => {
     const make = callbackCommandsOf(open())!;
-    const args = ["digest", 2, "first", "second", "token", 1000];
+    const message = { command: "EVALSHA", args: ["digest", 2, "first", "second", "token", 1000] };
     for (let masters = 0; masters < 2; masters += 1) {
-      const command = make("EVALSHA", args, "app:", () => {}) as Command & { args: unknown[] };
+      const command = make(message, "app:", () => {}) as Command & { args: unknown[] };
       expect(command.args.map(String)).toEqual(["digest", "2", "app:first", "app:second", "?", "?"]);
       expect(String(command.toWritable(null))).toContain("token");
     }
@@ -120,9 +127,9 @@ describe.each(versions)("ioredis %s", (_, open, AnyCommand) => {
   test("a reply settles its own command, also among several made of the same arguments", () => {
     const outcomes: unknown[] = [];
     const make = callbackCommandsOf(open())!;
-    const args = ["key", "value"];
+    const message = { command: "SET", args: ["key", "value"] };
     const commands = [0, 1, 2].map((index) =>
-      Object.assign(make("SET", args, "", (reply) => outcomes.push([index, reply])) as Command, {
+      Object.assign(make(message, "", (reply) => outcomes.push([index, reply])) as Command, {
         isSent: true,
       }),
     );
@@ -138,7 +145,9 @@ describe.each(versions)("ioredis %s", (_, open, AnyCommand) => {
     const client = open();
     AnyCommand.setReplyTransformer("getdel", () => "changed");
     const outcomes: unknown[] = [];
-    const command = callbackCommandsOf(client)!("GETDEL", ["key"], "", (reply) => outcomes.push(reply));
+    const command = callbackCommandsOf(client)!({ command: "GETDEL", args: ["key"] }, "", (reply) =>
+      outcomes.push(reply),
+    );
     Object.assign(command, { isSent: true });
     (command as Command).resolve("as it was");
     expect(outcomes).toEqual(["as it was"]);

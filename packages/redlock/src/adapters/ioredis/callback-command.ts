@@ -1,9 +1,9 @@
-import type { Args, Done } from "../../redis/connection.ts";
+import type { Args, Done, Message } from "../../redis/connection.ts";
 import type { UserClient } from "../own-client.ts";
 import { withoutAdvice } from "./lost-connection.ts";
 
 /** Makes a command for `sendCommand`. Its outcome goes to `done`, never before `sendCommand` has returned. */
-export type MakeCommand = (name: string, args: Args, keyPrefix: string, done: Done) => SentCommand;
+export type MakeCommand = (message: Message, keyPrefix: string, done: Done) => SentCommand;
 
 export interface SentCommand {
   /** Whether `sendCommand` has returned. */
@@ -25,11 +25,9 @@ interface Command {
   transformReply(reply: unknown): unknown;
 }
 
-/** A command as ioredis encodes it. */
+/** A message as ioredis encodes it: `wire` of the message. */
 interface Encoded {
-  /** The arguments before encoding. */
-  readonly of: Args;
-  readonly name: string;
+  readonly maker: object;
   readonly keyPrefix: string;
   readonly text: unknown;
   /** The arguments as tracing tools, debug logs and the errors of ioredis show them. */
@@ -79,10 +77,10 @@ interface CallingClient {
   call(command: string): unknown;
 }
 
-/** As in `UserClient.ask`: sends a command that `make` has made. */
-export function askWith(make: MakeCommand, keyPrefix: string): NonNullable<UserClient["ask"]> {
-  return (own, command, args, done) => {
-    const sent = make(command, args, keyPrefix, done);
+/** As in `UserClient.deliver`: sends a command that `make` has made. */
+export function deliverBy(make: MakeCommand, keyPrefix: string): NonNullable<UserClient["deliver"]> {
+  return (own, message, done) => {
+    const sent = make(message, keyPrefix, done);
     try {
       (own as SendingClient).sendCommand(sent);
     } catch (error) {
@@ -98,30 +96,30 @@ interface SendingClient {
 }
 
 function makerOf(Base: CommandClass): MakeCommand {
-  // All masters are asked in one turn with the same arguments. Those are encoded once, and dropped at the
-  // first answer.
-  let latest: Encoded | undefined;
-
   class CallbackCommand extends Base implements SentCommand {
     declare isSent: boolean;
     declare done: Done | undefined;
     readonly #encoded: Encoded;
 
-    constructor(name: string, args: Args, keyPrefix: string, done: Done) {
-      const isEncoded = latest?.of === args && latest.name === name && latest.keyPrefix === keyPrefix;
+    constructor(message: Message, keyPrefix: string, done: Done) {
+      const { command: name, args } = message;
+      // The same message goes to several masters, and is encoded for the first.
+      let encoded = message.wire as Encoded | undefined;
+      const isEncoded = encoded?.maker === Base && encoded.keyPrefix === keyPrefix;
       // In lower case, for the prefix: before version 5.9, and in iovalkey, ioredis knows the keys of such names only.
       const word = isEncoded ? name : name.toLowerCase();
       super(word, isEncoded ? [] : args, { replyEncoding: "utf8", keyPrefix: isEncoded ? "" : keyPrefix });
       this.isSent = false;
       this.done = done;
-      if (!isEncoded) {
+      if (!encoded || !isEncoded) {
         const text = super.toWritable(null);
         // Tokens are behind the keys, and a token is enough to release a lock.
         const shown = name.startsWith("EVAL") ? 2 + Number(this.args[1]) : 1;
-        latest = { of: args, name, keyPrefix, text, args: this.args.fill("?", shown) };
+        encoded = { maker: Base, keyPrefix, text, args: this.args.fill("?", shown) };
+        message.wire = encoded;
       }
-      this.#encoded = latest!;
-      this.args = latest!.args;
+      this.#encoded = encoded;
+      this.args = encoded.args;
       // In upper case, for the reply: an application may have set a transformer for the replies to "get" or "set".
       this.name = name;
     }
@@ -161,22 +159,21 @@ function makerOf(Base: CommandClass): MakeCommand {
       const { done } = this;
       if (!done) return;
       this.done = undefined;
-      if (latest === this.#encoded) latest = undefined;
       if (this.isSent) done(reply, error);
       // A client that refuses the command does so before `sendCommand` returns.
       else void Promise.resolve().then(() => done(reply, error));
     }
   }
-  return (name, args, keyPrefix, done) => new CallbackCommand(name, args, keyPrefix, done);
+  return (message, keyPrefix, done) => new CallbackCommand(message, keyPrefix, done);
 }
 
 /** `make`, if its commands are encoded and settled correctly. */
 function checked(make: MakeCommand): MakeCommand | undefined {
   const outcomes: unknown[] = [];
   const done: Done = (reply, error) => outcomes.push(reply ?? error);
-  const args = ["digest", 1, "key"];
+  const message = { command: "EVALSHA", args: ["digest", 1, "key"] };
   const command = (): SentCommand & Command =>
-    Object.assign(make("EVALSHA", args, "prefix:", done) as SentCommand & Command, { isSent: true });
+    Object.assign(make(message, "prefix:", done) as SentCommand & Command, { isSent: true });
   try {
     // The second command shares the encoding of the first.
     const [answered, failed] = [command(), command()];

@@ -1,10 +1,10 @@
-import type { Args } from "../../redis/connection.ts";
+import type { Args, Done } from "../../redis/connection.ts";
 import { outside } from "../../time/async-context.ts";
 import { maxTimerDelay, type Timer } from "../../time/runtime.ts";
 import { systemRuntime } from "../../time/system.ts";
 import type { OwnClient, OwnEvents, SubscriberClient, SubscriberEvents, UserClient } from "../own-client.ts";
 import { boundedDelay } from "../reconnecting-client.ts";
-import { askWith, callbackCommandsOf } from "./callback-command.ts";
+import { callbackCommandsOf, deliverBy } from "./callback-command.ts";
 import { withoutAdvice } from "./lost-connection.ts";
 
 /**
@@ -103,7 +103,7 @@ function streamOf(client: object): Stream | undefined {
 export class Duplicate implements OwnClient {
   readonly client: DuplicateClient;
   /** Missing if this version of ioredis makes commands in an unknown way. */
-  readonly ask: UserClient["ask"];
+  readonly deliver: UserClient["deliver"];
   readonly #userClient: IoredisClient;
   readonly #fixed: object;
   readonly #sentinels: string;
@@ -128,7 +128,7 @@ export class Duplicate implements OwnClient {
     };
     this.client = duplicateOf(userClient)(this.#fixed);
     const make = callbackCommandsOf(this.client);
-    this.ask = make && askWith(make, fixed.keyPrefix ?? "");
+    this.deliver = make && deliverBy(make, fixed.keyPrefix ?? "");
     if (!make) untrace(this.client);
     this.client.on("connect", () => this.#awaitGreeting());
     this.client.on("ready", () => this.#greetingTimer?.cancel());
@@ -145,12 +145,13 @@ export class Duplicate implements OwnClient {
     return outside(() => this.client.connect());
   }
 
-  /** By {@link ask}, whose commands show no token to tracing tools and debug logs. */
+  /** By {@link deliver}, whose commands show no token to tracing tools and debug logs. */
   send(command: string, args: Args): Promise<unknown> {
-    const { ask, client } = this;
-    if (!ask) return call(client, command, args).catch(failed);
+    const { deliver, client } = this;
+    if (!deliver) return call(client, command, args).catch(failed);
     return new Promise((resolve, reject) => {
-      ask(client, command, args, (reply, error) => (error === undefined ? resolve(reply) : reject(error)));
+      const done: Done = (reply, error) => (error === undefined ? resolve(reply) : reject(error));
+      deliver(client, { command, args }, done);
     });
   }
 

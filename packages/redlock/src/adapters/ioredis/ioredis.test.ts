@@ -127,7 +127,7 @@ describe.each([
     const client = opened(new Watched(lazy));
     const connection = newConnection(client);
     await expect(connection.send("DISCARD", [])).rejects.toThrow(NotSent);
-    expect(() => connection.ask?.("DISCARD", [], () => {})).toThrow(NotSent);
+    expect(() => connection.deliver?.({ command: "DISCARD", args: [] }, () => {})).toThrow(NotSent);
     const left: Connection[] = [];
     const follow = (_: string, old: Connection) => left.push(old);
     connection.onMove(follow);

@@ -41,7 +41,7 @@ export class IoredisUser implements UserClient {
    * Without promises, if this version of ioredis allows it. Not on a Cluster, where ioredis resends a command
    * after a slot has moved.
    */
-  ask: UserClient["ask"];
+  deliver: UserClient["deliver"];
 
   constructor(client: IoredisClient) {
     this.client = client;
@@ -109,7 +109,7 @@ export class IoredisUser implements UserClient {
     const onFailure = (error: unknown): void => events.onFailure(withoutPath(error, this.#options.path));
     const fixed = { db: database, keyPrefix: this.keyPrefix };
     const own = new Duplicate(this.client, fixed, { ...events, onFailure });
-    this.ask = own.ask;
+    this.deliver = own.deliver;
     return own;
   }
 

@@ -93,7 +93,7 @@ describe.each([
   test("a command makes no connection, on none it is not sent", async () => {
     const connection = newConnection(client({ socket: nowhere }));
     await expect(connection.send("DISCARD", [])).rejects.toThrow(NotSent);
-    expect(() => connection.ask?.("DISCARD", [], () => {})).toThrow(NotSent);
+    expect(() => connection.deliver?.({ command: "DISCARD", args: [] }, () => {})).toThrow(NotSent);
   });
 
   test("a Cluster cannot lock resources of different slots together", () => {

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "../../errors.ts";
-import type { Args, Done } from "../../redis/connection.ts";
+import type { Done, Message } from "../../redis/connection.ts";
 import { outside } from "../../time/async-context.ts";
 import { Dials } from "../dials.ts";
 import {
@@ -60,7 +60,7 @@ export class NodeRedisUser implements UserClient {
    */
   readonly database: number | undefined;
   readonly asksServer = true;
-  readonly ask: UserClient["ask"];
+  readonly deliver: UserClient["deliver"];
   /** Whether it was closed. Otherwise it looks like one that was never opened, or whose idle connection was closed. */
   #isEnded: boolean;
   /** Whether it was opened, and not closed by its own `socketTimeout`, which is no reason to end locks. */
@@ -79,7 +79,7 @@ export class NodeRedisUser implements UserClient {
     this.#isEnded = !client.isOpen && socketEpoch > 0;
     this.#isInUse = client.isOpen;
     // A Cluster sends a command again after a slot has moved.
-    this.ask = this.isCluster ? undefined : ask;
+    this.deliver = this.isCluster ? undefined : deliver;
   }
 
   get status(): string {
@@ -175,8 +175,8 @@ export class NodeRedisUser implements UserClient {
   }
 }
 
-function ask(own: object, command: string, args: Args, done: Done): void {
-  (own as Duplicate).ask(command, args, done);
+function deliver(own: object, message: Message, done: Done): void {
+  (own as Duplicate).deliver(message, done);
 }
 
 function nameOf({ socket = {} }: NodeRedisOptions): string {
