@@ -1,9 +1,12 @@
 import { runProgram } from "@quorlock/simulation/processes";
 import { startMasters } from "@quorlock/testbed";
 import { expect, it } from "vitest";
+import type { RoadFrames } from "./road-frames.ts";
 
 /** The benchmark's, run on the sources. */
 const program = new URL("../../packages/bench/src/programs/counts.ts", import.meta.url);
+
+const framesProgram = new URL("road-frames.ts", import.meta.url);
 
 /** The part of its result that is bounded. */
 interface Counts {
@@ -36,4 +39,16 @@ it("one lock alone, without contention, enters and makes no more than it did", a
     expect(counts[step].files).toBeLessThanOrEqual(bounds[step].files);
   expect(counts.promises).toBeLessThanOrEqual(bounds.promises);
   expect(counts.timers).toBeLessThanOrEqual(bounds.timers);
+});
+
+/** From the call to `sendCommand` of ioredis. A change that raises one says why. */
+const maxFrames = { acquire: 15, release: 18 };
+
+it.each(["acquire", "release"] as const)("%s has no more frames to the socket than it had", async (step) => {
+  await using masters = await startMasters(5, { say: () => {} });
+  const { code, output, errors } = await runProgram(framesProgram, masters.urls);
+  expect(code, errors).toBe(0);
+  console.log(`frames to the socket: ${output}`);
+  const { toSchedule, toSend } = (JSON.parse(output) as RoadFrames)[step];
+  expect(toSchedule + toSend).toBeLessThanOrEqual(maxFrames[step]);
 });
