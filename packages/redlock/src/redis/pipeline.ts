@@ -173,9 +173,12 @@ export class Pipeline {
     let keys = 0;
     let keepCount = 0;
     let maxTtl = this.#maxTtl;
+    let { operation: other } = all[0]!;
     for (const { operation } of all) {
       if (operation.claim?.abandoned || (operation.isUnbatched && all.length > 1)) return false;
-      if (needsOtherScript(operation, all[0]!.operation)) return false;
+      if (needsOtherScript(operation, other)) return false;
+      // One without keys, such as a time read, fits both scripts.
+      if (operation.keys.length > 0) other = operation;
       keys += operation.keys.length;
       if (purposeOf(operation) === "keep") keepCount += 1;
       if (operation.ttl > maxTtl) maxTtl = operation.ttl;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Answer, Claim, ReleaseAnswer } from "../protocol/node.ts";
+import { operationOf, timeRead } from "../protocol/operation.ts";
 import type { Timer } from "../time/runtime.ts";
 import { ask, settle } from "../virtual-time.test.ts";
 import type { Connection } from "./connection.ts";
@@ -9,6 +10,7 @@ import {
   releaseAndGrantScript,
   releaseBatchScript,
   releaseScript,
+  sharedBatchScript,
   voteBatchScript,
 } from "./lua/scripts.ts";
 import { RedisNode, type RedisNodeOptions } from "./redis-node.ts";
@@ -946,6 +948,26 @@ describe("nodes over one connection", () => {
       ["SET", "r4", "t4"],
     ]);
   });
+});
+
+// PROTOCOL 10.3: the text for exclusive locks lets a writer in beside readers.
+test.each([
+  ["an exclusive lock", "r", "quorlock:rw:{r}:write"],
+  ["a readers-writer lock", "quorlock:rw:{r}:write", "r"],
+])("a batch that begins with a time read for %s has no lock of the other kind", async (_, first, second) => {
+  const { node, sent } = start();
+  node.ask(
+    operationOf(timeRead, () => {}),
+    0,
+  );
+  void ask(node).extend(claimOf("t1", first), true);
+  void ask(node).extend(claimOf("t2", second), true);
+  await settle();
+  const scripts = sent().map(([, script]) => script);
+  expect(scripts).toHaveLength(2);
+  const shared = scripts.indexOf(sharedBatchScript.sha1);
+  expect(sent()[shared]).toContain("quorlock:rw:{r}:write");
+  expect(sent()[shared]).not.toContain("r");
 });
 
 describe("an acquire that is found to be abandoned", () => {
