@@ -1,4 +1,4 @@
-import type { Redlock } from "@quorlock/redlock";
+import type { Lock, Redlock } from "@quorlock/redlock";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
 import type { Master } from "@quorlock/testbed";
@@ -69,12 +69,12 @@ describe("with a restart guard, masters that forget", () => {
   }
 
   /** After the loss of one of three votes a rival without the guard would be granted, and one with it is not. */
-  async function protects<T>(
+  async function protects<T extends Lock>(
     keysOf: (name: string) => readonly string[],
     acquire: (redlock: Redlock, name: string) => Promise<T>,
     rival: (redlock: Redlock, name: string) => Promise<unknown>,
     lose: (master: Master) => Promise<unknown>,
-  ): Promise<T> {
+  ): Promise<void> {
     const holder = await guarded.openNew();
     const other = await guarded.openGuarded();
     const name = fresh("report");
@@ -83,38 +83,37 @@ describe("with a restart guard, masters that forget", () => {
     await untilConnected(other);
     expect(await rival(other.redlock, name)).toBeNull();
     expect(other.errors.map(({ reason }) => reason)).toContain("QUARANTINE");
-    expect(await rival(fleet.open().redlock, name)).not.toBeNull();
-    return held;
+    const unguarded = fleet.open();
+    expect(await rival(unguarded.redlock, name)).not.toBeNull();
+    expect(held.state).toBe("held");
+    // Nothing is on its way any more that would mark the masters of the next test.
+    for (const { redlock } of [holder, other, unguarded]) await redlock.quit();
   }
 
   it.each(losses)("let no writer in beside a reader, if they %s", async (_, lose) => {
-    const reading = await protects(
+    await protects(
       claimsOf,
       (redlock, name) => new ReadWriteLock(redlock, name).read(ttl),
       (redlock, name) => new ReadWriteLock(redlock, name).tryWrite(ttl),
       lose,
     );
-    expect(reading.state).toBe("held");
   });
 
   it.each(losses)("let no reader in beside a writer, if they %s", async (_, lose) => {
-    const writing = await protects(
+    await protects(
       claimsOf,
       (redlock, name) => new ReadWriteLock(redlock, name).write(ttl),
       (redlock, name) => new ReadWriteLock(redlock, name).tryRead(ttl),
       lose,
     );
-    // The readers of the master that has forgotten it are repaired after the quarantine at the earliest.
-    expect(writing.state).toBe("held");
   });
 
   it.each(losses)("give no permit more than the limit, if they %s", async (_, lose) => {
-    const permit = await protects(
+    await protects(
       (name) => [`{${name}}:slot:0`],
       (redlock, name) => new Semaphore(redlock, name, 1).acquire(ttl),
       (redlock, name) => new Semaphore(redlock, name, 1).tryAcquire(ttl),
       lose,
     );
-    expect(permit.state).toBe("held");
   });
 });
