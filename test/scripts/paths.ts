@@ -44,6 +44,7 @@ const harmless = new Set([
     "string.match",
     "string.gmatch",
     "string.find",
+    "string.gsub",
     "string.sub",
     "string.format",
     "string.rep",
