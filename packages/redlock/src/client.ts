@@ -174,7 +174,7 @@ export function buildClient(
     watchClocks(context, watched, settings.driftFactor, targets.clock, (index) => guard?.distrust(index));
   }
   const guard = restartGuard && new RestartGuard(context, restartGuard, nodeTimeout);
-  const queues = context.isQueued ? new LocalQueues(context) : undefined;
+  const queues = context.isQueued ? new LocalQueues(context, settings.driftFactor) : undefined;
   const reentrancy = reentrancyOf(context, options.reentrant);
   return { context, settings, leases, nodeTimeout, queues, guard, reentrancy };
 }

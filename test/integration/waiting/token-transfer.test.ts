@@ -31,7 +31,7 @@ it("a call that the token is being transferred to enters no queue, though its ti
   const { context } = inside;
   const settings = inside.settingsFor(undefined);
   const resource = fresh();
-  const clock = new TicketClock(context);
+  const clock = new TicketClock(context, 0.01);
   const listener = new GrantListener(context, () => {});
   const queue = new LocalQueue(context, listener, clock, resource, {
     onRefused: () => {},

@@ -29,9 +29,9 @@ export class LocalQueues implements LocalQueueEvents {
   /** Waits need open subscriptions, and the time of the masters. */
   #preparation: SharedWork | undefined;
 
-  constructor(context: Context) {
+  constructor(context: Context, driftFactor: number) {
     this.#context = context;
-    this.clock = new TicketClock(context);
+    this.clock = new TicketClock(context, driftFactor);
     this.#grantListener = new GrantListener(context, () => this.clock.expire());
   }
 

@@ -34,7 +34,7 @@ function setting(...masters: (number | undefined | null)[]): Setting {
     };
     return { queue: {}, ask } as unknown as LockNode;
   });
-  const clock = new TicketClock({ nodes, runtime: machine } as unknown as Context);
+  const clock = new TicketClock({ nodes, runtime: machine } as unknown as Context, 0.01);
   return Object.assign(now, { clock });
 }
 
@@ -145,6 +145,20 @@ test.each([
   expect(ahead(now)).toBe((ofMasters ?? 0) + 10_000);
   await now.time.run(now.clock.read());
   expect(ahead(now)).toBe((ofMasters ?? 0) + 10_000);
+});
+
+test("a clock that is as fast as clocks may be runs ahead of the masters' no further than between two readings", async () => {
+  const now = setting(0, 0, 0);
+  await now.time.run(now.clock.read());
+  for (let read = 1; read <= 10; read += 1) {
+    const named = now.clock.now() + 1000;
+    now.clock.observe(named);
+    await now.time.advance(10_000);
+    now.masters.fill(-100 * read);
+    await now.time.run(now.clock.read());
+    expect(now.clock.now()).toBeGreaterThan(named);
+    expect(ahead(now)).toBeLessThanOrEqual(-100 * read + 100);
+  }
 });
 
 test("a ticket that is ahead of the masters' time by less than their readings are wrong does not show that it is behind", async () => {

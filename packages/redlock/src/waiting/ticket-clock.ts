@@ -42,11 +42,15 @@ export class TicketClock {
   #reading: Reading | undefined;
   /** When the masters were asked, whether they answered or not. */
   #asked: Reading | undefined;
-  /** The smallest offset that is behind no ticket of others, ms. */
+  readonly #driftFactor: number;
+  /** The smallest offset that was behind no ticket of others at {@link #flooredAt}, by the monotonic clock, ms. */
   #floor = Number.NEGATIVE_INFINITY;
+  #flooredAt = 0;
 
-  constructor(context: Context) {
+  /** `driftFactor`: the maximum difference between the rates of two clocks. */
+  constructor(context: Context, driftFactor: number) {
     this.#context = context;
+    this.#driftFactor = driftFactor;
   }
 
   /** Whether tickets have to wait until the masters have been asked. */
@@ -89,7 +93,8 @@ export class TicketClock {
   observe(ticket: number): boolean {
     const ahead = (ticket - this.now()) / 1000;
     if (ahead <= 0 || ticket >= maxTime * 1000) return false;
-    this.#floor = ticket / 1000 - this.#context.runtime.monotonic();
+    this.#flooredAt = this.#context.runtime.monotonic();
+    this.#floor = ticket / 1000 - this.#flooredAt;
     return (
       this.#reading === undefined ||
       ahead > 2 * uncertaintyAt(this.#reading, this.#context.runtime.monotonic())
@@ -114,11 +119,22 @@ export class TicketClock {
       if (!queue) onAnswer();
       else nodes[index]!.ask(operationOf(timeRead, onTime, { purpose: "request" }), index);
     });
+    this.#lowerFloor();
     // The lower one of two in the middle: clients that hear the same masters choose the same.
     readings.sort((a, b) => a.offset - b.offset);
     const median = readings[Math.floor((readings.length - 1) / 2)];
     if (readings.length >= quorum && isBetter(median!, this.#reading)) this.#reading = median;
     else if (readings.length < quorum && mustForget && asked === this.#asked) this.#reading = undefined;
+  }
+
+  /**
+   * Our clock may be fast: a floor that stayed would let our time run ahead of the masters' for ever. It is behind no
+   * ticket that was named even if it goes slower (PROTOCOL 7.2).
+   */
+  #lowerFloor(): void {
+    const now = this.#context.runtime.monotonic();
+    this.#floor -= (now - this.#flooredAt) * this.#driftFactor;
+    this.#flooredAt = now;
   }
 
   #readingOf(time: number, sentAt: number): Reading {

@@ -123,6 +123,9 @@ const tripsOfRound = 4;
 const tripsToEnter = tripsOfRound + 2 + 2;
 /** How long a busy connection collects commands before it sends them, ms; by a clock that may be slow. */
 const collecting = 1.1;
+/** How long the client goes by one reading of the masters' clocks, ms. */
+const readingAge = 10_000;
+
 /** The order of calls, by the plan. */
 export function orderTermsOf(plan: Plan): OrderTerms {
   const { settings, workload, clients, network, faults, masters } = plan;
@@ -131,8 +134,7 @@ export function orderTermsOf(plan: Plan): OrderTerms {
   const isCalm = faults.every(({ kind }) => harmless.has(kind));
   const isKnown = isCalm && Number.isFinite(slowest) && servesAll(plan, calls);
   const lateness = 20 * Math.max(...clients.map(({ timerLateness }) => timerLateness));
-  // (A client reads the masters' clocks again and again; but its time stays behind no ticket that it has ever seen.)
-  const drift = settings.driftFactor * 2 * plan.duration;
+  const drift = settings.driftFactor * Math.min(readingAge, 2 * plan.duration);
   const trip = 2 * slowest + collecting;
   // (A call whose round is not answered within its nodeTimeout backs off, and enters the queues after its pause.)
   const isInTime = calls.every(({ bounds }) => tripsOfRound * trip + lateness < 0.8 * bounds.nodeTimeout);
