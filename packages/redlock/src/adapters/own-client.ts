@@ -24,8 +24,8 @@ export interface UserClient {
    */
   askDatabase?(): Promise<number | undefined> | undefined;
   /**
-   * Asks the server of the user's connection for its run id. Resolves to `undefined` if it does not say it, and perhaps
-   * never: another command may block the client.
+   * Asks the server of the user's connection for its run id. Resolves to `undefined` or rejects if it does not say it, and
+   * perhaps never settles: another command may block the client.
    */
   askServer?(): Promise<string | undefined>;
   /** Whether a new server is asked for its id: some proxies close the connection instead of answering. */

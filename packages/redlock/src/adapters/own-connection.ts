@@ -264,6 +264,7 @@ export class OwnConnection implements Connection {
     this.#onClosed(this.#own);
     this.#own.end();
     this.#dropCandidate();
+    this.#isInDoubt = false;
     this.#subscriber.end();
     this.#endPrevious();
   }
@@ -525,7 +526,7 @@ export class OwnConnection implements Connection {
     this.#isAsking = true;
     const own = this.#own;
     const dial = user.dials.connected;
-    const server = await user.askServer?.();
+    const server = await user.askServer?.().catch(() => undefined);
     this.#isAsking = false;
     const isCurrent = this.#isInDoubt && own === this.#own && dial === user.dials.connected;
     if (server !== undefined && isCurrent && this.#leadsTo([server])) this.#trust(dial);

@@ -85,7 +85,7 @@ export class BunUser implements UserClient {
   }
 
   async askServer(): Promise<string | undefined> {
-    return runIdIn(await this.client.send("INFO", ["server"]).catch(() => undefined));
+    return runIdIn(await this.client.send("INFO", ["server"]));
   }
 
   isErrorReply(error: unknown): error is Error {

@@ -152,7 +152,7 @@ export class NodeRedisUser implements UserClient {
 
   async askServer(): Promise<string | undefined> {
     const words = [["INFO", "server"]] as never[];
-    return runIdIn(await outside(() => this.client.sendCommand(...words)).catch(() => undefined));
+    return runIdIn(await outside(() => this.client.sendCommand(...words)));
   }
 
   isErrorReply(error: unknown): error is Error {

@@ -1,0 +1,121 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { systemRuntime } from "../time/system.ts";
+import { settle } from "../virtual-time.test.ts";
+import { Dials } from "./dials.ts";
+import type { OwnClient, OwnEvents, UserClient, UserEvents } from "./own-client.ts";
+import { OwnConnection } from "./own-connection.ts";
+
+// PROTOCOL 2.18.
+
+const timers = new Set<() => void>();
+beforeEach(() => {
+  timers.clear();
+  vi.spyOn(systemRuntime, "setTimer").mockImplementation((callback) => {
+    timers.add(callback);
+    return { cancel: () => void timers.delete(callback), unref: () => {} };
+  });
+});
+afterEach(() => vi.restoreAllMocks());
+
+async function passTime(): Promise<void> {
+  for (const callback of [...timers]) {
+    timers.delete(callback);
+    callback();
+  }
+  await settle();
+}
+
+/** A client whose first connection is accepted, and no other one. Its server is "s". */
+class StubUser implements UserClient {
+  readonly client = {};
+  readonly name = "host:1";
+  readonly keyPrefix = "";
+  readonly isCluster = false;
+  readonly status = "ready";
+  readonly database = 0;
+  readonly asksServer = true;
+  readonly deliver = undefined;
+  readonly dials = new Dials();
+  readonly askServer: () => Promise<string | undefined>;
+  #events!: UserEvents;
+  #opened = 0;
+
+  constructor(askServer: () => Promise<string | undefined>) {
+    this.askServer = askServer;
+    this.dials.ready();
+  }
+
+  open(_: number | undefined, events: OwnEvents): OwnClient {
+    this.#opened += 1;
+    const isAccepted = this.#opened === 1;
+    const client = { status: "wait" };
+    const end = (): void => {
+      client.status = "end";
+    };
+    const connect = async (): Promise<void> => {
+      client.status = isAccepted ? "ready" : "connecting";
+      events.onDial();
+      if (isAccepted) events.onReady();
+    };
+    return { client, connect, send: async () => "run_id:s", cut: () => {}, drop: end, end };
+  }
+
+  openSubscriber(): never {
+    throw new Error("nothing is subscribed to");
+  }
+
+  watch(events: UserEvents): void {
+    this.#events = events;
+  }
+
+  /** Perhaps to another server. */
+  reconnect(): void {
+    this.dials.redial();
+    this.dials.ready();
+    this.#events.onReady();
+  }
+
+  reconnectsOnError(): boolean {
+    return false;
+  }
+
+  isErrorReply(error: unknown): error is Error {
+    return error instanceof Error;
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  disconnect(): void {}
+}
+
+async function inDoubt(askServer: () => Promise<string | undefined>): Promise<OwnConnection> {
+  const user = new StubUser(askServer);
+  const connection = new OwnConnection(user);
+  await settle();
+  expect(connection.isReady).toBe(true);
+  user.reconnect();
+  expect(connection.isReady).toBe(false);
+  return connection;
+}
+
+test("a client that fails to say where it leads is asked again", async () => {
+  const answers = [Promise.reject(new Error("not now")), Promise.resolve("s")];
+  for (const answer of answers) answer.catch(() => {});
+  const connection = await inDoubt(() => answers.shift()!);
+  await passTime();
+  expect(connection.isReady).toBe(false);
+  await passTime();
+  expect(connection.isReady).toBe(true);
+});
+
+test("a connection that was ended while in doubt asks nothing more, and leaves no timer", async () => {
+  const askServer = vi.fn(() => Promise.resolve(undefined));
+  const connection = await inDoubt(askServer);
+  connection.disconnect();
+  await passTime();
+  await passTime();
+  expect(timers.size).toBe(0);
+  expect(askServer).not.toHaveBeenCalled();
+});
