@@ -278,6 +278,8 @@ export class ReadWriteLock {
     const resources = [this.#keys.shared];
     const claim = { placement, resources, token, ttl: longestTtl, deadlines, fencingToken };
     const lease = new Lease(context, { ...claim, resumed: !writing.mayRepair });
+    // Its release deletes keys under the tokens of earlier writers as well (PROTOCOL 5.4).
+    lease.inherit(writing);
     writing.successor = lease;
     let reading!: Lock;
     let confirmed!: Promise<unknown>;

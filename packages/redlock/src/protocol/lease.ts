@@ -130,7 +130,8 @@ export class Lease implements TimerTask, ActiveLease {
     this.#unasked = terms.unasked ?? none;
     this.#deadlines = [...terms.deadlines];
     this.#resumed = terms.resumed === true;
-    this.#established = !this.#resumed;
+    // A resumed lease has deadlines if it continues one that a quorum has confirmed (PROTOCOL 10.5).
+    this.#established = !this.#resumed || this.#deadline > context.clock.now();
     if (this.#established) {
       context.leases.add(this);
       this.#watch();

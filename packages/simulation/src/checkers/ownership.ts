@@ -86,7 +86,9 @@ export class Ownership implements MasterListener {
   #sharesChanged(write: Write, sender: Process): void {
     const now = this.#master.process.wallNow();
     const [before, after] = [write.previous, write.entry].map((entry) => new Map(membersOf(entry)));
-    for (const name of after!.keys()) if (!before!.has(name)) this.#voteGiven(write.key, name, sender);
+    // (A dead one stays in the set until others remove it.)
+    for (const name of after!.keys())
+      if ((before!.get(name) ?? -1) < now) this.#voteGiven(write.key, name, sender);
     for (const [name, expiry] of before!)
       if (!after!.has(name) && expiry >= now) this.#voteChanged(write, name, sender);
   }

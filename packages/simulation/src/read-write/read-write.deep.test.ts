@@ -32,6 +32,12 @@ describe("readers and writers", () => {
     expect(marks.get("extended")).toBeGreaterThan(500);
   }, 1_200_000);
 
+  test("may be granted to a reader again whose last claim has expired and is still in the set", async () => {
+    const { verdict, violations } = await runPlan(promisedPlan(730_016), { subject: theReadWriteLock });
+    expect(violations).toEqual([]);
+    expect(verdict).toBe("ok");
+  }, 60_000);
+
   test("produce the same hash twice", async () => {
     const [first, second] = [
       await runPlan(promisedPlan(8), { subject: theReadWriteLock }),
