@@ -11,6 +11,8 @@ export interface Link {
   readonly isOpen: boolean;
   /** Whether the client has sent this word, in lower or upper case. */
   hasSent(word: string): boolean;
+  /** The number of packets that have arrived from its server. */
+  readonly replies: number;
   /** Ends it on both sides. */
   cut(): void;
   /** From now on the replies of its server arrive. If it leads nowhere yet, it leads to the server of this moment. */
@@ -70,12 +72,17 @@ function linkTo(
   const watch = (socket: Socket): void => void socket.on("error", cut).on("close", cut);
   watch(client);
   let requests = "";
+  let replies = 0;
   const decide = (): Socket => {
     const made = connect({ ...targetOf(), noDelay: true });
     watch(made);
     client.on("data", (bytes) => {
       requests += bytes.toString("latin1").toLowerCase();
     });
+    made.on("data", () => {
+      replies += 1;
+    });
+    made.pause();
     client.pipe(made);
     return made;
   };
@@ -91,6 +98,9 @@ function linkTo(
   return {
     get isOpen() {
       return !client.destroyed;
+    },
+    get replies() {
+      return replies;
     },
     hasSent: (word) => requests.includes(`\r\n${word}\r\n`),
     cut,

@@ -75,6 +75,8 @@ export class OwnConnection implements Connection {
   /** Set while the first connection is being made. */
   #first: Promise<void> | undefined;
   #firstAt = Number.NEGATIVE_INFINITY;
+  /** Called with `undefined` to send a command that was sent while in doubt, or with the reason why it never will be. */
+  #held: Array<(error: NotSent | undefined) => void> = [];
   /** Set until the database of the user's client is known. */
   #askingDatabase: Promise<void> | undefined;
   #resolveFirst: () => void = () => {};
@@ -123,7 +125,11 @@ export class OwnConnection implements Connection {
   }
 
   get isReady(): boolean {
-    return this.#isEstablished && !this.#isInDoubt && this.#own.client.status === "ready";
+    return !this.#isInDoubt && this.isOpen;
+  }
+
+  get isOpen(): boolean {
+    return this.#isEstablished && this.#own.client.status === "ready";
   }
 
   get notReadyReason(): string {
@@ -175,8 +181,11 @@ export class OwnConnection implements Connection {
   }
 
   send(command: string, args: Args): Promise<unknown> {
-    if (this.#isInDoubt) return Promise.reject(new NotSent(this.#reason));
-    return this.#sendOn(this.#own, command, args);
+    if (!this.isOpen) return Promise.reject(new NotSent(this.#reason));
+    if (!this.#isInDoubt) return this.#sendOn(this.#own, command, args);
+    return new Promise((resolve, reject) => {
+      this.#held.push((error) => (error ? reject(error) : resolve(this.#sendOn(this.#own, command, args))));
+    });
   }
 
   #sendOn(own: OwnClient, command: string, args: Args): Promise<unknown> {
@@ -195,13 +204,23 @@ export class OwnConnection implements Connection {
   #deliverBy(deliver: NonNullable<UserClient["deliver"]>): Connection["deliver"] {
     return (message, done) => {
       // As in `canSend`, but inlined: every lock passes here.
-      if (this.#own.client.status !== "ready" || this.#isInDoubt) throw new NotSent(this.#reason);
+      if (this.#own.client.status !== "ready" || this.#isInDoubt) {
+        if (!this.isOpen) throw new NotSent(this.#reason);
+        this.send(message.command, message.args).then(done, (error: unknown) => done(undefined, error));
+        return;
+      }
       deliver(this.#own.client, message, (reply, error) => {
         this.#silence.onSettled(error);
         done(reply, error);
       });
       this.#silence.onSent();
     };
+  }
+
+  /** It is known where the connection leads, or it is over: what was begun on it goes on, or never will (PROTOCOL 2.16). */
+  #settleHeld(): void {
+    const error = this.isReady ? undefined : new NotSent(this.#reason);
+    for (const settle of this.#held.splice(0)) settle(error);
   }
 
   onErrorReply(error: Error): void {
@@ -288,6 +307,7 @@ export class OwnConnection implements Connection {
     this.#database = database;
     const old = this.#openAnother();
     this.#isEstablished = false;
+    this.#settleHeld();
     this.#resolveFirst();
     const left = new PreviousConnection(this, old, why);
     this.#previous.add(left);
@@ -345,8 +365,12 @@ export class OwnConnection implements Connection {
     this.#dialOf.set(this.#own, dial);
     this.#dropCandidate();
     this.#isInDoubt = false;
-    if (this.#isEstablished) this.#resolveFirst();
-    else this.#establish();
+    if (!this.#isEstablished) {
+      this.#establish();
+      return;
+    }
+    this.#settleHeld();
+    this.#resolveFirst();
   }
 
   /**
@@ -563,6 +587,7 @@ export class OwnConnection implements Connection {
   #onLost(): void {
     if (this.#isEstablished) this.#lostAt = systemRuntime.monotonic();
     this.#isEstablished = false;
+    this.#settleHeld();
   }
 }
 

@@ -23,6 +23,12 @@ export interface Connection {
   /** Whether a command can be sent now. */
   readonly isReady: boolean;
   /**
+   * Whether what was begun in this {@link session} can go on. Default: {@link isReady}. If that is false and this is
+   * true, it is being found out where the connection leads (PROTOCOL 2.18): commands are kept in their order, and sent or
+   * rejected once it is known; new ones should wait for {@link connectFirst}.
+   */
+  readonly isOpen?: boolean;
+  /**
    * Identifies the current connection: a new number for each connection and for each database. It changes
    * before anything can be sent on the next connection; while it is unchanged and {@link isReady} is true,
    * the connection is the same.
@@ -32,7 +38,8 @@ export interface Connection {
   readonly notReadyReason: string;
   /**
    * Makes the first connection, if there has been none: resolves when it is ready or has failed. `undefined`
-   * if there has been one: reconnecting is up to the client library.
+   * if there has been one: reconnecting is up to the client library. While {@link isOpen} is true, resolves when it is
+   * known where the connection leads.
    */
   connectFirst(): Promise<void> | undefined;
   /**

@@ -19,6 +19,7 @@ import {
   repliesIn,
 } from "./commands.ts";
 import type { Connection, Done } from "./connection.ts";
+import { isOpen } from "./session.ts";
 
 /**
  * Operations in one batch. The master executes a batch without interruption, at about 3 us per key: 128
@@ -268,7 +269,7 @@ export class Pipeline {
    * never go to another connection.
    */
   isCurrent(batch: Batch): boolean {
-    return this.connection.isReady && batch.session === this.connection.session;
+    return isOpen(this.connection) && batch.session === this.connection.session;
   }
 
   /** The master refuses keys of different slots in one command. */

@@ -34,6 +34,7 @@ class SilentConnection implements Connection {
   readonly sent: Sent[] = [];
   readonly #listeners: Array<() => void> = [];
   isReady = true;
+  isOpen: boolean | undefined;
   session = 0;
   notReadyReason = "ECONNRESET";
 
@@ -228,6 +229,16 @@ describe("where more is asked than may be in flight", () => {
     await settle();
     for (const index of [0, 1, 6]) expect(await answers[index]).toMatchObject(unreachable);
     expect(sent()).toHaveLength(2);
+  });
+
+  test("nothing of it is given up while it is being found out where the connection leads", async () => {
+    const { connection, sent, answers } = await crowded((node) => [ask(node).release(["r"], ["t"])]);
+    connection.isReady = false;
+    connection.isOpen = true;
+    await reply(connection, 0, oneEach(4));
+    expect(sent()[1]).toEqual(["EVALSHA", releaseAndGrantScript.sha1, 1, "r", "t"]);
+    await reply(connection, 1, 1);
+    expect(await answers[0]).toEqual({ vote: "yes" });
   });
 
   test("nor where the loss is noticed by what is in flight", async () => {

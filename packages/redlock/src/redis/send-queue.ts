@@ -4,6 +4,7 @@ import type { Runtime, Timer } from "../time/runtime.ts";
 import { isAbandoned, isRelease, type Posted } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 import { defaultWindow, maxBatchSize, Pipeline, type PipelineOrigin } from "./pipeline.ts";
+import { isOpen } from "./session.ts";
 
 // The road of an operation, from a node to the socket and back. Three parts, from the outside to the inside:
 //
@@ -142,7 +143,7 @@ export class SendQueue implements PipelineOrigin {
     // operations.
     const waiting = this.#waiting;
     this.#waiting = [];
-    if (!this.connection.isReady) {
+    if (!isOpen(this.connection)) {
       this.#giveUp(waiting);
       return;
     }
@@ -158,7 +159,7 @@ export class SendQueue implements PipelineOrigin {
 
   /** Sends everything: the connection is about to be closed. */
   finish(): void {
-    if (!this.connection.isReady) {
+    if (!isOpen(this.connection)) {
       this.#giveUpAll();
       return;
     }
@@ -181,7 +182,7 @@ export class SendQueue implements PipelineOrigin {
   }
 
   #refill(pipeline: Pipeline): void {
-    if (this.connection.isReady) pipeline.refill();
+    if (isOpen(this.connection)) pipeline.refill();
     else this.#giveUp(pipeline.drain());
   }
 

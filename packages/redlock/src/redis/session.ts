@@ -5,6 +5,11 @@ export class NotSent extends Error {
   override name = "NotSent";
 }
 
+/** Whether what was begun on the connection can go on. */
+export function isOpen(connection: Pick<Connection, "isOpen" | "isReady">): boolean {
+  return connection.isOpen ?? connection.isReady;
+}
+
 /**
  * The connection in its present state. All steps of a multi-step operation use one session: each step is sent
  * on the connection of the first step, or not at all (PROTOCOL 2.16). Between two steps the client
@@ -23,7 +28,7 @@ export class Session {
   }
 
   get isCurrent(): boolean {
-    return this.#connection.isReady && this.#connection.session === this.#number;
+    return isOpen(this.#connection) && this.#connection.session === this.#number;
   }
 
   /** Rejects with {@link NotSent} if the session has ended. */

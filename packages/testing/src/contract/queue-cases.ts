@@ -552,9 +552,8 @@ function pushCases(context: Context): void {
     await context.path.cut();
     await until("the loss is noticed", () => !node.queue!.isListening);
     await context.path.heal();
-    await until("it listens again", () => waiter!.listening === 2);
-    expect(node.queue!.isListening).toBe(true);
     // Its subscription may be made once more, when the user's client is back: a grant in between is not told.
+    await until("it listens again", () => waiter!.listening >= 2 && node.queue!.isListening);
     await until("it is told", async () => {
       await context.master.set(resource, "another-client", long);
       await waiter!.enqueue([resource]);
