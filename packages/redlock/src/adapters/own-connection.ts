@@ -61,7 +61,7 @@ export class OwnConnection implements Connection {
   #doubtTimer: Timer | undefined;
   /** The dials of the user's client when a connection was dialed. */
   readonly #dialOf = new WeakMap<OwnClient, number>();
-  /** The connection on which {@link serverIds} were asked for. */
+  /** The connection on which {@link serverIds} were asked for, until it is lost. */
   #identified: OwnClient | undefined;
   /** The connection that a candidate has replaced, until it has ended. */
   #silent: { readonly own: OwnClient; readonly successor: OwnClient } | undefined;
@@ -587,6 +587,8 @@ export class OwnConnection implements Connection {
   #onLost(): void {
     if (this.#isEstablished) this.#lostAt = systemRuntime.monotonic();
     this.#isEstablished = false;
+    // Its client may make the next connection to another server.
+    this.#identified = undefined;
     this.#settleHeld();
   }
 }
