@@ -135,11 +135,9 @@ describe("with masters that keep running", () => {
     const holder = await guarded.openNew();
     const rival = await guarded.openGuarded();
     const resource = fresh("released");
-    const lock = await holder.redlock.acquire(resource, ttl);
+    const lock = await fleet.hold(resource, ttl, holder.redlock);
     const waiting = rival.redlock.acquire(resource, ttl);
-    await until("it waits everywhere", async () =>
-      (await holder.redlock.inspect(resource)).every(({ queueLength }) => queueLength === 1),
-    );
+    await fleet.untilWaiting(resource);
     // As if it had come back with an old snapshot: keys and queue are there, and nothing else is known.
     await fleet.admins[2]!.del("quorlock:guard");
     await lock.release();

@@ -34,7 +34,7 @@ class SilentConnection implements Connection {
   readonly sent: Sent[] = [];
   readonly #listeners: Array<() => void> = [];
   isReady = true;
-  isOpen: boolean | undefined;
+  isOpen?: boolean;
   session = 0;
   notReadyReason = "ECONNRESET";
 
