@@ -73,7 +73,7 @@ async function established() {
     status: "ready",
     database: 0,
     asksServer: true,
-    ask: undefined,
+    deliver: undefined,
     open(_, own) {
       const client = new TestClient(own);
       opened.push(client);

@@ -90,43 +90,8 @@ class StubUser implements UserClient {
   disconnect(): void {}
 }
 
-<<<<<<< HEAD
 async function inDoubt(askServer: () => Promise<string | undefined>): Promise<OwnConnection> {
   const user = new StubUser(askServer);
-=======
-/** A connection that is established to server "a", and the user's client, connected too. */
-async function established() {
-  const opened: TestClient[] = [];
-  const dials = new Dials(() => 0);
-  let events!: UserEvents;
-  const user = {
-    client: {},
-    name: "host:1",
-    keyPrefix: "",
-    isCluster: false,
-    status: "ready",
-    database: 0,
-    asksServer: true,
-    deliver: undefined,
-    open(_, own) {
-      const client = new TestClient(own);
-      opened.push(client);
-      return client;
-    },
-    openSubscriber: () => {
-      throw new Error("nothing subscribes");
-    },
-    watch: (its) => {
-      events = its;
-    },
-    dials,
-    reconnectsOnError: () => false,
-    isErrorReply: (error): error is Error => error instanceof Error,
-    close: () => Promise.resolve(),
-    disconnect: () => {},
-  } satisfies UserClient;
-  dials.ready();
->>>>>>> b4f8ff3 (Restart guard: the test of releases in quarantine holds the key everywhere first)
   const connection = new OwnConnection(user);
   await settle();
   expect(connection.isReady).toBe(true);
