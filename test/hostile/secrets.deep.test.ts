@@ -1,15 +1,17 @@
 import { channel, tracingChannel } from "node:diagnostics_channel";
 import { inspect } from "node:util";
-import { type Lock, Redlock } from "@quorlock/redlock";
+import { type Lock, Redlock, type RedlockOptions } from "@quorlock/redlock";
 import { lead } from "@quorlock/redlock/lead";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
-import { Redis } from "ioredis";
-import { Redis as Redis5 } from "ioredis-5";
-import { Redis as RedisOfValkey } from "iovalkey";
-import { createClient } from "redis";
-import { createClient as createClient5 } from "redis-5";
-import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { withoutScripts } from "@quorlock/redlock/without-scripts";
+import { clusterConfig, formCluster, type Masters, startMasters } from "@quorlock/testbed";
+import { Cluster, Redis } from "ioredis";
+import { Cluster as Cluster5, Redis as Redis5 } from "ioredis-5";
+import { Cluster as ClusterOfValkey, Redis as RedisOfValkey } from "iovalkey";
+import { createClient, createCluster } from "redis";
+import { createClient as createClient5, createCluster as createCluster5 } from "redis-5";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { until } from "../contract/until.ts";
 import { Fleet, fresh, rejection } from "../integration/fleet/fleet.ts";
 
@@ -85,9 +87,12 @@ async function overheard(act: (tell: (value: unknown) => void) => Promise<void>)
 }
 
 /** The tokens in the commands that the masters are sent while `act` runs. */
-async function tokensOf(act: () => Promise<void>): Promise<ReadonlySet<string>> {
+async function tokensOf(
+  act: () => Promise<void>,
+  { masters, admins }: Pick<Fleet, "masters" | "admins"> = fleet,
+): Promise<ReadonlySet<string>> {
   const tokens = new Set<string>();
-  const monitors = await Promise.all(fleet.masters.map(({ port }) => new Redis(port).monitor()));
+  const monitors = await Promise.all(masters.map(({ port }) => new Redis(port).monitor()));
   for (const monitor of monitors)
     monitor.on("monitor", (_: string, words: readonly string[]) => {
       // (The name of a client's channel is not a token.)
@@ -96,7 +101,7 @@ async function tokensOf(act: () => Promise<void>): Promise<ReadonlySet<string>> 
     });
   try {
     await act();
-    for (const admin of fleet.admins) await admin.ping();
+    for (const admin of admins) await admin.ping();
   } finally {
     for (const monitor of monitors) monitor.disconnect();
   }
@@ -113,10 +118,11 @@ class Run {
     this.#tell = tell;
   }
 
-  redlock(options: object = {}): Redlock {
+  redlock({ scripts = true, ...options }: RedlockOptions & { readonly scripts?: boolean } = {}): Redlock {
     const clients = this.#open() as Redis[];
     for (const client of clients) client.on("error", this.#tell);
-    const redlock = new Redlock(clients, { nodeTimeout: 2500, ...options });
+    const masters = scripts ? clients : withoutScripts(clients);
+    const redlock = new Redlock(masters, { nodeTimeout: 2500, ...options });
     redlock.on("error", this.#tell);
     redlock.on("lost", this.#tell);
     this.#redlocks.push(redlock);
@@ -190,10 +196,32 @@ class Run {
     await lock.release();
   }
 
+  async withoutQueues(options: RedlockOptions & { readonly scripts?: boolean }): Promise<void> {
+    const [one, other] = [this.redlock(options), this.redlock(options)];
+    const names = [fresh(), fresh()].map((name) => `{tag}${name}`);
+    for (const resources of [names.slice(1), names]) {
+      const lock = await one.acquire(resources, ttl);
+      await this.refused(other.acquire(resources, ttl, { retryCount: 0 }));
+      await this.refused(other.acquire(resources, ttl, { retryCount: 2, retryDelay: 10 }));
+      this.#tell(await other.inspect(resources[0]!));
+      this.#tell(await lock.extend(ttl));
+      this.#tell(await lock.verify());
+      this.#tell(await lock.release());
+    }
+  }
+
   /** Closes the clients as well. */
   async quit(): Promise<void> {
     await Promise.all(this.#redlocks.map((redlock) => redlock.quit()));
   }
+}
+
+/** What surrounds the secrets in a text. */
+function placesIn(text: string, secrets: Iterable<string>): string[] {
+  const shown = [...secrets].filter((secret) => text.includes(secret));
+  return shown.map((secret) =>
+    text.slice(Math.max(0, text.indexOf(secret) - 300), text.indexOf(secret) + 60),
+  );
 }
 
 describe.each(Object.entries(libraries))("with %s", (name, open) => {
@@ -206,6 +234,10 @@ describe.each(Object.entries(libraries))("with %s", (name, open) => {
           await run.locks();
           await run.primitives();
           await run.safeguards();
+          await run.withoutQueues({ queue: false });
+          await run.withoutQueues({ queue: false, groupCommit: false });
+          // (Without scripts the client reads the value, and node-redis publishes replies.)
+          if (!name.startsWith("node-redis")) await run.withoutQueues({ scripts: false });
         } finally {
           await run.quit();
         }
@@ -214,9 +246,49 @@ describe.each(Object.entries(libraries))("with %s", (name, open) => {
     expect(tokens.size).toBeGreaterThan(15);
     // The channels are the right ones.
     if (name.startsWith("node-redis")) expect(text).toContain("EVALSHA");
-    const shown = [...tokens, password].filter((secret) => text.includes(secret));
-    expect(shown.map((secret) => text.slice(text.indexOf(secret) - 300, text.indexOf(secret) + 60))).toEqual(
-      [],
-    );
+    expect(placesIn(text, [...tokens, password])).toEqual([]);
   }, 60_000);
+});
+
+const clusters: Record<string, (port: number) => object> = {
+  "ioredis 6": (port) => new Cluster([{ host: "127.0.0.1", port }]),
+  "ioredis 5": (port) => new Cluster5([{ host: "127.0.0.1", port }]),
+  iovalkey: (port) => new ClusterOfValkey([{ host: "127.0.0.1", port }]),
+  "node-redis 6": (port) => createCluster({ rootNodes: [{ socket: { host: "127.0.0.1", port } }] }),
+  "node-redis 5": (port) => createCluster5({ rootNodes: [{ socket: { host: "127.0.0.1", port } }] }),
+};
+
+describe("on a Cluster", () => {
+  let masters: Masters;
+  let admin: Redis;
+  beforeAll(async () => {
+    masters = await startMasters(1, { config: clusterConfig, say: () => {} });
+    admin = new Redis(masters.list[0]!.port);
+    await formCluster([admin]);
+  });
+  afterAll(async () => {
+    admin.disconnect();
+    await masters.stop();
+  });
+
+  it.each(Object.entries(clusters))(
+    "no error, event, diagnostics channel or line of the console holds a token, with %s",
+    async (_, open) => {
+      let text = "";
+      const act = async (): Promise<void> => {
+        text = await overheard(async (tell) => {
+          const run = new Run(() => masters.list.map(({ port }) => open(port)), tell);
+          try {
+            await run.withoutQueues({});
+          } finally {
+            await run.quit();
+          }
+        });
+      };
+      const tokens = await tokensOf(act, { masters: masters.list, admins: [admin] });
+      expect(tokens.size).toBeGreaterThan(3);
+      expect(placesIn(text, tokens)).toEqual([]);
+    },
+    60_000,
+  );
 });

@@ -208,23 +208,24 @@ describe("an inspection", () => {
     expect(connection.sent).toEqual([["EVALSHA", batchScript.sha1, 1, "r", "i1,0;"]]);
   });
 
-  test.each(holdings)("without queues, of a key that is %s", async (_, replies, holding) => {
-    const connection = new ScriptedConnection(...replies);
+  test.each(holdings)("without queues, of a key that is %s, asks a script", async (_, replies, holding) => {
+    const connection = new ScriptedConnection([1, ...replies]);
     const node = new RedisNode(connection, { queue: false });
-    const owner = holding.owner && "ri***";
-    expect(await ask(node).inspect("r")).toEqual({ ...holding, owner, queueLength: 0 });
-    expect(connection.sent).toEqual([
-      ["GET", "r"],
-      ["PTTL", "r"],
-    ]);
+    expect(await ask(node).inspect("r")).toEqual({ ...holding, queueLength: 0 });
+    expect(connection.sent).toEqual([["EVALSHA", claimScript.sha1, 1, "r", "-", 1, 0]]);
+  });
+
+  test("without queues, of a key with the value that the script is asked about", async () => {
+    const node = new RedisNode(new ScriptedConnection(700), { queue: false });
+    expect(await ask(node).inspect("r")).toEqual({ owner: "-", remaining: 700, queueLength: 0 });
   });
 
   test("without queues keeps its place behind what was asked for before", async () => {
-    const connection = new ScriptedConnection("OK", "t", 1000);
-    const node = new RedisNode(connection, { queue: false });
+    const connection = new ScriptedConnection("OK", [1, "t", 1000]);
+    const node = new RedisNode(connection, { queue: false, groupCommit: false });
     void ask(node).vote(claim);
     await ask(node).inspect("r");
-    expect(connection.sent.map(([command]) => command)).toEqual(["SET", "GET", "PTTL"]);
+    expect(connection.sent.map(([command]) => command)).toEqual(["SET", "EVALSHA"]);
   });
 });
 

@@ -21,12 +21,11 @@ import type {
   Yes,
 } from "../protocol/node.ts";
 import { type Asked, operationOf, timeRead } from "../protocol/operation.ts";
-import { masked } from "../protocol/token.ts";
 import { WeakListeners } from "../protocol/weak-listeners.ts";
 import { whyReserved } from "../settings/resources.ts";
 import { outside } from "../time/async-context.ts";
 import { systemRuntime } from "../time/system.ts";
-import { isAbandoned, isRelease, keyStateIn, purposeOf } from "./commands.ts";
+import { isAbandoned, isRelease, purposeOf } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 import { GrantSubscription } from "./grant-subscription.ts";
 import { type SendQueue, type SendQueueRuntime, sendQueueOf } from "./send-queue.ts";
@@ -112,7 +111,7 @@ export class RedisNode implements LockNode {
     if (this.#isPlain && kind !== "enqueue" && kind !== "time") this.#sendQueue.post(operation, index);
     else if (kind === "time")
       this.#askTime(purposeOf(operation), (answer) => operation.onAnswer(index, answer));
-    else if (kind === "inspect" && !this.queue) void this.#inspectPlain(operation, index);
+    else if (kind === "inspect" && !this.queue) this.#inspectByRefusal(operation, index);
     else if (!operation.claim) this.#post(this.#own(operation, operation.onAnswer), index);
     else this.#claim(operation, operation.claim, index);
   }
@@ -294,26 +293,17 @@ export class RedisNode implements LockNode {
     this.#post(operationOf(timeRead, onAnswer, { isUnbatched, purpose, onSend }), 0);
   }
 
-  async #inspectPlain({ keys, onAnswer }: Operation, index: number): Promise<void> {
-    onAnswer(index, await this.#stateOf(keys[0]!));
-  }
-
-  /** Without a queue, two plain commands read everything. */
-  async #stateOf(resource: string): Promise<KeyState | Fault> {
-    const notReadyReason = this.#connection.isReady ? undefined : await this.#connected();
-    if (notReadyReason !== undefined) return unsent(this.name, notReadyReason);
-    // After all earlier operations.
-    this.#sendQueue.flush();
-    try {
-      const replies = [this.#connection.send("GET", [resource]), this.#connection.send("PTTL", [resource])];
-      const [owner, left] = await Promise.all(replies);
-      return (
-        keyStateIn([typeof owner === "string" ? masked(owner) : owner, left, 0]) ??
-        unexpected(this.name, left)
-      );
-    } catch (error) {
-      return failed(this.name, error, this.#connection.isErrorReply(error), []);
-    }
+  /**
+   * Without a queue: what a claim that nobody makes would be refused by. A GET would show the token (PROTOCOL 2.17).
+   */
+  #inspectByRefusal(operation: Operation, index: number): void {
+    const onAnswer = (_: number, answer: AnyAnswer): void => {
+      const isAnswer = "vote" in answer && "remaining" in answer;
+      operation.onAnswer(index, isAnswer ? keyStateIn(answer) : answer);
+    };
+    const claim: Asked = { ...operation, kind: "extend", values: [nobody], ttl: 1 };
+    const isUnbatched = !this.#groupCommit;
+    this.#post(operationOf(claim, onAnswer, { isUnbatched, purpose: purposeOf(operation) }), index);
   }
 
   #post(operation: Operation, index: number): void {
@@ -342,6 +332,13 @@ export class RedisNode implements LockNode {
     await this.#connection.connectFirst();
     return this.#connection.isReady ? undefined : this.#connection.notReadyReason;
   }
+}
+
+/** A token that no lock has: the claim changes nothing, whatever the value of the key. */
+const nobody = "-";
+
+function keyStateIn(answer: Yes | No): KeyState {
+  return { owner: answer.vote === "no" ? answer.owner : nobody, remaining: answer.remaining, queueLength: 0 };
 }
 
 type Moves = WeakListeners<[why: string, old: LockNode]>;
