@@ -21,6 +21,7 @@ import type {
   Yes,
 } from "../protocol/node.ts";
 import { type Asked, operationOf, timeRead } from "../protocol/operation.ts";
+import { masked } from "../protocol/token.ts";
 import { WeakListeners } from "../protocol/weak-listeners.ts";
 import { whyReserved } from "../settings/resources.ts";
 import { outside } from "../time/async-context.ts";
@@ -299,11 +300,17 @@ export class RedisNode implements LockNode {
   #inspectByRefusal(operation: Operation, index: number): void {
     const onAnswer = (_: number, answer: AnyAnswer): void => {
       const isAnswer = "vote" in answer && "remaining" in answer;
-      operation.onAnswer(index, isAnswer ? keyStateIn(answer) : answer);
+      operation.onAnswer(index, isAnswer ? this.#keyStateIn(answer) : answer);
     };
     const claim: Asked = { ...operation, kind: "extend", values: [nobody], ttl: 1 };
     const isUnbatched = !this.#groupCommit;
     this.#post(operationOf(claim, onAnswer, { isUnbatched, purpose: purposeOf(operation) }), index);
+  }
+
+  #keyStateIn(answer: Yes | No): KeyState | Fault {
+    const owner = answer.vote === "no" ? answer.owner : nobody;
+    if (owner === otherType) return fault(this.name, "WRONGTYPE", "the key holds no string", true);
+    return { owner, remaining: answer.remaining, queueLength: 0 };
   }
 
   #post(operation: Operation, index: number): void {
@@ -337,9 +344,8 @@ export class RedisNode implements LockNode {
 /** A token that no lock has: the claim changes nothing, whatever the value of the key. */
 const nobody = "-";
 
-function keyStateIn(answer: Yes | No): KeyState {
-  return { owner: answer.vote === "no" ? answer.owner : nobody, remaining: answer.remaining, queueLength: 0 };
-}
+/** The owner that the script gives for a key of another type. */
+const otherType = masked("(no string)");
 
 type Moves = WeakListeners<[why: string, old: LockNode]>;
 
