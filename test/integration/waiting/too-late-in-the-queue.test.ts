@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import type { Lock } from "@quorlock/redlock";
 import { expect, it } from "vitest";
 import { Fleet, fresh } from "../fleet/fleet.ts";
 
@@ -36,6 +37,27 @@ it.each([{}, { fencing: true }])(
     await wanting;
   },
 );
+
+it("a waiter that wants nearly a whole lease is served before one behind it, however long after its heartbeat the lock is free", async () => {
+  const resource = fresh("late");
+  const [holder, wanting, plain] = [await fleet.openWarm(), await fleet.openWarm(), await fleet.openWarm()];
+  const held = await fleet.hold(resource, 8000, holder.redlock);
+  const order: string[] = [];
+  const waits = { waitTimeout: 20_000 };
+  const first = wanting.redlock.acquire(resource, 4000, { ...waits, minimumValidity: 3250 });
+  await fleet.untilWaiting(resource, 1);
+  const second = plain.redlock.acquire(resource, 4000, waits);
+  await fleet.untilWaiting(resource, 2);
+  // Its heartbeat is 1 s: by then less than it wants is left of a lease from its latest one.
+  await pause(800);
+  await held.release();
+  const used = async (name: string, lock: Lock): Promise<void> => {
+    order.push(name);
+    await lock.release();
+  };
+  await Promise.all([first.then((lock) => used("first", lock)), second.then((lock) => used("second", lock))]);
+  expect(order).toEqual(["first", "second"]);
+});
 
 async function callsAt(admin: (typeof fleet.admins)[number]): Promise<number> {
   return Number(/total_commands_processed:(\d+)/.exec(await admin.info("stats"))![1]);

@@ -132,6 +132,8 @@ export class QueuedAcquire implements GrantHandler {
   #isBackingOff = false;
   #isNextRoundDue = false;
   #wasRefused = false;
+  /** Whether votes that answered a round at once came too late: another round does not help. */
+  #isTooSlow = false;
 
   constructor(
     context: Context,
@@ -220,11 +222,13 @@ export class QueuedAcquire implements GrantHandler {
     const { token, counter, nextTicket = 0 } = pushIn(push);
     // A grant to an earlier round is found and counted by the next one (PROTOCOL 2.14).
     if (token !== claim?.token) return;
-    if (!("reading" in push)) this.#onVote(index, counter, nextTicket);
+    // The votes of a round that was heard came after a wait, and count from before it.
+    const hasWaited = this.#isHeard;
+    if (!("reading" in push)) this.#onVote(index, counter, nextTicket, hasWaited);
     else {
       const clocks = this.#round ? this.#round.clocks : this.#clocks;
       clocks?.judge(index, push, (judged) => {
-        if (!("vote" in judged) && claim === this.#claim) this.#onVote(index, counter, nextTicket);
+        if (!("vote" in judged) && claim === this.#claim) this.#onVote(index, counter, nextTicket, hasWaited);
       });
     }
   }
@@ -319,7 +323,7 @@ export class QueuedAcquire implements GrantHandler {
       onAnswer: (index, answer) => {
         // A late yes does not count in a later round (PROTOCOL 2.14).
         if (answer.vote === "yes" && claim === this.#claim)
-          this.#onVote(index, answer.counter, answer.nextTicket ?? Number.POSITIVE_INFINITY);
+          this.#onVote(index, answer.counter, answer.nextTicket ?? Number.POSITIVE_INFINITY, false);
         else if (answer.vote === "no") this.#wasRefused = true;
         else if (answer.vote === "none") report(answer.error);
         if (round !== this.#round || this.#isHeard || this.#isFinished) return false;
@@ -359,7 +363,7 @@ export class QueuedAcquire implements GrantHandler {
   }
 
   /** Counts a vote of this round: the master keeps the key for at least the ttl from the send. */
-  #onVote(index: number, counter: number | undefined, nextTicket: number): void {
+  #onVote(index: number, counter: number | undefined, nextTicket: number, hasWaited: boolean): void {
     const { quorum, clock } = this.#context;
     const { ttl, settings } = this.#request;
     const claim = this.#claim!;
@@ -376,8 +380,11 @@ export class QueuedAcquire implements GrantHandler {
     if (left > settings.minimumValidity && isFresh) {
       if (claim.proposal === undefined) this.#grant(claim);
       else void this.#fence(claim);
-    } else if (left > never && isFresh) this.#unlessItThrows(() => this.#backOff());
-    else if (left > never) this.#startNextRound();
+    } else if (left > never && isFresh && (this.#isTooSlow || !hasWaited)) {
+      this.#isTooSlow = true;
+      this.#unlessItThrows(() => this.#backOff());
+      // PROTOCOL 2.5: the votes of another round have more time left.
+    } else if (left > never) this.#startNextRound();
     // No quorum yet: another round soon finds where the other votes went.
     else this.#startNextRoundSoon();
   }
