@@ -19,7 +19,6 @@ import {
   repliesIn,
 } from "./commands.ts";
 import type { Connection, Done } from "./connection.ts";
-import { isOpen } from "./session.ts";
 
 /**
  * Operations in one batch. The master executes a batch without interruption, at about 3 us per key: 128
@@ -55,6 +54,11 @@ const silenceFraction = 1 / 2;
  * is then no reason to give it more time.
  */
 export const slowAnswerThreshold = 500;
+
+/** Whether what was begun on the connection can go on. */
+export function isOpen(connection: Pick<Connection, "isOpen" | "isReady">): boolean {
+  return connection.isOpen ?? connection.isReady;
+}
 
 /** The connection side of a pipeline, shared by all pipelines of a connection. */
 export interface PipelineOrigin {

@@ -3,8 +3,7 @@ import type { AnyAnswer, Fault, Operation } from "../protocol/node.ts";
 import type { Runtime, Timer } from "../time/runtime.ts";
 import { isAbandoned, isRelease, type Posted } from "./commands.ts";
 import type { Connection } from "./connection.ts";
-import { defaultWindow, maxBatchSize, Pipeline, type PipelineOrigin } from "./pipeline.ts";
-import { isOpen } from "./session.ts";
+import { defaultWindow, isOpen, maxBatchSize, Pipeline, type PipelineOrigin } from "./pipeline.ts";
 
 // The road of an operation, from a node to the socket and back. Three parts, from the outside to the inside:
 //

@@ -5,11 +5,6 @@ export class NotSent extends Error {
   override name = "NotSent";
 }
 
-/** Whether what was begun on the connection can go on. */
-export function isOpen(connection: Pick<Connection, "isOpen" | "isReady">): boolean {
-  return connection.isOpen ?? connection.isReady;
-}
-
 /**
  * The connection in its present state. All steps of a multi-step operation use one session: each step is sent
  * on the connection of the first step, or not at all (PROTOCOL 2.16). Between two steps the client
@@ -28,7 +23,8 @@ export class Session {
   }
 
   get isCurrent(): boolean {
-    return isOpen(this.#connection) && this.#connection.session === this.#number;
+    const { isReady, isOpen = isReady, session } = this.#connection;
+    return isOpen && session === this.#number;
   }
 
   /** Rejects with {@link NotSent} if the session has ended. */
