@@ -14,7 +14,7 @@ afterAll(() => pool.close());
 
 describe("a semaphore", () => {
   test("keeps its limit in rounds of twelve clients that ask at once", async () => {
-    const trials = inOrder(pool.runner(theSemaphore.name), plansOf(roundsPlan, 1, 6));
+    const trials = inOrder(pool.runner(theSemaphore.name), plansOf(roundsPlan, 1, 7));
     const { violated, marks } = await explore(trials);
     expect(violated.flatMap(({ outcome }) => outcome.violations)).toEqual([]);
     // The rounds are what they are meant to be: votes are split, and some go away empty-handed.
