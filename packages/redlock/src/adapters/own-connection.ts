@@ -380,7 +380,9 @@ export class OwnConnection implements Connection {
    */
   async #untilItWrites(candidate: OwnClient): Promise<void> {
     await candidate.send("SET", ["quorlock:silence", "", "XX", "PX", 1]).catch(() => {});
-    // The answers to earlier commands may have arrived in the same turn.
+    // A server writes the answers of one turn to its connections in any order. A round trip later, those to earlier
+    // commands have arrived, some in the same turn.
+    await candidate.send("PING", []).catch(() => {});
     await new Promise<void>((resolve) => afterTurn(resolve));
   }
 
