@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 /** The package.json of the package that is built: it is the folder that its scripts run in. */
 export const manifest = JSON.parse(readFileSync(join(process.cwd(), "package.json"), "utf8"));
 
-/** What is built, by name, is what package.json exports: the source of each published module. */
+/** package.json says what is built: the source of each published module, by name. */
 export const entries = Object.fromEntries(
   Object.values(manifest.exports)
     .filter((entry) => entry.import)

@@ -1,5 +1,5 @@
-// `prepack` and `postpack`: package.json as it is published, put back afterwards. What only this repository can use is
-// left out: conditions that lead to sources, exports that are not built for others, and how it is built.
+// `prepack` and `postpack`: package.json as it is published, put back afterwards. It leaves out what only this
+// repository can use: conditions that lead to sources, exports that are not built for others, and how it is built.
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 
 const kept = "dist/package.json";

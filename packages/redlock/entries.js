@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-// What is built, by name, is what package.json exports: its source and its module.
+// package.json says what is built: each name that it exports, with its source and its module.
 
 const { exports } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8"));
 

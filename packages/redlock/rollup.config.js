@@ -3,7 +3,7 @@ import { dts } from "rollup-plugin-dts";
 import { entries } from "./entries.js";
 
 // The published declarations, bundled as the modules are: what subpaths share is declared once, so that the `Lock` of one is
-// the `Lock` of all. What is marked `@internal` is left out; `tsc -b` keeps it, for the other packages of the repository.
+// the `Lock` of all. Declarations marked `@internal` are left out; `tsc -b` keeps it, for the other packages of the repository.
 
 export default defineConfig({
   input: entries,

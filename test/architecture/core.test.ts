@@ -21,12 +21,17 @@ function naming(word: RegExp, outside: readonly string[]): readonly string[] {
     );
 }
 
-const primitives = /\b(readers?|writers?|readers-writer|ReadWriteLock|semaphores?|permits?|leaders?)\b/i;
+const primitives =
+  /\b(readers?|writers?|readers-writer|ReadWriteLock|semaphores?|permits?|leaders?|downgrad\w+)\b/i;
+/** Those of a semaphore; a Cluster has hash slots. */
+const slots = /(?<!hash )\bslots?\b/i;
 const libraries = /\b(ioredis|ioredis-mock|iovalkey|node-redis)\b/i;
 
 describe("the core of the client", () => {
   it("names no primitive: a lock that may be shared is a family of scripts", () => {
     expect(naming(primitives, ["primitives/", "redis/lua/shared.ts"])).toEqual([]);
+    // Only there is a slot always one of a Cluster.
+    expect(naming(slots, ["primitives/", "redis/", "adapters/"])).toEqual([]);
   });
 
   it("names no client library", () => {
@@ -35,6 +40,7 @@ describe("the core of the client", () => {
 
   it("is searched by words that the primitives and the adapters have", () => {
     expect(naming(primitives, []).length).toBeGreaterThan(50);
+    expect(naming(slots, []).length).toBeGreaterThan(20);
     expect(naming(libraries, []).length).toBeGreaterThan(20);
   });
 });

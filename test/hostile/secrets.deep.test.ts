@@ -216,7 +216,7 @@ class Run {
   }
 }
 
-/** What surrounds the secrets in a text. */
+/** The surroundings of the secrets in a text. */
 function placesIn(text: string, secrets: Iterable<string>): string[] {
   const shown = [...secrets].filter((secret) => text.includes(secret));
   return shown.map((secret) =>

@@ -64,7 +64,7 @@ function messagesAboutNothing(source: string): string[] {
   walk(source, { isSet: false }, ({ isSet }, { name, args }, path) => {
     if (name === "PUBLISH" && !isSet) found.add([...path, name].join(", "));
     if (sets.includes(name)) return { isSet: true };
-    // (What is named by a text is no lock.)
+    // (A key that a text names is no lock.)
     const isGivenUp = name === "DEL" && !args[0]?.startsWith('"');
     return { isSet: isSet && !isGivenUp && name !== "PUBLISH" };
   });

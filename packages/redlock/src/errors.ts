@@ -94,7 +94,7 @@ export class InvalidArgumentError extends RedlockError {
  *
  * Any other reason is the first word of a Redis error, such as `WRONGTYPE` (the key is not a lock), `NOPERM` (the ACL
  * rule is too narrow), `READONLY` (a replica), `LOADING`, `OOM`, `NOSCRIPT`, `MOVED`, `TRYAGAIN` (a Cluster moves the
- * slot of several keys); `ERR` if it begins with none.
+ * hash slot of several keys); `ERR` if it begins with none.
  */
 export type NodeErrorReason =
   | "TIMEOUT"

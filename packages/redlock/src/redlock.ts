@@ -160,8 +160,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
 
   /**
    * Like `acquire`, in one attempt and without waiting: resolves to `null` if another client holds one of the
-   * resources. With a `nodeTimeout` it settles within that time (with `fencing` two), the wait for one of the
-   * `acquireConcurrency` slots included. Without one it waits for a slot for 500 ms, or up to 2 s while masters answer
+   * resources. With a `nodeTimeout` it settles within that time (with `fencing` two), the wait for admission
+   * (`acquireConcurrency`) included. Without one it waits for admission for 500 ms, or up to 2 s while masters answer
    * other calls, and then for the masters.
    * @throws ExecutionError if no quorum answered; AbortError; InvalidArgumentError.
    * @example

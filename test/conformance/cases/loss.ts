@@ -65,7 +65,7 @@ interface Situation {
   readonly ttl: number;
   /** How long the holder is watched, ms. */
   readonly limit: number;
-  /** What happens once the lock is held. */
+  /** The accident, once the lock is held. */
   readonly happens: (fixture: Fixture, path: readonly FaultProxy[]) => unknown;
   readonly judge: (loss: Loss) => Verdict;
 }

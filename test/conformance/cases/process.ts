@@ -28,7 +28,7 @@ async function endInFlight(
   const begun = performance.now();
   fate(path);
   const end = await endingOf(child);
-  const after = end ? end.at - begun : Number.POSITIVE_INFINITY;
+  const after = end ? performance.now() - begun : Number.POSITIVE_INFINITY;
   const words = `${endingInWords(end)}, ${Math.round(after)} ms after the routine`;
   return verdict(words, {
     "an extension was in flight": inFlight.kind === "resolved",

@@ -59,7 +59,7 @@ describe("with a restart guard, masters that forget", () => {
     ["are killed and restarted", (master) => guarded.crash(master)],
   ];
 
-  /** What is held by the votes of the first three masters alone; the others are kept by somebody else at that time. */
+  /** A lock held by the votes of the first three masters alone; somebody else keeps the others at that time. */
   async function heldByThree<T>(keys: readonly string[], acquire: () => Promise<T>): Promise<T> {
     const others = fleet.masters.slice(3).map((master) => fleet.admin(master));
     for (const admin of others) for (const key of keys) await admin.set(key, "other", "PX", 60_000);

@@ -20,7 +20,7 @@ import { Fleet, fresh } from "../fleet/fleet.ts";
 const fleet = Fleet.forTests(1);
 const ttl = 30_000;
 
-/** What the guard of a node is asked. */
+/** The answer of a node to a question about its guard. */
 function asked(
   node: RedisNode,
   kind: "guardState" | "restoreCounters",

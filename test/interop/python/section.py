@@ -1,4 +1,4 @@
-"""The critical section, and the loop around it. What guards it is what the contenders bring."""
+"""The critical section, and the loop around it. The contenders bring what guards it."""
 
 import json
 import os

@@ -21,7 +21,7 @@ function setting(acquireConcurrency = 1000) {
       cancellation,
       machine.monotonic(),
     );
-  /** Returns the number of callers that get a slot at once. */
+  /** Returns the number of callers that are admitted at once. */
   const enter = (): number => {
     let count = 0;
     while (admission.enter()) count += 1;
@@ -33,9 +33,9 @@ function setting(acquireConcurrency = 1000) {
     for (const extension of all) admission.extensionBegan(extension);
     return all;
   };
-  /** Waits for a slot, as a call does. */
+  /** Waits for admission, as a call does. */
   const wait = (one: RetryBudget): Promise<boolean> => {
-    one.startSlotWait(() => admission.answeredAt);
+    one.startAdmissionWait(() => admission.answeredAt);
     return admission.wait(one);
   };
   return { time, machine, clock, due, leases, admission, budget, enter, extend, wait };
@@ -62,7 +62,7 @@ async function outcome<T>(promise: Promise<T>): Promise<T | "pending"> {
   return Promise.race([promise, Promise.resolve("pending" as const)]);
 }
 
-describe("slots", () => {
+describe("admission", () => {
   test("are given in the order of the calls, as they become free", async () => {
     const { admission, budget, enter } = setting(2);
     expect(enter()).toBe(2);
@@ -294,7 +294,7 @@ describe("late extensions", () => {
       expect(timersSet()).toBe(before);
     });
 
-    test("not while all slots are taken: a round that ends looks instead", async () => {
+    test("not while as many rounds run as may: a round that ends looks instead", async () => {
       const { admission, budget, enter, extend, machine, time } = setting(1);
       enter();
       const extensions = extend(128);

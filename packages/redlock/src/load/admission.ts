@@ -113,7 +113,7 @@ export class Admission {
   #period = 0;
   /**
    * Looks again when the pause or the cap is over. Set exactly while a living caller is held back because extensions
-   * are late, and not for lack of slots.
+   * are late, and not because too many rounds run.
    */
   #timer: Timer | undefined;
 
@@ -133,14 +133,14 @@ export class Admission {
     this.#limit = Math.min(initialRounds, acquireConcurrency);
   }
 
-  /** Takes a slot for a vote round, if there is one for the next caller. */
+  /** Admits a vote round, if the next caller may have one. */
   enter(): boolean {
     if (this.#active + 1 > this.#limit || this.#line.length > this.#over || this.#isBehind()) return false;
     this.#active += 1;
     return true;
   }
 
-  /** Waits for a slot; resolves to false if the caller's budget ends first. */
+  /** Waits for admission; resolves to false if the caller's budget ends first. */
   wait(budget: Waits): Promise<boolean> {
     return new Promise((resolve) => {
       const waiting: Waiting = { budget, resolve, forget: () => {}, isOver: false, wasHeld: false };
@@ -151,7 +151,7 @@ export class Admission {
     });
   }
 
-  /** Returns the slot of a round that is over. */
+  /** A round that was admitted is over. */
   leave(): void {
     this.#active -= 1;
     if (this.#line.length > 0) this.#goOn();

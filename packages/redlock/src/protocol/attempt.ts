@@ -46,8 +46,8 @@ export interface Attempt {
 const nothingToRollBack = Promise.resolve();
 
 /**
- * One attempt to win a quorum: PROTOCOL 2, line by line. The caller has been admitted; this function gives the slot
- * back.
+ * One attempt to win a quorum: PROTOCOL 2, line by line. The caller has been admitted; this function gives the
+ * admission back.
  */
 export async function attempt(
   context: Context,

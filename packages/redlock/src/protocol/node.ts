@@ -277,7 +277,7 @@ export interface LockNode {
   readonly database?: number | undefined;
   /**
    * Returns why these resources cannot be locked here: one is a key of this library's own, or they are not in one
-   * slot of a Cluster. `undefined` if they can. Without this method, names that begin with `quorlock:` are refused.
+   * hash slot of a Cluster. `undefined` if they can. Without this method, names that begin with `quorlock:` are refused.
    */
   refuses?(resources: readonly string[]): string | undefined;
   /** Asks the master. The answer goes to `operation.onAnswer`, with `index`: the caller's number of this master. */

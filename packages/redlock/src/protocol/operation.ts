@@ -14,9 +14,9 @@ import type { Operation } from "./node.ts";
 // - A node, or a wrapper of one, that adds something for its master (a guard, an inbox, a reading of the clock) passes on
 //   an operation of its own, made by `operationOf` as well.
 
-/** What is asked. */
+/** A request, the same for all masters. */
 export type Asked = Pick<Operation, "kind" | "keys" | "values" | "ttl" | "claim">;
-/** What is particular to one master. */
+/** The part for one master. */
 type Own = Partial<Pick<Operation, "isUnbatched" | "guard" | "purpose" | "onSend">>;
 
 /** A reading of the master's clock. */

@@ -54,7 +54,7 @@ export interface Settings {
    */
   readonly nodeTimeout?: number | undefined;
   /**
-   * The maximum wait of `acquire`, ms, the wait for one of the `acquireConcurrency` slots included: no attempt begins
+   * The maximum wait of `acquire`, ms, the wait for admission (`acquireConcurrency`) included: no attempt begins
    * later, so it settles within this and one `nodeTimeout` (two with `fencing`). Replaces `retryCount`. Default:
    * none, `retryCount` decides.
    */

@@ -198,7 +198,7 @@ describe("waitTimeout", () => {
     for (const at of votesAt(setting)) expect(at).toBeLessThanOrEqual(100);
   });
 
-  test("an earlier refusal is reported, even if no slot is free at the limit", async () => {
+  test("an earlier refusal is reported, even if the call is not admitted again before the limit", async () => {
     const setting = lockedByRival(3, {
       waitTimeout: 100,
       retryDelay: 50,
@@ -555,8 +555,8 @@ describe("acquireConcurrency", () => {
   });
 });
 
-/** A call of "other" takes the only slot for `nodeTimeout` ms, because no master answers it. */
-function withTakenSlots(nodeTimeout: number, options: object = {}): VirtualSetting {
+/** A call of "other" is the only one admitted for `nodeTimeout` ms, because no master answers it. */
+function withOthersAdmitted(nodeTimeout: number, options: object = {}): VirtualSetting {
   const setting = virtualSetting(3, { ...still, acquireConcurrency: 1, retryCount: 0, ...options });
   for (const node of setting.nodes) {
     node.answering = ({ kind, resources }) =>
@@ -566,18 +566,18 @@ function withTakenSlots(nodeTimeout: number, options: object = {}): VirtualSetti
   return setting;
 }
 
-describe("a call that waits for a slot", () => {
+describe("a call that waits for admission", () => {
   test("and never retries is refused within its nodeTimeout", async () => {
-    const setting = withTakenSlots(4000);
+    const setting = withOthersAdmitted(4000);
     const options = { nodeTimeout: 200 };
     const { took, error } = await setting.time.measure(setting.redlock.tryAcquire("r", 60_000, options));
     expect(error).toBeInstanceOf(ExecutionError);
-    expect((error as Error).message).toMatch(/^Timed out waiting for one of 1 acquire slots/);
+    expect((error as Error).message).toMatch(/^Timed out waiting for admission: 1 may ask/);
     expect(took).toBe(150);
   });
 
-  test("and never retries has that time for its slot and its round together", async () => {
-    const setting = withTakenSlots(120);
+  test("and never retries has that time for admission and its round together", async () => {
+    const setting = withOthersAdmitted(120);
     for (const node of setting.nodes) node.hang();
     const options = { nodeTimeout: 200 };
     const { took, error } = await setting.time.measure(setting.redlock.tryAcquire("r", 60_000, options));
@@ -588,7 +588,7 @@ describe("a call that waits for a slot", () => {
 
   test("and has no nodeTimeout is refused after half a second, whatever the ttl", async () => {
     for (const ttl of [1000, 10_000, 60_000]) {
-      const setting = withTakenSlots(4000);
+      const setting = withOthersAdmitted(4000);
       const { took } = await setting.time.measure(setting.redlock.acquire("r", ttl));
       expect(took).toBe(500);
     }
@@ -620,7 +620,7 @@ describe("a call that waits for a slot", () => {
     setting.redlock.tryAcquire("other", 60_000, { nodeTimeout: 6000 }).catch(() => {});
     const { took, error } = await setting.time.measure(setting.redlock.tryAcquire("next", 60_000));
     expect((await answered)!.state).toBe("held");
-    expect((error as Error).message).toMatch(/^Timed out waiting for one of 1 acquire slots/);
+    expect((error as Error).message).toMatch(/^Timed out waiting for admission: 1 may ask/);
     expect(took).toBe(300 + 500);
   });
 
@@ -629,7 +629,7 @@ describe("a call that waits for a slot", () => {
       [1000, 50],
       [10_000, 500],
     ] as const) {
-      const setting = withTakenSlots(490);
+      const setting = withOthersAdmitted(490);
       for (const node of setting.nodes) node.hang();
       const { took, error } = await setting.time.measure(setting.redlock.tryAcquire("r", ttl));
       expect((error as Error).message).toMatch(/^No quorum: master-0: TIMEOUT/);
@@ -638,7 +638,7 @@ describe("a call that waits for a slot", () => {
   });
 
   test("and never retries has a quarter of that time for a round that begins late", async () => {
-    const setting = withTakenSlots(149);
+    const setting = withOthersAdmitted(149);
     const options = { nodeTimeout: 200 };
     const lock = await setting.time.run(setting.redlock.tryAcquire("r", 60_000, options));
     expect(lock!.state).toBe("held");
@@ -646,7 +646,7 @@ describe("a call that waits for a slot", () => {
   });
 
   test("has the time that its retries would take", async () => {
-    const setting = withTakenSlots(4000);
+    const setting = withOthersAdmitted(4000);
     const options = { nodeTimeout: 200, retryCount: 3, retryDelay: 100 };
     const { took } = await setting.time.measure(setting.redlock.acquire("r", 60_000, options));
     expect(took).toBe(150 + 3 * 100);
@@ -658,17 +658,17 @@ describe("a call that waits for a slot", () => {
       asked.push(attempt);
       return attempt * 100;
     };
-    const setting = withTakenSlots(250);
+    const setting = withOthersAdmitted(250);
     for (const master of setting.masters) master.put("r", "rival");
     const options = { nodeTimeout: 200, retryCount: 3, backoff };
     await setting.time.measure(setting.redlock.acquire("r", 60_000, options));
     expect(asked).toEqual([1, 2, 3, 1, 2, 3]);
-    // 100 ms of 250 were more than its slot time: half of the mean pause, so the three retries are two and a half.
+    // 100 ms of 250 were more than its time for admission: half of the mean pause, so the three retries are two and a half.
     expect(votesAt(setting).slice(1)).toEqual([250, 352, 554, 856]);
   });
 
   test("counts a long wait as retries", async () => {
-    const setting = withTakenSlots(350);
+    const setting = withOthersAdmitted(350);
     for (const master of setting.masters) master.put("r", "rival");
     const options = { nodeTimeout: 200, retryCount: 3, retryDelay: 100 };
     await setting.time.measure(setting.redlock.acquire("r", 60_000, options));
@@ -677,13 +677,13 @@ describe("a call that waits for a slot", () => {
   });
 
   test("gets its time once more after the event loop was blocked", async () => {
-    const setting = withTakenSlots(450);
+    const setting = withOthersAdmitted(450);
     const options = { nodeTimeout: 400 };
     const waiting = setting.redlock.tryAcquire("r", 60_000, options);
     setting.machine.block(400);
     const lock = await setting.time.run(waiting);
     expect(lock!.state).toBe("held");
-    const next = withTakenSlots(4000);
+    const next = withOthersAdmitted(4000);
     const refused = next.redlock.tryAcquire("r", 60_000, options);
     next.machine.block(400);
     expect((await next.time.measure(refused)).took).toBeLessThanOrEqual(400 + 300);
@@ -702,7 +702,7 @@ function failingBackoff(): never {
   throw new Error("no backoff");
 }
 
-describe("a slot is returned", () => {
+describe("the next call is admitted", () => {
   test("after an exception in the attempt", async () => {
     const setting = virtualSetting(3, { ...still, acquireConcurrency: 1, retryCount: 0 });
     const { machine, redlock, time } = setting;
@@ -716,7 +716,7 @@ describe("a slot is returned", () => {
   });
 
   test("after an exception in the backoff of a call that waits", async () => {
-    const setting = withTakenSlots(100);
+    const setting = withOthersAdmitted(100);
     const failing = setting.redlock.acquire("r", 60_000, { retryCount: 3, backoff: failingBackoff });
     await expect(failing).rejects.toThrow("no backoff");
     const options = { nodeTimeout: 200 };

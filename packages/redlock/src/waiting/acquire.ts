@@ -174,12 +174,12 @@ async function attemptWhenAdmitted(
   attempts: Attempts,
 ): Promise<Attempt | undefined> {
   const { admission } = context;
-  // PROTOCOL 12.10: within the time of this call. The user's backoff may throw here, before there is a slot.
-  budget.startSlotWait(() => admission.answeredAt);
+  // PROTOCOL 12.10: within the time of this call. The user's backoff may throw here, before the call is admitted.
+  budget.startAdmissionWait(() => admission.answeredAt);
   if (!(await admission.wait(budget))) return undefined;
   let asked: LockRequest | undefined;
   try {
-    budget.endSlotWait();
+    budget.endAdmissionWait();
     // Others may have been refused meanwhile.
     if (!budget.ended.reason && !queues?.isContended(request.resources)) asked = budget.inTime(request);
   } finally {
@@ -250,7 +250,7 @@ function crowdedOut({ context }: Acquisition, { lateness }: RetryBudget, attempt
   const why = lateness
     ? `No new lock: ${leases.size} are held, and their extensions are ${Math.ceil(lateness.by)} ms late, ` +
       `above the limit of ${Math.floor(lateness.allowed)} ms. Hold fewer locks in one process, or use a longer ttl`
-    : `Timed out waiting for one of ${admission.limit} acquire slots (acquireConcurrency, or fewer while masters ` +
-      "are slow)";
+    : `Timed out waiting for admission: ${admission.limit} may ask the masters at a time (acquireConcurrency, or fewer ` +
+      "while masters are slow)";
   return { contended: false, error: new ExecutionError(why, attempts.stats) };
 }

@@ -16,20 +16,20 @@ const minRetryCost = 0.1;
 const maxBackoffCalls = 100;
 
 /**
- * The part of a given `nodeTimeout` that the wait for a slot may take; the rest is left for the round
+ * The part of a given `nodeTimeout` that the wait for admission may take; the rest is left for the round
  * (PROTOCOL 12.10).
  */
-const slotFraction = 3 / 4;
+const admissionFraction = 3 / 4;
 /**
- * The time that a call without a `nodeTimeout` may wait for a slot, ms: the same for every ttl, since the wait depends
+ * The time that a call without a `nodeTimeout` may wait for admission, ms: the same for every ttl, since the wait depends
  * on the number of calls. It begins again with each round that masters answer: then this process or they are busy, and
  * the line advances. The round that follows has the default `nodeTimeout` besides.
  */
-const defaultSlotTime = 500;
+const defaultAdmissionTime = 500;
 /** The maximum of that, ms. */
-const maxSlotTime = 2000;
+const maxAdmissionTime = 2000;
 /**
- * As a part of a wait for a slot: an event loop that was blocked for longer took the time in which others could have
+ * As a part of a wait for admission: an event loop that was blocked for longer took the time in which others could have
  * ended their rounds.
  */
 const stalledFraction = 1 / 10;
@@ -54,10 +54,10 @@ export class RetryBudget {
   /** Since the beginning of a wait without retries: the time, by the monotonic clock, and the mean time of a retry. */
   #waitingSince = 0;
   #pause = 0;
-  /** The time that the call may wait for slots before that counts as retries, ms. */
-  #slotTime: number;
+  /** The time that the call may wait for admission before that counts as retries, ms. */
+  #admissionTime: number;
   /** The time by which the masters' answers may still prolong that, ms. */
-  #slotReserve: number;
+  #admissionReserve: number;
 
   /** `startedAt`: the time of the call, by the monotonic clock. */
   constructor(runtime: Runtime, settings: Settings, cancellation: Cancellation, startedAt: number) {
@@ -65,8 +65,8 @@ export class RetryBudget {
     this.#settings = settings;
     this.#startedAt = startedAt;
     const { nodeTimeout } = settings;
-    this.#slotTime = nodeTimeout === undefined ? defaultSlotTime : nodeTimeout * slotFraction;
-    this.#slotReserve = nodeTimeout === undefined ? maxSlotTime - defaultSlotTime : 0;
+    this.#admissionTime = nodeTimeout === undefined ? defaultAdmissionTime : nodeTimeout * admissionFraction;
+    this.#admissionReserve = nodeTimeout === undefined ? maxAdmissionTime - defaultAdmissionTime : 0;
     cancellation.onCancel(() => this.ended.cancel(cancellation.reason!));
     const { waitTimeout } = settings;
     if (waitTimeout === undefined) return;
@@ -81,21 +81,21 @@ export class RetryBudget {
   }
 
   /**
-   * The call waits for a slot: for the rest of its slot time, and for the time that its retries would take. `answeredAt`:
+   * The call waits for admission: for the rest of its time for that, and for the time that its retries would take. `answeredAt`:
    * when masters have last answered this client, by the monotonic clock.
    */
-  startSlotWait(answeredAt: () => number): void {
-    this.#limitWait(this.#slotTime, answeredAt);
+  startAdmissionWait(answeredAt: () => number): void {
+    this.#limitWait(this.#admissionTime, answeredAt);
   }
 
-  /** The call has a slot: what it waited beyond its slot time counts as retries. */
-  endSlotWait(): void {
+  /** The call is admitted: what it waited beyond its time for that counts as retries. */
+  endAdmissionWait(): void {
     if (!this.#isCounted) return;
     this.#timer?.cancel();
     this.#timer = undefined;
     const waited = this.#runtime.monotonic() - this.#waitingSince;
-    if (this.#pause > 0) this.#retries += Math.max(0, waited - this.#slotTime) / this.#pause;
-    this.#slotTime = Math.max(0, this.#slotTime - waited);
+    if (this.#pause > 0) this.#retries += Math.max(0, waited - this.#admissionTime) / this.#pause;
+    this.#admissionTime = Math.max(0, this.#admissionTime - waited);
   }
 
   /** New locks are held back because extensions are late: a call that never retries ends. */
@@ -104,7 +104,7 @@ export class RetryBudget {
   }
 
   /**
-   * The request of a round that begins now. A call that never retries has a given `nodeTimeout` for its slot and its
+   * The request of a round that begins now. A call that never retries has a given `nodeTimeout` for admission and
    * round together.
    */
   inTime(request: LockRequest): LockRequest {
@@ -112,7 +112,7 @@ export class RetryBudget {
     const { nodeTimeout } = settings;
     if (nodeTimeout === undefined || mayWait(settings)) return request;
     const left = this.#startedAt + nodeTimeout - this.#runtime.monotonic();
-    const time = Math.min(nodeTimeout, Math.max(left, nodeTimeout * (1 - slotFraction)));
+    const time = Math.min(nodeTimeout, Math.max(left, nodeTimeout * (1 - admissionFraction)));
     return { ...request, settings: { ...settings, nodeTimeout: time } };
   }
 
@@ -121,7 +121,7 @@ export class RetryBudget {
     return this.#settings.waitTimeout === undefined && this.#settings.retryCount !== -1;
   }
 
-  #limitWait(slotTime: number, answeredAt?: () => number): void {
+  #limitWait(admissionTime: number, answeredAt?: () => number): void {
     this.#waitingSince = this.#runtime.monotonic();
     this.#pause = this.#settings.retryDelay;
     if (!this.#isCounted) return;
@@ -137,7 +137,7 @@ export class RetryBudget {
     }
     left += (retries - asked) * pause;
     this.#pause = left / Math.max(1, retries);
-    this.#endAfter(slotTime + left, slotTime > 0, answeredAt);
+    this.#endAfter(admissionTime + left, admissionTime > 0, answeredAt);
   }
 
   /** The number of retries that the time since `useTimeLimit` is worth. */
@@ -169,7 +169,7 @@ export class RetryBudget {
 
   /**
    * `mayStall`: a timer that fires late because the event loop was blocked gives the time once more. `answeredAt`: as long
-   * as masters answer, the wait for a slot takes some of its reserve.
+   * as masters answer, the wait for admission takes some of its reserve.
    */
   #endAfter(delay: number, mayStall = false, answeredAt?: () => number): void {
     // Longer than the maximum timer delay: in practice, no limit.
@@ -179,11 +179,11 @@ export class RetryBudget {
       const now = this.#runtime.monotonic();
       const mayHaveStalled = mayStall && now - due > Math.max(delay * stalledFraction, lateTimerThreshold);
       const sinceAnswer = answeredAt ? now - answeredAt() : Number.POSITIVE_INFINITY;
-      const more = Math.min(this.#slotReserve, defaultSlotTime - sinceAnswer);
+      const more = Math.min(this.#admissionReserve, defaultAdmissionTime - sinceAnswer);
       if (mayHaveStalled) this.#endAfter(delay, false, answeredAt);
       else if (more > 0) {
-        this.#slotReserve -= more;
-        this.#slotTime += more;
+        this.#admissionReserve -= more;
+        this.#admissionTime += more;
         this.#endAfter(more, false, answeredAt);
       } else this.ended.cancel(timeIsOver());
     }, Math.ceil(delay));

@@ -1,7 +1,7 @@
 import type { Kernel } from "../engine/kernel.ts";
 import type { Process } from "../engine/process.ts";
 
-/** What a plan says about the time within which a process must have been granted its first lock. */
+/** The terms of a plan about the time within which a process must have been granted its first lock. */
 export interface FirstGrantTerms {
   /** A process that no fault disturbs for this time, ms, has a lock. */
   readonly patience: number;

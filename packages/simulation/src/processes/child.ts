@@ -14,8 +14,6 @@ export interface Message {
 export interface Ending {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** The moment of its exit, by `performance.now()`. */
-  readonly at: number;
   readonly output: string;
   readonly errors: string;
 }
@@ -70,13 +68,9 @@ export class Child<Incoming extends Message = Message> implements AsyncDisposabl
       this.messages.push(message as Incoming);
       this.#changed();
     });
-    let at = Number.NaN;
-    child.once("exit", () => {
-      at = performance.now();
-    });
     this.ended = new Promise((resolve) => {
       const end = (code: number | null, signal: NodeJS.Signals | null) => {
-        this.#ending = { code, signal, at, output: this.output, errors: this.errors };
+        this.#ending = { code, signal, output: this.output, errors: this.errors };
         resolve(this.#ending);
         this.#changed();
       };

@@ -166,7 +166,7 @@ export function answersWithin(time: number, latency: Latency): boolean {
   return 2 * slowOf(latency) < time;
 }
 
-/** What no message falls below, ms. */
+/** The time that every message takes at least, ms. */
 function fastestOf(latency: Latency): number {
   switch (latency.shape) {
     case "constant":

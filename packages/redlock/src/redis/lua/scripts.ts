@@ -429,5 +429,5 @@ export const batchScript: Script = {
 /** The same operations on locks that may be shared. */
 export const sharedBatchScript: Script = {
   source: withSharedClaims(batch),
-  sha1: "45c7b07749d1087f906cc23efb38254f15a98c35",
+  sha1: "b4e7ce82a13eb3a4104b3832957d6f832f8598a2",
 };

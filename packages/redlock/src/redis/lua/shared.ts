@@ -74,8 +74,8 @@ local function lastReader(key)
   if expiry >= now then return last[1], expiry end
 end
 
--- Who keeps \`token\` out, or its own claim. Readers keep a writer out under one name on all masters, which shows, like a
--- token, whether they grant what they release.
+-- The owner that keeps \`token\` out, or its own claim. Readers keep a writer out under one name on all masters, which
+-- shows, like a token, whether they grant what they release.
 local function ownerFor(key, token)
   local writer = ownerOf(exclusive(key))
   if writer then return writer end
