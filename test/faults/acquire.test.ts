@@ -1,11 +1,11 @@
 import { ExecutionError, Lock } from "@quorlock/redlock";
 import { expect } from "vitest";
 import { timed } from "../integration/fleet/fleet.ts";
-import { eachCable } from "./each-cable.ts";
+import { eachFault } from "./each-fault.ts";
 import { nodeTimeout, slack, ttl } from "./terms.ts";
 
-eachCable("acquire", async ({ fixture, cable, isBearable, pull, heal }) => {
-  pull();
+eachFault("acquire", async ({ fixture, fault, isBearable, inject, heal }) => {
+  inject();
   const attempt = () => fixture.redlock.acquire(fixture.resource, ttl, { retryCount: 0 });
   if (isBearable) {
     const { result: lock, net } = await timed(attempt);
@@ -16,7 +16,7 @@ eachCable("acquire", async ({ fixture, cable, isBearable, pull, heal }) => {
   } else {
     const { result, took, net } = await timed(() => attempt().catch((error: unknown) => error));
     expect(net).toBeLessThan(nodeTimeout + slack);
-    if (cable.isLate && result instanceof Lock) {
+    if (fault.isLate && result instanceof Lock) {
       // After a stall of this process a round has its time once more, in which late replies count.
       expect(took - net).toBeGreaterThan(nodeTimeout / 10);
       await result.release();

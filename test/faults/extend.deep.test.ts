@@ -2,15 +2,15 @@ import { ExecutionError, LockLostError } from "@quorlock/redlock";
 import { expect } from "vitest";
 import { until } from "../contract/until.ts";
 import { rejection, timed } from "../integration/fleet/fleet.ts";
-import { eachCable } from "./each-cable.ts";
+import { eachFault } from "./each-fault.ts";
 import { aborted } from "./fixture.ts";
 import { nodeTimeout, slack, ttl } from "./terms.ts";
 
-eachCable("extend", async ({ fixture, cable, isBearable, pull, heal }) => {
+eachFault("extend", async ({ fixture, fault, isBearable, inject, heal }) => {
   const lock = await fixture.acquire();
   const told = aborted(lock.signal);
   const keptUntil = await fixture.keptUntil();
-  pull();
+  inject();
   // Longer than what it has, so that a lease that was extended shows.
   const extend = () => fixture.redlock.extend(lock, 2 * ttl, { retryCount: 0 });
   if (isBearable) {
@@ -26,7 +26,7 @@ eachCable("extend", async ({ fixture, cable, isBearable, pull, heal }) => {
     expect(error).toMatchObject({ code: "NO_QUORUM" });
     // It may have been extended, for all the holder knows: it counts on what it was sure of.
     expect(lock.state).toBe("unknown");
-    if (cable.isLate) {
+    if (fault.isLate) {
       await until("the late answers have renewed it", () => lock.remaining() > ttl);
     } else {
       fixture.wasTold(await told, keptUntil);

@@ -1,16 +1,16 @@
 import type { Lock, Redlock } from "@quorlock/redlock";
-import { type Proxy as Line, Stalls, startProxy } from "@quorlock/testbed";
+import { Stalls, startProxy, type Proxy as TcpProxy } from "@quorlock/testbed";
 import { expect } from "vitest";
 import { until } from "../contract/until.ts";
 import { type Fleet, fresh, type Opened } from "../integration/fleet/fleet.ts";
-import type { Target } from "./cables.ts";
+import type { Target } from "./connection-faults.ts";
 import { driftFactor, nodeTimeout, reconnectDelay, recoveryLimit, ttl } from "./terms.ts";
 
 /** How well things went, over all cases of a file. */
 const recoveries: number[] = [];
 const notices: number[] = [];
 
-/** Where one case plays: shared masters, lines of its own to them, and a Redlock that is connected over these. */
+/** One case: shared masters, its own proxies before them, and a Redlock that is connected over these. */
 export class Fixture implements AsyncDisposable {
   readonly targets: readonly Target[];
   readonly redlock: Redlock;
@@ -19,12 +19,12 @@ export class Fixture implements AsyncDisposable {
   readonly #stalls: Stalls = new Stalls();
   readonly #fleet: Fleet;
   readonly #opened: Opened;
-  readonly #lines: readonly Line[];
+  readonly #proxies: readonly TcpProxy[];
 
   static async start(fleet: Fleet): Promise<Fixture> {
-    const lines = await Promise.all(fleet.masters.map((master) => startProxy(master)));
+    const proxies = await Promise.all(fleet.masters.map((master) => startProxy(master)));
     const client = { retryStrategy: () => reconnectDelay };
-    const opened = fleet.open({ on: lines, client, nodeTimeout, driftFactor });
+    const opened = fleet.open({ on: proxies, client, nodeTimeout, driftFactor });
     // A case is about connections that stand; on a busy machine the first vote may come before they do.
     const isWarm = () =>
       fleet.warmUp(opened).then(
@@ -32,15 +32,15 @@ export class Fixture implements AsyncDisposable {
         () => false,
       );
     await until("every master votes", isWarm);
-    return new Fixture(fleet, opened, lines);
+    return new Fixture(fleet, opened, proxies);
   }
 
-  private constructor(fleet: Fleet, opened: Opened, lines: readonly Line[]) {
+  private constructor(fleet: Fleet, opened: Opened, proxies: readonly TcpProxy[]) {
     this.#fleet = fleet;
     this.#opened = opened;
-    this.#lines = lines;
+    this.#proxies = proxies;
     this.redlock = opened.redlock;
-    this.targets = lines.map((line, index) => ({ line, master: fleet.masters[index]! }));
+    this.targets = proxies.map((proxy, index) => ({ proxy, master: fleet.masters[index]! }));
   }
 
   /** A lock that all masters have voted for. */
@@ -93,7 +93,7 @@ export class Fixture implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stalls[Symbol.dispose]();
     for (const client of this.#opened.clients) client.disconnect();
-    await Promise.all(this.#lines.map((line) => line.stop()));
+    await Promise.all(this.#proxies.map((proxy) => proxy.stop()));
   }
 }
 

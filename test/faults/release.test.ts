@@ -1,11 +1,11 @@
 import { expect } from "vitest";
 import { timed } from "../integration/fleet/fleet.ts";
-import { eachCable } from "./each-cable.ts";
+import { eachFault } from "./each-fault.ts";
 import { nodeTimeout, slack } from "./terms.ts";
 
-eachCable("release", async ({ fixture, isBearable, pull, heal }) => {
+eachFault("release", async ({ fixture, isBearable, inject, heal }) => {
   const lock = await fixture.acquire();
-  pull();
+  inject();
   const { result, net } = await timed(() => lock.release());
   expect(net).toBeLessThan(nodeTimeout + slack);
   expect(result.outcome).toBe(isBearable ? "released" : "partial");

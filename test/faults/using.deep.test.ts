@@ -2,11 +2,11 @@ import { LockLostError } from "@quorlock/redlock";
 import { Stalls } from "@quorlock/testbed";
 import { expect } from "vitest";
 import { until } from "../contract/until.ts";
-import { eachCable } from "./each-cable.ts";
+import { eachFault } from "./each-fault.ts";
 import { aborted } from "./fixture.ts";
 import { nodeTimeout, slack, ttl } from "./terms.ts";
 
-eachCable("using", async ({ fixture, isOutlived, pull, heal }) => {
+eachFault("using", async ({ fixture, isOutlived, inject, heal }) => {
   using stalls = new Stalls();
   let ended = Number.NaN;
   const outcome = await fixture.redlock.using(fixture.resource, ttl, async (signal, lock) => {
@@ -14,7 +14,7 @@ eachCable("using", async ({ fixture, isOutlived, pull, heal }) => {
     const told = aborted(signal);
     const keptUntil = await fixture.keptUntil();
     // The renewal meets it: the call in the middle of which it happens.
-    pull();
+    inject();
     const granted = lock.expiration;
     if (isOutlived) {
       await until("a renewal has come through", () => lock.expiration > granted + ttl / 10);

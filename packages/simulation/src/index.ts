@@ -1,7 +1,7 @@
 // To test code of your own.
 
-export type { ClientContext } from "./harness/rehearsal.ts";
 export type { Remote } from "./harness/remote.ts";
+export type { ClientContext } from "./harness/run-user-code.ts";
 export { type SimulateOptions, type SimulateResult, simulate } from "./harness/simulate.ts";
 
 // To run the client, or something in its place.

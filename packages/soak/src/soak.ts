@@ -6,7 +6,7 @@ import { Redlock } from "@quorlock/redlock";
 import { clusterConfig, formCluster, startMasters, watchProcesses } from "@quorlock/testbed";
 import { Cluster, Redis } from "ioredis";
 import { now } from "./clock.ts";
-import { Chronicle } from "./history/chronicle.ts";
+import { Recorder } from "./history/recorder.ts";
 import { Links } from "./links/links.ts";
 import { mastersFor } from "./masters.ts";
 import { Nemesis } from "./nemesis/nemesis.ts";
@@ -55,13 +55,13 @@ export async function soak(
   await using links = await Links.lay(masters.list, workerCount + 1);
   if (links.pid !== undefined) watchdog.add(links.pid);
   const store = new Store();
-  const chronicle = new Chronicle();
+  const recorder = new Recorder();
   const urlsFor = (worker: number) => links.urlsFor(worker);
   const workersPlan = { count: workerCount + 1, seed, urlsFor, cluster: cluster.urls, watch: watchdog };
-  await using workers = new Workers(workersPlan, chronicle, store);
+  await using workers = new Workers(workersPlan, recorder, store);
   const admins = masters.urls.map(adminOf);
   const clocks = "clocks" in masters ? masters.clocks : undefined;
-  const field = { masters: masters.list, admins, primaries, clocks, links, workers, chronicle };
+  const field = { masters: masters.list, admins, primaries, clocks, links, workers, recorder };
   const nemesis = new Nemesis(field, mode);
 
   await workers.start();
@@ -69,12 +69,12 @@ export async function soak(
   const until = began + options.minutes * 60_000;
   say(`${workerCount} workers at ${masters.list.length} masters, seed ${seed}, mode ${mode}`);
   const progress = () => ({
-    grants: chronicle.grants,
+    grants: recorder.grants,
     faults: nemesis.injections.length,
     lost: store.lost,
   });
   const secondsSoFar = (): number => (now() - began) / 1000;
-  onStart(() => gather({ options, seconds: secondsSoFar(), chronicle, store, workers, nemesis, stuck: [] }));
+  onStart(() => gather({ options, seconds: secondsSoFar(), recorder, store, workers, nemesis, stuck: [] }));
   let memory: MemoryMeasured;
   {
     using _ = showProgress(until, progress);
@@ -97,7 +97,7 @@ export async function soak(
   for (const admin of everywhere) admin.disconnect();
   watchdog.dismiss();
   rmSync(folder, { recursive: true, force: true });
-  return gather({ options, seconds, chronicle, store, workers, nemesis, memory, stuck });
+  return gather({ options, seconds, recorder, store, workers, nemesis, memory, stuck });
 }
 
 /** Of the workers that live from the beginning to the end. */

@@ -15,7 +15,7 @@ export const primaryCount = 2;
 /** Longer than any fault, which may delay one or two renewals, ms. */
 export const leaseTtl = 8000;
 /** Locks that each worker works on at the same time. */
-export const lanesPerWorker = 3;
+export const callersPerWorker = 3;
 
 /** The ttl of the locks, ms. */
 export const ttl = 1500;

@@ -7,7 +7,7 @@ const warmUps = 500;
 const interval = 5;
 
 export interface Company {
-  goOn(): void;
+  resume(): void;
   pause(): void;
 }
 
@@ -44,7 +44,7 @@ export async function keepCompany(urls: readonly string[]): Promise<Company> {
     }
   };
   return {
-    goOn() {
+    resume() {
       state.isOn = true;
       void work();
     },

@@ -41,7 +41,7 @@ await warmUp([contender], callers, { quick });
 await sendToParent({ kind: "ready" });
 for (let turn = 0; ; turn += 1) {
   await nextMessage();
-  company?.goOn();
+  company?.resume();
   const before = process.cpuUsage();
   const { cycles, seconds, failures, waits } = await runLoad(contender, { callers, milliseconds, prefix });
   const { user, system } = process.cpuUsage(before);

@@ -71,7 +71,7 @@ export class ReadersWriter extends Protocol<ReadersWriterMutant> {
     if (this.#areAllOver(now)) return;
     const step = budget.limited(now, anyStep);
     for (const client of clients) {
-      this.#goOn(now, step, client);
+      this.#proceed(now, step, client);
       for (const node of nodes.all) {
         this.#atNode(now, step, client, node);
         this.#expire(now, step, client, node);
@@ -117,7 +117,7 @@ export class ReadersWriter extends Protocol<ReadersWriterMutant> {
     return [holding, upgrading].includes(client.phase(now)) && !this.#upgraded(now, client);
   }
 
-  #goOn(now: State, step: Step, client: Client): void {
+  #proceed(now: State, step: Step, client: Client): void {
     const { writer } = this.#cells;
     const doing = client.phase(now);
     const { name } = client;

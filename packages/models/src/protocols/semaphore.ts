@@ -50,7 +50,7 @@ export class Semaphore extends Protocol<SemaphoreMutant> {
     const { nodes, attempts } = this.#cells;
     for (const attempt of attempts.all) {
       this.#choose(now, step, attempt);
-      this.#goOn(now, step, attempt);
+      this.#proceed(now, step, attempt);
       for (const node of nodes.all) this.#atNode(now, step, attempt, node);
     }
   }
@@ -97,7 +97,7 @@ export class Semaphore extends Protocol<SemaphoreMutant> {
     return owners.every((other) => wanted.every((slot) => wants.get(now, other, slot) === 0));
   }
 
-  #goOn(now: State, step: Step, attempt: number): void {
+  #proceed(now: State, step: Step, attempt: number): void {
     const { nodes, phase, vote } = this.#cells;
     const doing = phase.get(now, attempt);
     const votes = nodes.all.filter((node) => vote.get(now, attempt, node) === yes);

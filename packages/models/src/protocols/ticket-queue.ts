@@ -86,7 +86,7 @@ export class TicketQueue extends Protocol<QueueMutant> {
     const step = budget.limited(now, anyStep);
     for (const waiter of waiters.all) {
       this.#nextRound(now, step, waiter);
-      this.#goOn(now, step, waiter);
+      this.#proceed(now, step, waiter);
       for (const node of nodes.all) {
         for (const of of rounds.all) {
           this.#enqueue(now, step, waiter, node, of);
@@ -253,7 +253,7 @@ export class TicketQueue extends Protocol<QueueMutant> {
     ).length;
   }
 
-  #goOn(now: State, step: Step, waiter: number): void {
+  #proceed(now: State, step: Step, waiter: number): void {
     const { nodes, phase, round, messages } = this.#cells;
     const doing = phase.get(now, waiter);
     const current = round.get(now, waiter);

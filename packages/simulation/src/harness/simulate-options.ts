@@ -4,7 +4,7 @@ import type { TraceValue } from "../engine/trace.ts";
 import type { Fault, FaultName } from "../plan/fault.ts";
 import type { Plan } from "../plan/plan.ts";
 import { PlanError, validPlan } from "../plan/validate.ts";
-import type { ClientContext } from "./rehearsal.ts";
+import type { ClientContext } from "./run-user-code.ts";
 
 export interface SimulateOptions<Resource extends object> {
   /** Makes what the lock protects, anew for each run. Its methods run on a machine of its own, one call at a time. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ClientContext } from "./rehearsal.ts";
+import type { ClientContext } from "./run-user-code.ts";
 import { type SimulateOptions, simulate } from "./simulate.ts";
 
 /** A resource that two clients might write to at a time. */
@@ -30,7 +30,7 @@ function lostNone({ entries, writes }: Ledger): string | undefined {
   return entries.length === writes ? undefined : `${writes} writes, but ${entries.length} entries`;
 }
 
-const rehearsal = { resource: () => new Ledger(), invariant: lostNone, seeds: 60 };
+const ledger = { resource: () => new Ledger(), invariant: lostNone, seeds: 60 };
 
 async function checkThenWrite({ redlock, resource, index, round }: ClientContext<Ledger>): Promise<void> {
   await using lock = await redlock.acquire("ledger", 1000);
@@ -40,7 +40,7 @@ async function checkThenWrite({ redlock, resource, index, round }: ClientContext
 
 describe("simulate", () => {
   test("finds the write of a holder that was stopped after its check", async () => {
-    const result = await simulate({ ...rehearsal, client: checkThenWrite });
+    const result = await simulate({ ...ledger, client: checkThenWrite });
     expect(result.verdict).toBe("violated");
     expect(result.violation).toMatch(/^invariant at [0-9.]+ ms: \d+ writes, but \d+ entries$/);
     expect(result.story[0]).toMatch(/client-\d calls resource read$/);
@@ -48,15 +48,15 @@ describe("simulate", () => {
   }, 60_000);
 
   test("the reported seed shows the same again", async () => {
-    const found = await simulate({ ...rehearsal, client: checkThenWrite });
-    const again = await simulate({ ...rehearsal, client: checkThenWrite, seed: found.seed! });
+    const found = await simulate({ ...ledger, client: checkThenWrite });
+    const again = await simulate({ ...ledger, client: checkThenWrite, seed: found.seed! });
     expect(again.violation).toBe(found.violation);
     expect(again.runs).toBe(1);
   }, 60_000);
 
   test("finds nothing if the resource refuses a write over an unread value", async () => {
     const result = await simulate({
-      ...rehearsal,
+      ...ledger,
       async client({ redlock, resource, index, round }) {
         await redlock.using("ledger", 1000, async (signal) => {
           const { entries, version } = await resource.read();
@@ -70,7 +70,7 @@ describe("simulate", () => {
 
   test("no lock at all is found without a fault", async () => {
     const result = await simulate({
-      ...rehearsal,
+      ...ledger,
       faults: [],
       async client({ resource, index, pause }) {
         const { entries } = await resource.read();
@@ -83,13 +83,13 @@ describe("simulate", () => {
 
   test("an error of the code's own is a violation, one about locking is not", async () => {
     const failing = await simulate({
-      ...rehearsal,
+      ...ledger,
       seeds: 1,
       client: () => Promise.reject(new TypeError("no such thing")),
     });
     expect(failing.violation).toContain("TypeError: no such thing");
     const busy = await simulate({
-      ...rehearsal,
+      ...ledger,
       seeds: 1,
       faults: [],
       settings: { waitTimeout: 0 },
@@ -125,14 +125,14 @@ describe("simulate", () => {
   }, 60_000);
 
   test("code that never ends is a violation, not a test that hangs", async () => {
-    const result = await simulate({ ...rehearsal, seeds: 1, client: () => new Promise(() => {}) });
+    const result = await simulate({ ...ledger, seeds: 1, client: () => new Promise(() => {}) });
     expect(result.violation).toContain("client-0 never came to its end");
   }, 60_000);
 
   test("errors that the resource throws reach the caller", async () => {
     const seen: unknown[] = [];
     await simulate({
-      ...rehearsal,
+      ...ledger,
       seeds: 1,
       rounds: 1,
       clients: 1,
@@ -153,7 +153,7 @@ describe("simulate", () => {
 });
 
 describe("options that would check nothing are refused", () => {
-  const sound: SimulateOptions<Ledger> = { ...rehearsal, seeds: 1, client: checkThenWrite };
+  const sound: SimulateOptions<Ledger> = { ...ledger, seeds: 1, client: checkThenWrite };
 
   test("an invariant that returns a promise", async () => {
     const result = simulate({

@@ -3,8 +3,8 @@ import type { Verdict } from "../checkers/findings.ts";
 import type { TraceValue } from "../engine/trace.ts";
 import type { Fault, FaultName } from "../plan/fault.ts";
 import type { Plan } from "../plan/plan.ts";
-import { carelessPlan } from "./careless-plan.ts";
-import { type Rehearsal, type Rehearsed, rehearse } from "./rehearsal.ts";
+import { planOfSeed } from "./plan-of-seed.ts";
+import { type CodeRun, runUserCode, type UserCode } from "./run-user-code.ts";
 import { checkSimulateOptions, type SimulateOptions, withFaults } from "./simulate-options.ts";
 
 export type { SimulateOptions } from "./simulate-options.ts";
@@ -45,19 +45,19 @@ export async function simulate<Resource extends object>(
   checkSimulateOptions(options);
   const { seed, seeds = 100, rounds = 5, ttl = defaultTtl, resource, client, invariant = () => {} } = options;
   const settings = { waitTimeout: 10 * ttl, ...options.settings };
-  const rehearsed: Rehearsed<Resource> = { resource, client, invariant, rounds, settings };
+  const code: UserCode<Resource> = { resource, client, invariant, rounds, settings };
   const first = seed ?? 1;
   const last = seed ?? seeds;
   const sum = { runs: 0, completed: 0, refused: 0 };
   for (let current = first; current <= last; current += 1) {
     const plan = planOf(current, options);
-    const rehearsal = await rehearse(plan, rehearsed, "heap", options.onEvent);
+    const run = await runUserCode(plan, code, "heap", options.onEvent);
     sum.runs += 1;
-    sum.completed += rehearsal.completed;
-    sum.refused += rehearsal.refused;
-    if (rehearsal.verdict === "violated") {
-      const violation = textOf(rehearsal);
-      return { verdict: "violated", ...sum, violation, seed: current, story: await storyOf(plan, rehearsed) };
+    sum.completed += run.completed;
+    sum.refused += run.refused;
+    if (run.verdict === "violated") {
+      const violation = textOf(run);
+      return { verdict: "violated", ...sum, violation, seed: current, story: await storyOf(plan, code) };
     }
   }
   const verdict = sum.completed > 0 ? "ok" : "unknown";
@@ -83,11 +83,11 @@ function planOf<Resource extends object>(seed: number, options: SimulateOptions<
   const exact = faults?.some((fault) => typeof fault === "object") === true;
   const kinds = exact ? [] : (faults as readonly FaultName[] | undefined);
   const drawnFor = { ...defaults, ttl, nodeTimeout: nodeTimeoutFor(ttl, settings) };
-  const plan = carelessPlan(seed, { masters, clients, settings: drawnFor, ...(kinds ? { kinds } : {}) });
+  const plan = planOfSeed(seed, { masters, clients, settings: drawnFor, ...(kinds ? { kinds } : {}) });
   return exact ? withFaults(plan, faults as readonly Fault[]) : plan;
 }
 
-function textOf({ violations }: Rehearsal): string {
+function textOf({ violations }: CodeRun): string {
   const [first] = violations;
   return first ? `${first.kind} at ${first.at.toFixed(3)} ms: ${first.detail}` : "";
 }
@@ -95,10 +95,10 @@ function textOf({ violations }: Rehearsal): string {
 /** The same run once more, with its calls and faults in words. */
 async function storyOf<Resource extends object>(
   plan: Plan,
-  rehearsed: Rehearsed<Resource>,
+  code: UserCode<Resource>,
 ): Promise<readonly string[]> {
   const entries: Array<{ readonly time: number; readonly words: readonly TraceValue[] }> = [];
-  const { violations } = await rehearse(plan, rehearsed, "heap", (time, words) => {
+  const { violations } = await runUserCode(plan, code, "heap", (time, words) => {
     const [actor, verb] = words;
     if (actor === "fault" || verb === "calls" || verb === "has done") entries.push({ time, words });
   });

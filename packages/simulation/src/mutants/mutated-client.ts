@@ -5,8 +5,8 @@ import type { Script } from "@quorlock/redlock/internal";
 import { build, type Plugin } from "esbuild";
 import type { Rules } from "../master/twins/rules.ts";
 import { makeKnown, type ScriptName, twinScripts, twinsWith } from "../master/twins/script-twins.ts";
-import { nameScript, purposeOf } from "../run/moments.ts";
 import { type ClientModule, clientOf, type Subject } from "../run/subject.ts";
+import { nameScript, purposeOf } from "../run/trigger-points.ts";
 import type { Mutant } from "./mutant.ts";
 
 const sources = fileURLToPath(new URL("../../../redlock/src/", import.meta.url));

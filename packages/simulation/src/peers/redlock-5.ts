@@ -3,7 +3,6 @@ import type { AcquireOptions, Runtime } from "@quorlock/redlock";
 import type { Connection } from "@quorlock/redlock/internal";
 import { makeKnown } from "../master/twins/script-twins.ts";
 import type { LockSettings } from "../plan/plan.ts";
-import { nameScript } from "../run/moments.ts";
 import {
   holdWhile,
   type Resources,
@@ -12,6 +11,7 @@ import {
   type SubjectClient,
   type SubjectLock,
 } from "../run/subject.ts";
+import { nameScript } from "../run/trigger-points.ts";
 import { IoredisConnection } from "./ioredis-connection.ts";
 import { type LoadRedlock5, type Redlock5Module, redlock5Package, scriptsOf } from "./redlock-5-package.ts";
 import { redlock5Scripts } from "./redlock-5-scripts.ts";

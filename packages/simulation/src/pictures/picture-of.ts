@@ -1,15 +1,15 @@
 import type { Fault } from "../plan/fault.ts";
 import type { Plan } from "../plan/plan.ts";
 import { calmFrom } from "../run/injection.ts";
+import { CallsDrawing, PausesDrawing } from "./calls-and-pauses.ts";
 import { ClockTrack } from "./clock-track.ts";
 import { describeFault } from "./fault-words.ts";
 import { HoldsDrawing } from "./holds.ts";
 import { KeysDrawing } from "./keys.ts";
-import { CallsDrawing, PausesDrawing } from "./lanes.ts";
 import { MessagesDrawing } from "./messages.ts";
 import { Numbering } from "./numbering.ts";
 import { overlapsOf } from "./overlaps.ts";
-import type { ClientLane, DrawnFault, DrawnViolation, Hold, MasterLane, Picture } from "./picture.ts";
+import type { ClientTrack, DrawnFault, DrawnViolation, Hold, MasterTrack, Picture } from "./picture.ts";
 import type { Recording, TraceEvent } from "./recording.ts";
 
 /** Reads a trace from beginning to end and puts each thing where it is drawn. */
@@ -139,10 +139,10 @@ class Drawing {
   finish({ simulated, violations }: Recording["outcome"]): Picture {
     const until = Math.round(simulated * 1000);
     const masters = [...this.#masters.values()].map(
-      (master): MasterLane => ({ ...this.#lane(master, until), keys: master.keys.finish(until) }),
+      (master): MasterTrack => ({ ...this.#track(master, until), keys: master.keys.finish(until) }),
     );
     const clients = [...this.#clients.values()].map(
-      (client): ClientLane => ({ ...this.#lane(client, until), calls: client.calls.finish(until) }),
+      (client): ClientTrack => ({ ...this.#track(client, until), calls: client.calls.finish(until) }),
     );
     const holds = this.#holds.finish(until, this.#tokens);
     const { messages, leftOut } = this.#messages.finish(
@@ -169,7 +169,7 @@ class Drawing {
     };
   }
 
-  #lane({ name, clock, pauses, index }: Client | Master, until: number): Omit<ClientLane, "calls"> {
+  #track({ name, clock, pauses, index }: Client | Master, until: number): Omit<ClientTrack, "calls"> {
     const { clients, masters } = this.#plan;
     const planned = name.startsWith("client") ? clients[index] : masters[index];
     // The reading of an ideal clock at true time 0.

@@ -12,8 +12,8 @@ export interface Picture {
   /** ms */
   readonly ttl: number;
   readonly resources: readonly string[];
-  readonly clients: readonly ClientLane[];
-  readonly masters: readonly MasterLane[];
+  readonly clients: readonly ClientTrack[];
+  readonly masters: readonly MasterTrack[];
   /** In the order of their beginning. */
   readonly holds: readonly Hold[];
   readonly overlaps: readonly Overlap[];
@@ -45,17 +45,17 @@ export type ClockStretch = readonly [
 
 export type Call = readonly [from: number, until: number, name: string, how: string];
 
-interface Lane {
+interface Track {
   readonly name: string;
   readonly pauses: readonly Pause[];
   readonly clock: readonly ClockStretch[];
 }
 
-export interface ClientLane extends Lane {
+export interface ClientTrack extends Track {
   readonly calls: readonly Call[];
 }
 
-export interface MasterLane extends Lane {
+export interface MasterTrack extends Track {
   readonly keys: readonly Key[];
 }
 

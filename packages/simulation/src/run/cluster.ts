@@ -9,7 +9,7 @@ import { type PushWitness, SimulatedSubscription } from "../network/simulated-su
 import type { ClockPlan, Plan } from "../plan/plan.ts";
 import { excludesAllSteps } from "../plan/swarm.ts";
 import { Random } from "../random.ts";
-import { asksForTime, Moments, type Place } from "./moments.ts";
+import { asksForTime, type Place, TriggerPoints } from "./trigger-points.ts";
 
 /** The initial reading of an ideal wall clock, ms since the epoch. */
 const start = Date.UTC(2030, 0, 1);
@@ -52,7 +52,7 @@ function judgedOf(plan: Plan): (kind: ViolationKind) => boolean {
 export class Cluster {
   readonly kernel: Kernel;
   readonly findings: Findings;
-  readonly moments: Moments = new Moments();
+  readonly triggerPoints: TriggerPoints = new TriggerPoints();
   readonly masters: readonly Master[];
   readonly clients: readonly Process[];
   /** By client, then by master. */
@@ -135,8 +135,8 @@ export class Cluster {
 
   #pushWitness(place: Place): PushWitness {
     return {
-      pushed: () => this.moments.pushSent(place),
-      heard: () => this.moments.pushHeard(place),
+      pushed: () => this.triggerPoints.pushSent(place),
+      heard: () => this.triggerPoints.pushHeard(place),
       lost: () => this.findings.reached("push lost"),
     };
   }
@@ -145,9 +145,9 @@ export class Cluster {
     const { ttl, nodeTimeout = ttl / 4 } = this.#plan.settings;
     const reached = (mark: Mark): void => this.findings.reached(mark);
     return {
-      sent: (command, args) => this.moments.sent(place, command, args),
+      sent: (command, args) => this.triggerPoints.sent(place, command, args),
       executed: (command, args, reply, age) => {
-        this.moments.executed(place, command, args, reply);
+        this.triggerPoints.executed(place, command, args, reply);
         if (command === "SET") {
           if (reply === "OK" && age > nodeTimeout * 1000) reached("late SET applied");
           else if (reply === null) this.#markSplit(String(args[0]));

@@ -3,7 +3,7 @@ import type { Master } from "../master/master.ts";
 import type { AtMoment, Fault, FaultKind, Targets } from "../plan/fault.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { Cluster, Link } from "./cluster.ts";
-import type { Place } from "./moments.ts";
+import type { Place } from "./trigger-points.ts";
 
 /** The interface of an observer of faults that affect a client. */
 export interface InjectionListener {
@@ -37,11 +37,11 @@ function durationOf(fault: FaultKind): number {
 }
 
 function arm(cluster: Cluster, fault: Triggered, duration: number, listener: InjectionListener): void {
-  const { kernel, moments } = cluster;
+  const { kernel, triggerPoints } = cluster;
   const { on, occurrence, client, master, after = 0 } = fault;
   const end = microseconds(duration);
   let left = occurrence;
-  moments.on(on, (place) => {
+  triggerPoints.on(on, (place) => {
     if (left === 0 || kernel.now >= end) return;
     if (client !== undefined && cluster.clients[client] !== place.client) return;
     if (master !== undefined && cluster.masters[master] !== place.master) return;

@@ -25,8 +25,8 @@ import { Random } from "../random.ts";
 import { Bounds } from "./bounds.ts";
 import { CallTermsSource } from "./call-terms.ts";
 import { Cluster } from "./cluster.ts";
-import { HalfCut } from "./half-cut.ts";
 import { calmFrom, inject } from "./injection.ts";
+import { PartlyCutWaiter } from "./partly-cut-waiter.ts";
 import { Post } from "./post.ts";
 import {
   extendWhileFull,
@@ -133,7 +133,7 @@ class Run {
     this.#post = new Post(this.#kernel, new Random(plan.seed, "post"));
     const owners = new TokenOwners();
     const onHandOver = (client: Process, master: Master): void =>
-      this.#cluster.moments.handedOver({ client, master });
+      this.#cluster.triggerPoints.handedOver({ client, master });
     const order = new Order(findings, masters, orderTermsOf(plan));
     const lifetimes = new Lifetimes(findings);
     const listener = {
@@ -179,7 +179,7 @@ class Run {
         settings,
         workload,
         checkers,
-        moments: this.#cluster.moments,
+        triggerPoints: this.#cluster.triggerPoints,
         post: this.#post,
         startsAt: plan.clients[index]!.startsAt ?? 0,
       };
@@ -343,21 +343,23 @@ class Run {
     if (!first || others.length < 2 || this.#plan.masters.length < 3) return;
     // With a minority excluded, the rest is a bare quorum: no rival could hold beside them.
     if (excludesAllSteps(this.#plan)) return;
-    const halfCut = others.slice(0, 2).map((worker, number) => new HalfCut(this.#cluster, worker, number));
+    const cutWaiters = others
+      .slice(0, 2)
+      .map((worker, number) => new PartlyCutWaiter(this.#cluster, worker, number));
     let lock: SubjectLock | undefined;
     await this.#each([first], timeLimit, async () => {
       lock = await lockForLong(first, resource);
     });
-    for (const waiter of halfCut) waiter.begin(resource, settings.ttl);
+    for (const waiter of cutWaiters) waiter.begin(resource, settings.ttl);
     await this.#run(this.#now + 4 * first.bounds.nodeTimeout + 2 * network.longestLatency);
-    for (const waiter of halfCut) waiter.cut();
+    for (const waiter of cutWaiters) waiter.cut();
     const when = "while two who wait were cut off from more than half of the masters";
     await this.#each([first], timeLimit, async () => {
       await lock?.release();
       await lockEach(first, [resource], findings, when);
     });
-    for (const waiter of halfCut) waiter.end();
-    await this.#run(this.#now + timeLimit, () => halfCut.every(({ isDone }) => isDone));
+    for (const waiter of cutWaiters) waiter.end();
+    await this.#run(this.#now + timeLimit, () => cutWaiters.every(({ isDone }) => isDone));
   }
 
   async quit(): Promise<void> {

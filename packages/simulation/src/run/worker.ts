@@ -22,9 +22,9 @@ import {
 import type { Random } from "../random.ts";
 import type { Bounds } from "./bounds.ts";
 import { backoffFailed, type CallTerms, type CallTermsSource } from "./call-terms.ts";
-import type { Moments } from "./moments.ts";
 import type { Parcel, Post, Receiver } from "./post.ts";
 import { type Resources, type SubjectClient, type SubjectLock, tokenOf } from "./subject.ts";
+import type { TriggerPoints } from "./trigger-points.ts";
 
 interface Checkers {
   readonly findings: Findings;
@@ -55,7 +55,7 @@ export interface WorkerOptions {
   readonly settings: LockSettings;
   readonly workload: Workload;
   readonly checkers: Checkers;
-  readonly moments: Moments;
+  readonly triggerPoints: TriggerPoints;
   /** Takes locks to other clients. */
   readonly post: Post;
   /** When it begins to use locks, ms by the timers of its process. */
@@ -307,13 +307,13 @@ export class Worker implements Receiver {
 
   receive(parcel: Parcel): void {
     this.#resumed += 1;
-    void this.#goOn(parcel).finally(() => {
+    void this.#useDetached(parcel).finally(() => {
       this.#resumed -= 1;
     });
   }
 
   /** Nothing remains of a lock that is resumed until its masters have extended it. */
-  async #goOn({ detached, askedAt }: Parcel): Promise<void> {
+  async #useDetached({ detached, askedAt }: Parcel): Promise<void> {
     const { redlock, settings, checkers } = this.#options;
     const lock = redlock.resume!(detached);
     checkers.owners.giveTo(this.process, tokenOf(lock));
@@ -387,18 +387,18 @@ export class Worker implements Receiver {
     if (fencingToken !== undefined && isGranted) {
       for (const resource of lock.resources) fencing.granted(resource, fencingToken, askedAt, beganAt);
     }
-    this.#options.moments.granted(this.process, tokenOf(lock));
+    this.#options.triggerPoints.granted(this.process, tokenOf(lock));
     return interval;
   }
 
   /** Looks at the lock, writes if there is time left, and so on for as long as the work takes. */
   async #work(interval: LockInterval, task: Task): Promise<void> {
-    const { random, workload, settings, checkers, moments } = this.#options;
+    const { random, workload, settings, checkers, triggerPoints } = this.#options;
     const { hold, looks = defaultLooks } = task;
     const work = hold ?? Math.min(random.exponential(workload.hold), this.#maxWork / 2);
     for (let look = 0; look < looks && !interval.isOver; look += 1) {
       if (checkers.intervals.look(interval) > 0) {
-        moments.writing(this.process);
+        triggerPoints.writing(this.process);
         for (const resource of interval.lock.resources) checkers.effects.write(resource, interval);
         checkers.shares.acted(interval);
       }

@@ -10,12 +10,12 @@ export async function storyOf(
   plan: Plan,
   options: Omit<RunOptions, "onEvent"> = {},
 ): Promise<readonly string[]> {
-  const chronicle = new TraceReader();
-  const outcome = await runPlan(plan, { ...options, onEvent: (time, entry) => chronicle.add(time, entry) });
+  const reader = new TraceReader();
+  const outcome = await runPlan(plan, { ...options, onEvent: (time, entry) => reader.add(time, entry) });
   const violation = mostTelling(outcome.violations);
   if (!violation) return [...cast(plan), "nothing was violated"];
   const { at, kind, detail } = violation;
-  return [...cast(plan), ...chronicle.until(at * 1000, detail), line(at * 1000, `${kind}: ${detail}`)];
+  return [...cast(plan), ...reader.until(at * 1000, detail), line(at * 1000, `${kind}: ${detail}`)];
 }
 
 function cast({ masters, clients, settings, workload, network }: Plan): string[] {

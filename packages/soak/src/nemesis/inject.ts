@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Master, type MasterClock, moveSlot, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { now } from "../clock.ts";
-import type { Chronicle } from "../history/chronicle.ts";
+import type { Recorder } from "../history/recorder.ts";
 import type { LinkEnds, Links } from "../links/links.ts";
 import type { Fault, RefusalName } from "../plan/fault.ts";
 import { movingKey, ttl, workerCount } from "../terms.ts";
@@ -21,7 +21,7 @@ export interface Targets {
   readonly clocks: readonly MasterClock[] | undefined;
   readonly links: Links;
   readonly workers: Workers;
-  readonly chronicle: Chronicle;
+  readonly recorder: Recorder;
 }
 
 /** Carries out one fault. Resolves when it is healed. */
@@ -279,7 +279,7 @@ const steps = 10;
 
 /** During the move the keys of one lock may be on both masters. Locks on them must be granted again afterwards. */
 async function reshard(
-  { primaries, chronicle }: Targets,
+  { primaries, recorder }: Targets,
   { lasts }: Extract<Fault, { name: "reshard" }>,
 ): Promise<void> {
   const [first, second] = primaries as [Redis, Redis];
@@ -300,7 +300,7 @@ async function reshard(
   const own = moved.find((key) => key.startsWith("quorlock:"));
   if (own !== undefined) throw new Error(`slot ${slot} had keys beside those of locks: ${own}`);
   const movedAt = now();
-  const isGranted = (): boolean => chronicle.latestGrantOf(movingKey) > movedAt;
+  const isGranted = (): boolean => recorder.latestGrantOf(movingKey) > movedAt;
   await until(`"${movingKey}" was not granted where it had moved to`, backIn, isGranted);
 }
 
@@ -346,7 +346,7 @@ async function isolateWorker(
   const wanted = masters.map((master) => ({ worker, master }));
   const heal = await field.links.inject(wanted, fault);
   // A holder that was not notified by then still extends, over a link that already had another fault.
-  await Promise.race([hold === null ? pause(lasts) : field.chronicle.untilEnded(hold), pause(2 * lasts)]);
+  await Promise.race([hold === null ? pause(lasts) : field.recorder.untilEnded(hold), pause(2 * lasts)]);
   await heal();
 }
 
@@ -365,7 +365,7 @@ const victim = 0;
 
 /** While a worker holds the hot lock, most masters forget it, each in its own way. */
 async function deceiveHolder(
-  { workers, chronicle, masters, admins, clocks }: Targets,
+  { workers, recorder, masters, admins, clocks }: Targets,
   fault: Extract<Fault, { name: "amnesia" | "flush" | "clock-step" }>,
 ): Promise<void> {
   const hold = await workers.linger(victim, { milliseconds: ttl / 3, hot: true, careless: false });
@@ -375,16 +375,16 @@ async function deceiveHolder(
     else clocks?.[index]?.step(fault.milliseconds);
   };
   await Promise.all(fault.masters.map(deceive));
-  if (hold !== null) await Promise.race([chronicle.untilEnded(hold), pause(2 * ttl)]);
+  if (hold !== null) await Promise.race([recorder.untilEnded(hold), pause(2 * ttl)]);
 }
 
 async function carelessWriter(
-  { workers, chronicle }: Targets,
+  { workers, recorder }: Targets,
   { worker, lasts }: Extract<Fault, { name: "careless-writer" }>,
 ): Promise<void> {
   const hold = await workers.linger(worker, { milliseconds: ttl / 10, hot: true, careless: true });
   workers.signal(worker, "SIGSTOP");
   await pause(lasts);
   workers.signal(worker, "SIGCONT");
-  if (hold !== null) await Promise.race([chronicle.untilEnded(hold), pause(2 * ttl)]);
+  if (hold !== null) await Promise.race([recorder.untilEnded(hold), pause(2 * ttl)]);
 }

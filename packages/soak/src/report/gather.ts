@@ -1,6 +1,6 @@
 import { check } from "../history/check.ts";
-import type { Chronicle } from "../history/chronicle.ts";
 import type { LostUpdate } from "../history/effect.ts";
+import type { Recorder } from "../history/recorder.ts";
 import { isRefusal } from "../nemesis/inject.ts";
 import type { Injection, Nemesis } from "../nemesis/nemesis.ts";
 import type { Options } from "../options.ts";
@@ -18,7 +18,7 @@ export interface MemoryMeasured {
 export interface Remains {
   readonly options: Options;
   readonly seconds: number;
-  readonly chronicle: Chronicle;
+  readonly recorder: Recorder;
   readonly store: Store;
   readonly workers: Workers;
   readonly nemesis: Nemesis;
@@ -31,14 +31,14 @@ export interface Remains {
 export function gather({
   options,
   seconds,
-  chronicle,
+  recorder,
   store,
   workers,
   nemesis,
   memory,
   stuck,
 }: Remains): Report {
-  const findings = check(chronicle.history);
+  const findings = check(recorder.history);
   const leases = Object.entries(countedBy(workers.lostLeases, (why) => why.replace(/"[^"]*"/, "..."))).map(
     ([why, count]) => `${count} leases were lost: ${why}`,
   );
@@ -48,8 +48,8 @@ export function gather({
     mode: options.mode,
     seed: options.seed,
     seconds,
-    grants: chronicle.grants,
-    hotGrants: chronicle.hotGrants,
+    grants: recorder.grants,
+    hotGrants: recorder.hotGrants,
     writes: store.accepted,
     faults: countedBy(nemesis.injections, ({ name }) => name),
     lost: store.lost,

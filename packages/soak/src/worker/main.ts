@@ -7,9 +7,9 @@ import { Stalls } from "@quorlock/testbed";
 import { now } from "../clock.ts";
 import { parentOf } from "../processes/remote.ts";
 import {
+  callersPerWorker,
   coldKeys,
   hotKey,
-  lanesPerWorker,
   leaseKey,
   leaseTtl,
   masterCount,
@@ -27,14 +27,14 @@ import {
   sharedKey,
   ttl,
 } from "../terms.ts";
+import { Caller, type Desk, ways, waysInSlot } from "./caller.ts";
 import { type OpenClient, openClient, openCluster } from "./clients.ts";
-import { type Desk, Lane, ways, waysInSlot } from "./lane.ts";
 import { quitLimit } from "./limits.ts";
 import { Lingering } from "./lingering.ts";
 import { type Assignment, type ConductorSide, unhandledRejection, type WorkerSide } from "./protocol.ts";
 import { Stopwatch } from "./stopwatch.ts";
 
-// One worker process: some lanes that take locks, and a Redlock that they share; one more lane has a Redlock of its own
+// One worker process: some callers that take locks, and a Redlock that they share; one more caller has a Redlock of its own
 // on the Cluster.
 
 const stalls = new Stalls();
@@ -42,8 +42,8 @@ const lingering = new Lingering();
 let redlock: Redlock;
 let onCluster: Redlock;
 let clients: readonly OpenClient[];
-let lanes: Promise<unknown> = Promise.resolve();
-let visitor: Lane;
+let callers: Promise<unknown> = Promise.resolve();
+let resumer: Caller;
 /** Locks of others that this worker goes on with. */
 const resumed = new Set<Promise<void>>();
 const leaving = new AbortController();
@@ -57,16 +57,16 @@ const conductor = parentOf<ConductorSide, WorkerSide>({
     await Promise.all([redlock.inspect("nothing"), onCluster.inspect(movingKey)]);
     if (leases > 0) return holdLeases(leases);
     const desk = deskOf(name);
-    const lane = (which: string, at = desk) => new Lane(at, new Random(seed, name, which));
-    visitor = lane("resumed");
-    const run = (index: number) => runLane(lane(`lane ${index}`));
-    const all = Array.from({ length: lanesPerWorker }, (_, index) => run(index));
-    lanes = Promise.all([...all, runLane(lane("on the Cluster", onClusterFrom(desk)), restOnCluster)]);
+    const caller = (which: string, at = desk) => new Caller(at, new Random(seed, name, which));
+    resumer = caller("resumed");
+    const run = (index: number) => runCaller(caller(`caller ${index}`));
+    const all = Array.from({ length: callersPerWorker }, (_, index) => run(index));
+    callers = Promise.all([...all, runCaller(caller("on the Cluster", onClusterFrom(desk)), restOnCluster)]);
   },
   linger: (request) => lingering.request(request),
   resume(detached) {
     if (leaving.signal.aborted) return;
-    const going = settled(visitor.resume(detached));
+    const going = settled(resumer.resume(detached));
     resumed.add(going);
     void going.then(() => resumed.delete(going));
   },
@@ -91,7 +91,7 @@ const conductor = parentOf<ConductorSide, WorkerSide>({
   },
   async leave() {
     leaving.abort();
-    await lanes;
+    await callers;
     await Promise.all(resumed);
     await Promise.all([redlock, onCluster].map((one) => stopwatch.time("quit", quitLimit, () => one.quit())));
   },
@@ -198,9 +198,9 @@ function onClusterFrom(desk: Desk): Desk {
   return { ...desk, redlock: onCluster, ways: waysInSlot, keys, lingering: new Lingering() };
 }
 
-async function runLane(lane: Lane, rest = 0): Promise<void> {
+async function runCaller(caller: Caller, rest = 0): Promise<void> {
   while (!leaving.signal.aborted) {
-    await settled(lane.next());
+    await settled(caller.next());
     if (rest > 0) await pause(rest);
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Child } from "@quorlock/simulation/processes";
 import type { BirpcReturn } from "birpc";
 import { now } from "../clock.ts";
-import type { Chronicle } from "../history/chronicle.ts";
+import type { Recorder } from "../history/recorder.ts";
 import { remoteOf, startProcess } from "../processes/remote.ts";
 import type { Store } from "../store/store.ts";
 import { leaseCount, workerCount } from "../terms.ts";
@@ -53,16 +53,16 @@ export class Workers implements AsyncDisposable {
   /** For each kind of call the one that came closest to its limit, or exceeded it most. */
   readonly furthest: Map<string, TimedCall> = new Map();
   readonly #plan: WorkersPlan;
-  readonly #chronicle: Chronicle;
+  readonly #recorder: Recorder;
   readonly #store: Store;
   readonly #members: Member[] = [];
   /** The number of starts of each worker. */
   readonly #lives: number[];
   #isLeaving = false;
 
-  constructor(plan: WorkersPlan, chronicle: Chronicle, store: Store) {
+  constructor(plan: WorkersPlan, recorder: Recorder, store: Store) {
     this.#plan = plan;
-    this.#chronicle = chronicle;
+    this.#recorder = recorder;
     this.#store = store;
     this.#lives = Array.from({ length: plan.count }, () => 0);
   }
@@ -79,7 +79,7 @@ export class Workers implements AsyncDisposable {
     if (pid !== undefined) this.#plan.watch.add(pid);
     child.process.once("exit", (code, signal) => {
       if (pid !== undefined) this.#plan.watch.remove(pid);
-      this.#chronicle.died(name);
+      this.#recorder.died(name);
       if (!this.#isLeaving && signal !== "SIGKILL") this.failures.push(`${name} ended: ${signal ?? code}`);
     });
     const remote = remoteOf<WorkerSide, ConductorSide>(child, this.#side(worker));
@@ -92,15 +92,15 @@ export class Workers implements AsyncDisposable {
   #side(worker: number): ConductorSide {
     return {
       read: (hold) => {
-        this.#chronicle.reported(hold, hold.grantedAt);
+        this.#recorder.reported(hold, hold.grantedAt);
         return this.#store.read(hold.key);
       },
       write: (draft, deadline) => {
         const write = this.#store.write(draft, deadline);
-        this.#chronicle.wrote(write);
+        this.#recorder.wrote(write);
         return write.accepted;
       },
-      ended: (hold) => this.#chronicle.ended(hold),
+      ended: (hold) => this.#recorder.ended(hold),
       handOn: (detached) => this.#handOn(worker, detached),
       took: (call) => {
         const before = this.furthest.get(call.name);

@@ -1,6 +1,6 @@
 import type { Picture } from "../picture.ts";
 
-/** A lane: its name beside it, or above it where the screen is narrow. */
+/** A track: its name beside it, or above it where the screen is narrow. */
 export interface Row {
   readonly top: number;
   readonly height: number;
@@ -26,7 +26,7 @@ export interface Layout {
   readonly strip: number;
 }
 
-/** Below this the names stand above their lanes. */
+/** Below this the names stand above their tracks. */
 const narrow = 720;
 const gutterWidth = 180;
 const nameHeight = 20;

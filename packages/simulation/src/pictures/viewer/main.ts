@@ -9,7 +9,7 @@ import { Pointing } from "./pointing.ts";
 import { TimeWindow } from "./time-window.ts";
 import { Tooltip } from "./tooltip.ts";
 
-// The page is there already, with everything that can be read without a script; this draws the lanes into it.
+// The page is there already, with everything that can be read without a script; this draws the tracks into it.
 
 function element(id: string): HTMLElement {
   const found = document.getElementById(id);

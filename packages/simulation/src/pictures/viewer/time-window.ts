@@ -35,7 +35,7 @@ export class TimeWindow {
     return (this.#until - this.#from) / this.#width;
   }
 
-  /** Where the lanes are drawn, px. */
+  /** Where the tracks are drawn, px. */
   place(left: number, width: number): void {
     this.#left = left;
     this.#width = Math.max(1, width);

@@ -15,7 +15,7 @@ function ticks({ window, layout }: Scene): { readonly times: number[]; readonly 
   return { times, step };
 }
 
-/** True time, ms; its lines go down through all lanes. */
+/** True time, ms; its lines go down through all tracks. */
 export function paintAxis(scene: Scene): void {
   const { pen, window, layout, palette, picture } = scene;
   const { times, step } = ticks(scene);

@@ -2,7 +2,7 @@ import { font } from "../canvas.ts";
 import { ms } from "../numbers.ts";
 import type { Scene } from "../scene.ts";
 
-/** The red band: two holders of one resource at once. Behind the lanes, and stronger around the two bars. */
+/** The red band: two holders of one resource at once. Behind the tracks, and stronger around the two bars. */
 export function paintOverlapBands(scene: Scene): void {
   const { pen, picture, window, layout, palette, targets } = scene;
   for (const overlap of picture.overlaps) {

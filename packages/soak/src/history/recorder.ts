@@ -2,7 +2,7 @@ import { hotKey } from "../terms.ts";
 import type { History, Hold, Write } from "./history.ts";
 
 /** Records the history of a run. */
-export class Chronicle {
+export class Recorder {
   readonly #holds = new Map<string, Hold>();
   readonly #locks = new Set<string>();
   readonly #open = new Map<string, { readonly worker: string; readonly reportedAt: number }>();

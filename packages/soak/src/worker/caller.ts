@@ -6,8 +6,8 @@ import type { Random } from "@quorlock/simulation";
 import type { Stalls } from "@quorlock/testbed";
 import { wholeKey } from "../history/history.ts";
 import {
+  callersPerWorker,
   hotShare,
-  lanesPerWorker,
   permits,
   permitsKey,
   sharedKey,
@@ -15,12 +15,12 @@ import {
   waitTimeout,
   workerCount,
 } from "../terms.ts";
+import { type Counters, enterCriticalSection } from "./critical-section.ts";
 import { acquireLimit, permitLimit, roundLimit, tryLimit } from "./limits.ts";
 import type { Lingering } from "./lingering.ts";
 import { LockInterval } from "./lock-interval.ts";
 import type { ConductorSide, Detached } from "./protocol.ts";
 import type { Stopwatch } from "./stopwatch.ts";
-import { type Counters, visit } from "./visit.ts";
 
 type WayInSlot = "acquire" | "try" | "using" | "extend" | "several" | "long";
 type Way = WayInSlot | "detach" | "read" | "write" | "permit";
@@ -34,7 +34,7 @@ export const waysInSlot: readonly WayInSlot[] = [
   ...(["acquire", "try", "using", "extend", "several", "several", "long"] as const),
 ];
 
-/** Shared by all lanes of a worker except the one that works on the Cluster. */
+/** Shared by all callers of a worker except the one that works on the Cluster. */
 export interface Desk {
   readonly name: string;
   readonly redlock: Redlock;
@@ -55,12 +55,12 @@ export interface Desk {
 
 /** Keys of one lock at most. */
 const mostKeys = 6;
-const readersShare = wholeKey / (workerCount * lanesPerWorker + 1);
+const readersShare = wholeKey / (workerCount * callersPerWorker + 1);
 /** How long a long one takes, in leases. */
 const long = { minimum: 0.4, maximum: 1.2 };
 
 /** One lock after the other, each in one of the ways that the client offers. */
-export class Lane {
+export class Caller {
   readonly #desk: Desk;
   readonly #random: Random;
 
@@ -106,7 +106,7 @@ export class Lane {
   }
 
   async #acquire(keys: readonly string[]): Promise<void> {
-    await this.#visitAndRelease(await this.#acquired(keys), keys, () => this.#work());
+    await this.#enterAndRelease(await this.#acquired(keys), keys, () => this.#work());
   }
 
   #acquired(keys: readonly string[]): Promise<Lock> {
@@ -117,15 +117,15 @@ export class Lane {
   async #try(key: string): Promise<void> {
     const { redlock, stopwatch } = this.#desk;
     const lock = await stopwatch.time("tryAcquire", tryLimit, () => redlock.tryAcquire(key, ttl));
-    if (lock) await this.#visitAndRelease(lock, [key], () => this.#work());
-    // The key is held: without a pause this lane would only ask.
+    if (lock) await this.#enterAndRelease(lock, [key], () => this.#work());
+    // The key is held: without a pause this caller would only ask.
     else await pause(this.#random.between(5, 25));
   }
 
   async #extend(key: string): Promise<void> {
     const { redlock, stopwatch } = this.#desk;
     const lock = await this.#acquired([key]);
-    await this.#visitAndRelease(lock, [key], () =>
+    await this.#enterAndRelease(lock, [key], () =>
       stopwatch.time("extend", roundLimit, () => redlock.extend(lock, ttl, { retryCount: 0 })),
     );
   }
@@ -133,7 +133,7 @@ export class Lane {
   /** Works under a lock and has another worker go on with it. */
   async #detach(key: string): Promise<void> {
     const lock = await this.#acquired([key]);
-    await this.#visit(lock, [key], () => this.#work());
+    await this.#enter(lock, [key], () => this.#work());
     this.#desk.handOn({ key, lock: await lock.detach() });
   }
 
@@ -143,7 +143,7 @@ export class Lane {
     const lock = redlock.resume(detached);
     try {
       await stopwatch.time("extend", roundLimit, () => redlock.extend(lock, ttl, { retryCount: 0 }));
-      await this.#visit(lock, [key], () => this.#work());
+      await this.#enter(lock, [key], () => this.#work());
     } finally {
       await stopwatch.time("release", roundLimit, () => lock.release());
     }
@@ -152,22 +152,22 @@ export class Lane {
   async #read(): Promise<void> {
     const { shared, stopwatch } = this.#desk;
     const lock = await stopwatch.time("read", acquireLimit, () => shared.read(ttl, { waitTimeout }));
-    await this.#visitAndRelease(lock, [sharedKey], () => this.#work(), readersShare);
+    await this.#enterAndRelease(lock, [sharedKey], () => this.#work(), readersShare);
   }
 
   async #write(): Promise<void> {
     const { shared, stopwatch } = this.#desk;
     const lock = await stopwatch.time("write", acquireLimit, () => shared.write(ttl, { waitTimeout }));
-    if (this.#random.chance(0.5)) return this.#visitAndRelease(lock, [sharedKey], () => this.#work());
-    await this.#visit(lock, [sharedKey], () => this.#work());
+    if (this.#random.chance(0.5)) return this.#enterAndRelease(lock, [sharedKey], () => this.#work());
+    await this.#enter(lock, [sharedKey], () => this.#work());
     const reader = await stopwatch.time("downgrade", roundLimit, () => lock.downgrade());
-    await this.#visitAndRelease(reader, [sharedKey], () => this.#work(), readersShare);
+    await this.#enterAndRelease(reader, [sharedKey], () => this.#work(), readersShare);
   }
 
   async #permit(): Promise<void> {
     const { permits: semaphore, stopwatch } = this.#desk;
     const lock = await stopwatch.time("permit", permitLimit, () => semaphore.acquire(ttl, { waitTimeout }));
-    await this.#visitAndRelease(lock, [permitsKey], () => this.#work(), wholeKey / permits);
+    await this.#enterAndRelease(lock, [permitsKey], () => this.#work(), wholeKey / permits);
   }
 
   #long(key: string): Promise<void> {
@@ -181,7 +181,7 @@ export class Lane {
     try {
       await redlock.using(key, ttl, { waitTimeout }, async (_, lock) => {
         stop();
-        await this.#visit(lock, [key], work);
+        await this.#enter(lock, [key], work);
         stop = stopwatch.start("using, once it has run", roundLimit);
       });
     } finally {
@@ -189,21 +189,21 @@ export class Lane {
     }
   }
 
-  async #visitAndRelease(
+  async #enterAndRelease(
     lock: Lock,
     keys: readonly string[],
     work: () => Promise<unknown>,
     share?: number,
   ): Promise<void> {
     try {
-      await this.#visit(lock, keys, work, share);
+      await this.#enter(lock, keys, work, share);
     } finally {
       await this.#desk.stopwatch.time("release", roundLimit, () => lock.release());
     }
   }
 
   /** Reports the holder's view before the release begins: a killed worker reports nothing more. */
-  async #visit(
+  async #enter(
     lock: Lock,
     keys: readonly string[],
     work: () => Promise<unknown>,
@@ -213,7 +213,7 @@ export class Lane {
     const of = { name: `${name}:${this.#desk.next()}`, worker: name, stalls, share };
     const interval = new LockInterval(lock, ttl, of);
     try {
-      for (const key of keys) await visit(interval, key, counters, lingering, work);
+      for (const key of keys) await enterCriticalSection(interval, key, counters, lingering, work);
     } finally {
       interval.end();
       for (const key of keys) ended(interval.holdOf(key));

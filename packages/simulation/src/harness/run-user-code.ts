@@ -29,7 +29,7 @@ export interface ClientContext<Resource> {
 }
 
 /** Code under test, and what it must keep to. */
-export interface Rehearsed<Resource extends object> {
+export interface UserCode<Resource extends object> {
   readonly resource: () => Resource;
   readonly client: (context: ClientContext<Resource>) => Promise<unknown>;
   readonly rounds: number;
@@ -38,7 +38,7 @@ export interface Rehearsed<Resource extends object> {
   readonly invariant: (resource: Resource) => unknown;
 }
 
-export interface Rehearsal {
+export interface CodeRun {
   readonly verdict: Verdict;
   readonly violations: readonly Violation[];
   readonly hash: string;
@@ -51,15 +51,15 @@ export interface Rehearsal {
 const timeLimit = 600_000;
 
 /** One run of the code under test, by a plan. */
-export async function rehearse<Resource extends object>(
+export async function runUserCode<Resource extends object>(
   plan: Plan,
-  rehearsed: Rehearsed<Resource>,
+  code: UserCode<Resource>,
   engine: EngineKind,
   onEvent?: (time: number, entry: readonly TraceValue[]) => void,
-): Promise<Rehearsal> {
+): Promise<CodeRun> {
   const kernel = new Kernel(engineOf(engine), new Trace(onEvent));
   const cluster = new Cluster(kernel, plan);
-  const fixture = new Fixture(kernel, cluster, plan, rehearsed);
+  const fixture = new Fixture(kernel, cluster, plan, code);
   inject(cluster, plan, { onPause: () => {}, onKill: () => {}, onFault: () => {} });
   const clients = cluster.clients.map((process, index) => fixture.begin(process, index));
   const end = Math.max(plan.duration, calmFrom(plan)) + timeLimit;
@@ -91,17 +91,17 @@ class Fixture<Resource extends object> {
   readonly #kernel: Kernel;
   readonly #cluster: Cluster;
   readonly #plan: Plan;
-  readonly #rehearsed: Rehearsed<Resource>;
+  readonly #code: UserCode<Resource>;
   readonly #resource: Resource;
   readonly #server: Process;
   readonly #random: Random;
 
-  constructor(kernel: Kernel, cluster: Cluster, plan: Plan, rehearsed: Rehearsed<Resource>) {
+  constructor(kernel: Kernel, cluster: Cluster, plan: Plan, code: UserCode<Resource>) {
     this.#kernel = kernel;
     this.#cluster = cluster;
     this.#plan = plan;
-    this.#rehearsed = rehearsed;
-    this.#resource = rehearsed.resource();
+    this.#code = code;
+    this.#resource = code.resource();
     this.#random = new Random(plan.seed, "rehearsal");
     const random = this.#random.stream("server");
     const ideal = { wall: 0, rate: 0, timerLateness: 0 };
@@ -119,8 +119,7 @@ class Fixture<Resource extends object> {
     };
     const context = this.#contextOf(process, index);
     const work = async (): Promise<void> => {
-      for (let round = 0; round < this.#rehearsed.rounds; round += 1)
-        await this.#round({ ...context, round });
+      for (let round = 0; round < this.#code.rounds; round += 1) await this.#round({ ...context, round });
       state.over = true;
     };
     this.#kernel.engine.schedule(() => process.deliver(() => void work()), 1);
@@ -136,7 +135,7 @@ class Fixture<Resource extends object> {
 
   async #round(context: ClientContext<Resource>): Promise<void> {
     try {
-      const running: unknown = this.#rehearsed.client(context);
+      const running: unknown = this.#code.client(context);
       if (!isPromise(running))
         this.#refuse(`client must return a promise, but has returned ${kindOf(running)}`);
       else if (isIterator(await running)) this.#refuse("client must not return a generator: nothing runs it");
@@ -149,7 +148,7 @@ class Fixture<Resource extends object> {
 
   #judge(): void {
     try {
-      const wrong = this.#rehearsed.invariant(this.#resource);
+      const wrong = this.#code.invariant(this.#resource);
       if (wrong === undefined || wrong === true || wrong === "") return;
       if (wrong === false) this.#cluster.findings.violated("invariant", "the invariant returned false");
       else if (wrong instanceof Error) this.#cluster.findings.violated("invariant", wrong.message);
@@ -191,11 +190,11 @@ class Fixture<Resource extends object> {
       ({ commands }) => new RedisNode(commands.connection, { runtime: process }),
     );
     const listener = {
-      onCall: () => this.#cluster.moments.writing(process),
+      onCall: () => this.#cluster.triggerPoints.writing(process),
       onEffect: () => this.#judge(),
     };
     return {
-      redlock: new Redlock(nodes, { ...this.#rehearsed.settings, runtime: process }),
+      redlock: new Redlock(nodes, { ...this.#code.settings, runtime: process }),
       resource: remote(this.#kernel, way, this.#resource, listener),
       index,
       pause: (ms) => new Promise((resolve) => void process.setTimer(resolve, ms)),

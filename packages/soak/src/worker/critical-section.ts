@@ -16,7 +16,7 @@ export interface Counters {
  * likes. The look right before the write decides, and travels with it: the store refuses what comes when the lock is
  * over, so a process that is stopped between its look and its write is one that looked (PROTOCOL 1.5).
  */
-export async function visit(
+export async function enterCriticalSection(
   interval: LockInterval,
   key: string,
   counters: Counters,

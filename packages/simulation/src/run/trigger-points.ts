@@ -53,7 +53,7 @@ for (const [name, purpose] of Object.entries(purposeByName))
   nameScript(twinScripts[name as ScriptName].script, purpose);
 
 /** Notifies listeners of the moments of a run. Costs almost nothing without listeners. */
-export class Moments {
+export class TriggerPoints {
   readonly #listeners = new Map<Moment, MomentListener[]>();
   /** Tokens of locks that were granted: a claim with one of them extends. */
   readonly #granted = new Set<unknown>();

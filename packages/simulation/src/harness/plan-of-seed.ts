@@ -4,10 +4,10 @@ import { type Given, planWith } from "../plan/swarm.ts";
 import { Random } from "../random.ts";
 
 /**
- * The plan of a seed for code that may be careless. Beside what Redlock promises to survive, processes are stopped
+ * The plan of a seed for code of users, which may check its lock too rarely. Beside what Redlock promises to survive, processes are stopped
  * between a look at the lock and the call that follows: the lock can do nothing about that, the resource has to.
  */
-export function carelessPlan(seed: number, given: Partial<Given>): Plan {
+export function planOfSeed(seed: number, given: Partial<Given>): Plan {
   const plan = planWith(seed, given);
   const random = new Random(seed, "careless");
   const stalls = Array.from({ length: random.integer(0, 3) }, (): Fault => {

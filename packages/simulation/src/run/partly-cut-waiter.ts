@@ -9,7 +9,7 @@ const waitTimeout = 100_000;
  * A waiter that is cut off from too many masters to win a quorum. Two of these at the heads of the queues of nearly
  * all masters must not keep a waiter that reaches all masters from being served (PROTOCOL 7.12).
  */
-export class HalfCut {
+export class PartlyCutWaiter {
   readonly #cluster: Cluster;
   readonly #worker: Worker;
   /** The first master that it reaches. */

@@ -1,18 +1,20 @@
-import type { ClientLane, ClockStretch, MasterLane, Pause } from "../../picture.ts";
+import type { ClientTrack, ClockStretch, MasterTrack, Pause } from "../../picture.ts";
 import { fitted, font, hatch } from "../canvas.ts";
 import type { Row } from "../layout.ts";
 import { offset, rate } from "../numbers.ts";
 import { holderColour } from "../palette.ts";
 import type { Scene } from "../scene.ts";
 
-type Lane = ClientLane | MasterLane;
+type Track = ClientTrack | MasterTrack;
 
-/** Lines between lanes, names, clocks and standstills: what bars are laid upon. */
-export function paintLanes(scene: Scene): void {
+/** Lines between tracks, names, clocks and standstills: what bars are laid upon. */
+export function paintTracks(scene: Scene): void {
   const { picture, layout } = scene;
   const most = maxDrift([...picture.clients, ...picture.masters], picture.activeUntil);
-  for (const [index, lane] of picture.clients.entries()) paintLane(scene, layout.clients[index]!, lane, most);
-  for (const [index, lane] of picture.masters.entries()) paintLane(scene, layout.masters[index]!, lane, most);
+  for (const [index, track] of picture.clients.entries())
+    paintTrack(scene, layout.clients[index]!, track, most);
+  for (const [index, track] of picture.masters.entries())
+    paintTrack(scene, layout.masters[index]!, track, most);
   if (layout.faults.height > 0) divide(scene, layout.faults);
   divide(scene, layout.wire);
   divide(scene, layout.margins);
@@ -28,13 +30,13 @@ export function paintNames(scene: Scene): void {
   if (layout.faults.height > 0) name(scene, layout.faults, "Faults");
   name(scene, layout.wire, "Messages");
   name(scene, layout.margins, "Margin", "time to spare");
-  for (const [index, lane] of picture.clients.entries()) {
+  for (const [index, track] of picture.clients.entries()) {
     const row = layout.clients[index]!;
-    name(scene, row, lane.name, clockText(scene, lane));
+    name(scene, row, track.name, clockText(scene, track));
     swatch(scene, row, index);
   }
-  for (const [index, lane] of picture.masters.entries())
-    name(scene, layout.masters[index]!, lane.name, clockText(scene, lane));
+  for (const [index, track] of picture.masters.entries())
+    name(scene, layout.masters[index]!, track.name, clockText(scene, track));
 }
 
 function divide({ pen, layout, palette }: Scene, { top }: Row): void {
@@ -68,7 +70,7 @@ function swatch({ pen, layout, palette }: Scene, row: Row, client: number): void
 }
 
 /** The offset of its wall clock at the pointer, or at the start of the view. */
-function clockText({ moment, window }: Scene, { clock }: Lane): string {
+function clockText({ moment, window }: Scene, { clock }: Track): string {
   const time = moment ?? window.from;
   const stretch = clock.findLast(([from]) => from <= time) ?? clock[0];
   if (!stretch) return "";
@@ -81,10 +83,10 @@ function offsetAt([from, until, offset, offsetThen]: ClockStretch, time: number)
   return offset + ((offsetThen - offset) * (Math.min(time, until) - from)) / (until - from);
 }
 
-function paintLane(scene: Scene, row: Row, lane: Lane, maxDrift: number): void {
+function paintTrack(scene: Scene, row: Row, track: Track, maxDrift: number): void {
   divide(scene, row);
-  for (const pause of lane.pauses) paintPause(scene, row, lane.name, pause);
-  paintClock(scene, row, lane.clock, maxDrift);
+  for (const pause of track.pauses) paintPause(scene, row, track.name, pause);
+  paintClock(scene, row, track.clock, maxDrift);
 }
 
 const standstills = { frozen: "loose", suspended: "dense", down: "crossed", ended: "crossed" } as const;
@@ -110,8 +112,8 @@ function paintPause(scene: Scene, row: Row, name: string, pause: Pause): void {
 }
 
 /** How far clocks come away from where they were at the beginning, ms; the same scale for all. */
-function maxDrift(lanes: readonly Lane[], end: number): number {
-  const drifts = lanes.flatMap(({ clock }) => {
+function maxDrift(tracks: readonly Track[], end: number): number {
+  const drifts = tracks.flatMap(({ clock }) => {
     const start = clock[0]?.[2] ?? 0;
     return clock.flatMap((stretch) => [
       Math.abs(stretch[2] - start),
