@@ -141,7 +141,7 @@ export function buildClient(
   const scripted = { queue, groupCommit, onFault: report, runtime };
   const nodes = nodesOf(clients, (client) => {
     // A master of an adapter that the user has written.
-    if (isNode(client)) return isRedisNode(client) ? client.withDefaults(scripted) : client;
+    if (isNode(client)) return RedisNode.isUnchanged(client) ? client.withDefaults(scripted) : client;
     const batches = groupCommit && limitOf(client) === undefined;
     return new RedisNode(connectionOf(client), { ...scripted, groupCommit: batches });
   });
@@ -233,11 +233,6 @@ function nodesOf(clients: Iterable<Client>, nodeOf: (client: Client) => LockNode
     throw new InvalidArgumentError("each client may be passed once, but one is passed twice");
   }
   return list.map(nodeOf);
-}
-
-/** Not of a subclass, which may answer in its own way. */
-function isRedisNode(node: LockNode): node is RedisNode {
-  return Object.getPrototypeOf(node) === RedisNode.prototype;
 }
 
 function isNode(client: unknown): client is LockNode {

@@ -55,6 +55,19 @@ describe("2.1 a new token", () => {
   });
 });
 
+test("calls that demand more validity than is left hold back no others: the masters were in time", async () => {
+  const { time, nodes, redlock } = virtualSetting(3, { retryCount: 0 });
+  for (let count = 0; count < 8; count += 1) {
+    const demanding = redlock.acquire("r", 1000, { minimumValidity: 987 });
+    await expect(time.run(demanding)).rejects.toThrow("too late");
+  }
+  for (const node of nodes) node.sent.length = 0;
+  const others = Array.from({ length: 60 }, (_, index) => redlock.acquire(`other ${index}`, 1000));
+  await settle();
+  for (const node of nodes) expect(node.sent).toHaveLength(60);
+  await time.run(Promise.all(others));
+});
+
 describe("2.2 all masters are asked in parallel", () => {
   test("at the same moment, even if one of them hangs", async () => {
     const { time, nodes, redlock } = virtualSetting(5);

@@ -81,11 +81,7 @@ export async function attempt(
   const rolledBack = rollBack(context, claim, round);
   if (cancellation.reason) return { round, outcome: "cancelled", rolledBack };
   if (claim.placement.whyLeft !== undefined) return { round, outcome: "moved", rolledBack };
-  if (won) {
-    admission.recordLateAnswer(round.timeout);
-    return { round, outcome: "late", rolledBack };
-  }
-  const outcome = await reasonFor(round, cancellation);
+  const outcome = won ? "late" : await reasonFor(round, cancellation);
   if (outcome !== "unavailable") admission.recordRound(clock.now() - round.sentAt, round.timeout);
   return { round, outcome, rolledBack };
 }

@@ -47,6 +47,11 @@ export function failed(node: string, error: unknown, isReply: boolean, tokens: r
   return fault(node, reason, detail, true, cause);
 }
 
+/** The node threw instead of answering: a command may have been sent. */
+export function nodeFailed(node: string, cause: unknown): Fault {
+  return fault(node, "UNEXPECTED_REPLY", `the node failed: ${String(cause)}`, true, cause);
+}
+
 export function unexpected(node: string, reply: unknown): Fault {
   // The message names only the kind of the reply, which may quote a token.
   const kind = Array.isArray(reply) ? "an array" : `a ${typeof reply}`;

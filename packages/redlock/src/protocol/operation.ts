@@ -1,4 +1,5 @@
-import type { Operation } from "./node.ts";
+import { nodeFailed } from "./faults.ts";
+import type { AnyAnswer, LockNode, Operation } from "./node.ts";
 
 // One verb. A master is asked in one way, `LockNode.ask(operation, index)`, whatever for: a vote, an extension, a release,
 // a queue entry, a token transfer, the state of a key or of the guard, the time.
@@ -32,4 +33,29 @@ export function operationOf(asked: Asked, onAnswer: Operation["onAnswer"], own: 
   const { kind, keys, values, ttl, claim } = asked;
   const { isUnbatched = false, guard, purpose, onSend } = own;
   return { kind, keys, values, ttl, claim, onAnswer, isUnbatched, guard, purpose, onSend };
+}
+
+/** Asks the node. Answers are values; a node that throws nevertheless counts as a master that gave none. */
+export function ask(node: Pick<LockNode, "name" | "ask">, operation: Operation, index: number): void {
+  try {
+    node.ask(operation, index);
+  } catch (error) {
+    operation.onAnswer(index, nodeFailed(node.name, error));
+  }
+}
+
+/** Asks one node, which needs no index; `onAnswer` gets the first answer alone. */
+export function askAlone(
+  node: LockNode,
+  asked: Asked,
+  onAnswer: (answer: AnyAnswer) => void,
+  own?: Own,
+): void {
+  let isAnswered = false;
+  const take = (_: number, answer: AnyAnswer): void => {
+    if (isAnswered) return;
+    isAnswered = true;
+    onAnswer(answer);
+  };
+  ask(node, operationOf(asked, take, own), 0);
 }

@@ -1,8 +1,8 @@
 import type { NodeError } from "../errors.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import type { Runtime, Timer } from "../time/runtime.ts";
-import type { AnyAnswer, Fault, LockNode, ReleaseAnswer } from "./node.ts";
-import { type Asked, operationOf } from "./operation.ts";
+import type { Fault, LockNode, ReleaseAnswer } from "./node.ts";
+import { type Asked, askAlone } from "./operation.ts";
 import type { Placement } from "./placement.ts";
 import { Round } from "./round.ts";
 
@@ -162,12 +162,11 @@ export class Rollbacks {
   }
 
   #send(node: LockNode, pending: PendingDelete, then?: (isAnswered: boolean) => void): void {
-    const onAnswer = (_: number, answer: AnyAnswer): void => {
+    askAlone(node, deletionOf(pending.leftover), (answer) => {
       const isFault = "error" in answer;
       if (isFault) this.#keep(node, pending, answer);
       then?.(!isFault);
-    };
-    node.ask(operationOf(deletionOf(pending.leftover), onAnswer), 0);
+    });
   }
 
   #retryLater(): Timer {

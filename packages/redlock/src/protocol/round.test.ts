@@ -171,14 +171,17 @@ describe("a node that throws", () => {
   });
 });
 
-test("a node that answers with the index of no master gives no vote: it counts as one that threw", async () => {
-  const setting = virtualSetting(2);
-  setting.nodes[0]!.ask = ({ onAnswer }) => onAnswer(2, { vote: "yes", remaining: 1000 });
-  const { round, told } = roundOf(setting);
-  await setting.time.run(round.closed);
-  expect(told).toEqual(["0 none at 0", "1 yes at 2"]);
-  expect(round.answers).toHaveLength(2);
-});
+test.each([2, -1, 0.5, undefined])(
+  "a node that answers with the index %s, of no master, gives no vote: it counts as silent",
+  async (index) => {
+    const setting = virtualSetting(2);
+    setting.nodes[0]!.ask = ({ onAnswer }) => onAnswer(index as number, { vote: "yes", remaining: 1000 });
+    const { round, told } = roundOf(setting);
+    await setting.time.run(round.closed);
+    expect(told).toEqual(["1 yes at 2", "0 none at 50"]);
+    expect(round.answers).toHaveLength(2);
+  },
+);
 
 test("a timeout beyond the longest timer is limited to it", async () => {
   const setting = virtualSetting(1);

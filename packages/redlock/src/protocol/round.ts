@@ -2,7 +2,7 @@ import { hasFrames, outside } from "../time/async-context.ts";
 import type { Cancellation } from "../time/cancellation.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import { maxTimerDelay, type Runtime, type Timer } from "../time/runtime.ts";
-import { fault } from "./faults.ts";
+import { fault, nodeFailed } from "./faults.ts";
 import type { Fault, LockNode, Timed } from "./node.ts";
 import { type Asked, operationOf } from "./operation.ts";
 import { RoundClocks } from "./round-clocks.ts";
@@ -140,10 +140,11 @@ export class Round<Reply extends object> {
     );
     for (let index = 0; index < nodes.length; index += 1) {
       const node = nodes[index]!;
+      // (As `ask`, which would be one more frame of each lock.)
       try {
         node.ask(operation, index);
       } catch (error) {
-        this.#receive(plan, index, faultOf(node, error));
+        this.#receive(plan, index, nodeFailed(node.name, error));
       }
     }
     this.#setTimer(plan, this.sentAt);
@@ -151,9 +152,9 @@ export class Round<Reply extends object> {
 
   /** The single entry point for all answers, in time or late. */
   #receive(plan: RoundPlan<Reply>, index: number, reply: Reply | Fault | Timed<Reply>): void {
-    // A vote belongs to its round: one more than masters were asked could make a quorum (PROTOCOL 2.14).
-    if (!(index < this.answers.length))
-      throw new RangeError(`no master of this round has the index ${index}`);
+    // A vote belongs to its round: one more than masters were asked could make a quorum (PROTOCOL 2.14). A node that does
+    // not pass on its index counts as silent.
+    if (!(index in this.answers)) return;
     if (!this.#timer && this.#missing > 0) {
       // An answer given synchronously is processed after all masters have been asked.
       void Promise.resolve().then(() => this.#receive(plan, index, reply));
@@ -236,11 +237,6 @@ export class Round<Reply extends object> {
     this.#onClosed = undefined;
     if (listeners) for (const listener of listeners) listener();
   }
-}
-
-/** Answers are values; a `LockNode` that throws nevertheless counts as one that gave no answer. */
-function faultOf(node: Voter, cause: unknown): Fault {
-  return fault(node.name, "UNEXPECTED_REPLY", `the node failed: ${String(cause)}`, true, cause);
 }
 
 /**

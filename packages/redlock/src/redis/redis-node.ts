@@ -93,6 +93,16 @@ export class RedisNode implements LockNode {
       this.queue = this.#makeQueue(options.onFault ?? (() => {}));
   }
 
+  /**
+   * Not of a subclass, a Proxy of one, or one with a method replaced: these answer in their own way.
+   * @internal
+   */
+  static isUnchanged(node: object): node is RedisNode {
+    const { prototype } = RedisNode;
+    const isOne = #connection in node && Object.getPrototypeOf(node) === prototype;
+    return isOne && !Object.keys(node).some((name) => name in prototype);
+  }
+
   /** The same master, with these options instead of those that it was not given. */
   withDefaults(defaults: RedisNodeOptions): RedisNode {
     return new RedisNode(this.#connection, { ...defaults, ...this.#options });

@@ -13,15 +13,23 @@ const state: GuardState = {
   floor: 0,
 };
 
+function faultOf(reason: string): Fault {
+  return { vote: "none", error: new NodeError("m", reason, ""), sent: true };
+}
+
 function setting() {
   const time = new VirtualTime();
   const runtime = new VirtualMachine(time);
   const readAt: number[] = [];
-  let answer: GuardState | Fault = state;
+  let answer: GuardState | Fault | "none yet" | "thrown" = state;
+  let answerNow: ((answer: GuardState | Fault) => void) | undefined;
   const node = {
+    name: "m",
     ask: ({ onAnswer }: Operation, index: number) => {
       readAt.push(time.now());
-      onAnswer(index, answer);
+      answerNow = (one) => onAnswer(index, one);
+      if (answer === "thrown") throw new Error("oops");
+      if (answer !== "none yet") onAnswer(index, answer);
     },
   };
   const coordinator = {
@@ -33,10 +41,24 @@ function setting() {
   };
   const guard = new MasterGuard(node as unknown as LockNode, coordinator, false);
   const reply = (reason: string | undefined): void => {
-    const error = new NodeError("m", reason ?? "OTHER", "");
-    answer = reason === undefined ? state : { vote: "none", error, sent: true };
+    answer = reason === undefined ? state : faultOf(reason);
   };
-  return { time, runtime, guard, readAt, reply };
+  const hang = (): void => {
+    answer = "none yet";
+  };
+  const failWith = (): void => {
+    answer = "thrown";
+  };
+  return {
+    time,
+    runtime,
+    guard,
+    readAt,
+    reply,
+    hang,
+    failWith,
+    lose: () => answerNow!(faultOf("UNREACHABLE")),
+  };
 }
 
 test("a reading that fails is repeated, at intervals that double up to a tenth of maxTtl", async () => {
@@ -52,11 +74,25 @@ test("a reading that fails is repeated, at intervals that double up to a tenth o
   expect(runtime.timers.size).toBe(0);
 });
 
-test("a reading on a lost connection is not repeated: another one follows when it is back", async () => {
-  const { time, runtime, guard, readAt, reply } = setting();
-  reply("UNREACHABLE");
+test("a reading that is lost with a silent connection is repeated: the one that was due on the next connection found it under way", async () => {
+  const { time, runtime, guard, readAt, reply, hang, lose } = setting();
+  hang();
   guard.readEpoch();
-  await time.advance(4000);
-  expect(readAt).toEqual([0]);
+  await time.advance(3000);
+  guard.forgetConnection();
+  guard.readEpoch();
+  lose();
+  reply(undefined);
+  await time.advance(1000);
+  expect(readAt).toEqual([0, 3100]);
   expect(runtime.timers.size).toBe(0);
+});
+
+test("a reading by a node that throws is repeated", async () => {
+  const { time, guard, readAt, reply, failWith } = setting();
+  failWith();
+  guard.readEpoch();
+  reply(undefined);
+  await time.advance(1000);
+  expect(readAt).toEqual([0, 100]);
 });

@@ -1,6 +1,6 @@
 import type { NodeError } from "../errors.ts";
 import type { AnyAnswer, Fault, Guard, GuardState, LockNode, Operation } from "../protocol/node.ts";
-import { type Asked, operationOf } from "../protocol/operation.ts";
+import { type Asked, ask, operationOf } from "../protocol/operation.ts";
 import { outside } from "../time/async-context.ts";
 import { type Runtime, randomFraction, type Timer } from "../time/runtime.ts";
 import { QuarantineReports } from "./quarantine-news.ts";
@@ -118,8 +118,7 @@ export class MasterGuard implements Guard {
     const onAnswer = (_: number, answer: AnyAnswer): void => {
       this.#isReading = false;
       if (!("error" in answer)) this.#retryDelay = minRetryDelay;
-      // (A lost connection is followed by a reading when it is back.)
-      else if (answer.error.reason !== "UNREACHABLE") this.#readAgainLater();
+      else this.#readAgainLater();
     };
     outside(() => this.askWith(this, operationOf(stateRead, onAnswer), 0));
   }
@@ -177,7 +176,7 @@ export class MasterGuard implements Guard {
       }
       operation.onAnswer(index, answer);
     };
-    this.node.ask(operationOf(operation, onAnswer, { guard }), index);
+    ask(this.node, operationOf(operation, onAnswer, { guard }), index);
   }
 
   /**

@@ -1,7 +1,7 @@
 import { ExecutionError, InvalidArgumentError, NodeError } from "../errors.ts";
 import type { Context } from "../protocol/context.ts";
 import type { AnyAnswer, Fault, Guard, GuardState, LockNode } from "../protocol/node.ts";
-import { operationOf } from "../protocol/operation.ts";
+import { askAlone } from "../protocol/operation.ts";
 import { Round, voterBy } from "../protocol/round.ts";
 import { onReadyWhileKept } from "../protocol/weak-listeners.ts";
 import { checkMaxTtl } from "../settings/settings.ts";
@@ -240,12 +240,7 @@ function restoreCounters(node: LockNode, epoch: string, floor: number): Promise<
     ttl: 0,
     claim: undefined,
   } as const;
-  return new Promise((resolve) =>
-    node.ask(
-      operationOf(asked, (_, answer) => resolve(answer)),
-      0,
-    ),
-  );
+  return new Promise((resolve) => askAlone(node, asked, resolve));
 }
 
 type Answers = ReadonlyArray<GuardState | Fault | undefined>;

@@ -63,10 +63,14 @@ export class GrantListener {
       };
       // Each master has a channel of its own: if two of them are one server, its grant through one is not a
       // vote of the other (PROTOCOL 2.8).
-      void nodes[index]!.queue?.listen(`${this.#channel}.${index}`, onPush, onChange).then(() => {
+      const onKnown = (): void => {
         isKnown = true;
         onAnswer();
-      });
+      };
+      // A node that throws or rejects has no subscription.
+      const listening = async () =>
+        nodes[index]!.queue?.listen(`${this.#channel}.${index}`, onPush, onChange);
+      void listening().then(onKnown, onKnown);
     });
   }
 

@@ -1,6 +1,6 @@
 import type { Context } from "../protocol/context.ts";
 import type { AnyAnswer } from "../protocol/node.ts";
-import { operationOf, timeRead } from "../protocol/operation.ts";
+import { askAlone, timeRead } from "../protocol/operation.ts";
 import { quorumOf } from "../protocol/quorum.ts";
 import { askMost } from "./shared-work.ts";
 
@@ -111,13 +111,12 @@ export class TicketClock {
     this.#asked = asked;
     await askMost(runtime, nodes.length, quorum, (index, onAnswer) => {
       const sentAt = runtime.monotonic();
-      const { queue } = nodes[index]!;
-      const onTime = (_: number, answer: AnyAnswer): void => {
+      const onTime = (answer: AnyAnswer): void => {
         if ("time" in answer && answer.time < maxTime) readings.push(this.#readingOf(answer.time, sentAt));
         onAnswer();
       };
-      if (!queue) onAnswer();
-      else nodes[index]!.ask(operationOf(timeRead, onTime, { purpose: "request" }), index);
+      if (!nodes[index]!.queue) onAnswer();
+      else askAlone(nodes[index]!, timeRead, onTime, { purpose: "request" });
     });
     this.#lowerFloor();
     // The lower one of two in the middle: clients that hear the same masters choose the same.
