@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const source = { conditions: ["quorlock-source", "node", "import", "default"] };
 const shared = { resolve: source, ssr: { resolve: source } };
 const deep = "**/*.deep.test.ts";
-// Only for a test that does not end, ms: each has time limits of its own for what it promises.
+// Only for a test that does not end, ms: each has its own time limits for what it promises.
 const hang = 180_000;
 
 /** Files that take a minute and more, the longest first. Begun last, each would run while the other cores have nothing left. */
@@ -55,7 +55,7 @@ export default defineConfig({
       },
       {
         ...shared,
-        // Some start processes of their own, which takes its time on a busy machine.
+        // Some start processes, which takes its time on a busy machine.
         test: {
           name: "integration",
           include: ["test/**/*.test.ts"],
@@ -75,7 +75,7 @@ export default defineConfig({
             "**/node_modules/**",
             "test/{hostile,integration/{holding,safeguards,waiting,primitives}}/**/*.deep.test.ts",
             "test/integration/connections/sentinel.deep.test.ts",
-            // These open clients of their own, or are about what only ioredis has: an event of `select`.
+            // These open their own clients, or are about what only ioredis has: an event of `select`.
             "test/integration/{bad-input,drop-in}.test.ts",
             "test/integration/connections/{cluster,database,traces,key-prefix.deep,node-redis.deep,node-redis-cluster.deep}.test.ts",
           ],

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 // process that was suspended between its last check of the lock and the next write. The first test finds that fault; the
 // second shows the remedy: a resource that rejects stale writes.
 
-/** The account that all clients book from, on a server of its own. */
+/** The account that all clients book from, on its own server. */
 class Account {
   balance = 1000;
   booked = 0;

@@ -33,11 +33,11 @@ let masters: EmbeddedMasters;
 let redlocks: Redlock[];
 let shipped: string[];
 
-/** One of the servers, with connections of its own. */
+/** One of the servers, with its own connections. */
 function server(): Shipping {
   const clients = masters.urls.map((url) => {
     const client = new Redis(url);
-    // Tests kill masters. ioredis reconnects by itself; without a listener it prints each error.
+    // Tests kill masters. ioredis reconnects; without a listener it prints each error.
     client.on("error", () => {});
     return client;
   });

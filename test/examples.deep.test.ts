@@ -8,7 +8,7 @@ import { Child } from "@quorlock/simulation/processes";
 import { startMasters } from "@quorlock/testbed";
 import { describe, expect, type TestContext, test } from "vitest";
 
-// The examples as a user runs them: processes of their own, judged by exit code, output and what they leave.
+// The examples as a user runs them: separate processes, judged by exit code, output and what they leave.
 
 const timeout = 90_000;
 const folder = fileURLToPath(new URL("../examples/", import.meta.url));
@@ -185,7 +185,7 @@ describe.concurrent("the sale", { timeout }, () => {
     await demo.printed(mastersAreOurs ? / hung / : / cut /);
     demo.signal("SIGKILL");
     expect(await demo.exit()).toBe("SIGKILL");
-    // No process is left to wait for them: the workers and the watchdog must notice by themselves.
+    // No process is left to wait for them: the workers and the watchdog must notice.
     expect(await demo.survivors(5_000)).toEqual([]);
     expect(demo.leftovers).toEqual([]);
   });
@@ -247,7 +247,7 @@ test.concurrent("the quick start runs as it is printed", { timeout }, async (con
 });
 
 // By itself: it is told by the time that it takes.
-test("a process ends by itself once it has quit", { timeout }, async (context) => {
+test("a process ends once it has quit", { timeout }, async (context) => {
   await using masters = await startMasters(5);
   const quickStart = start(context, "quick-start.ts", { REDLOCK_NODES: masters.urls.join() });
   await quickStart.printed(/booked together\n/);

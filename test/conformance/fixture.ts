@@ -38,7 +38,7 @@ export class Fixture implements AsyncDisposable {
     return Math.floor(this.#masters.length / 2) + 1;
   }
 
-  /** A proxy of its own to each master: its faults affect no other client. */
+  /** A new proxy to each master: its faults affect no other client. */
   async path(): Promise<readonly FaultProxy[]> {
     const proxies = await Promise.all(this.#masters.map((master) => startProxy(master)));
     for (const proxy of proxies) this.onDispose(() => proxy.stop());

@@ -35,7 +35,7 @@ const usage = [
 let summary = "interrupted before the first case was over";
 process.once("SIGINT", () => {
   console.log(summary);
-  // Cases and masters are processes of their own: they end when this one does.
+  // Cases and masters are separate processes: they end when this one does.
   process.exit(interruptedCode);
 });
 

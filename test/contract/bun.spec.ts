@@ -2,7 +2,7 @@ import { env } from "node:process";
 import { Redlock } from "@quorlock/redlock";
 import { contract } from "@quorlock/testing/contract";
 import { Redis } from "ioredis";
-// The package makes connections of clients by itself and has no name for it.
+// The package makes connections of clients and exports no function for it.
 import { connectionOf } from "../../packages/redlock/src/adapters/client-libraries.ts";
 import { serverCases } from "./server-cases.ts";
 

@@ -4,7 +4,7 @@ import { Redis } from "ioredis";
 import { createClient } from "redis";
 import * as vitest from "vitest";
 import { afterAll } from "vitest";
-// The package makes connections of clients by itself and has no name for it: here they are the adapter of an author.
+// The package makes connections of clients and exports no function for it: here they are the adapter of an author.
 import { connectionOf } from "../../packages/redlock/src/adapters/client-libraries.ts";
 
 // The suite as an author of an adapter calls it: with an embedded master, and with a Redis.

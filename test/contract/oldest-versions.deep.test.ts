@@ -8,7 +8,7 @@ import { lockNodeContract } from "./lock-node-contract.ts";
 import { type RedisDriverOptions, redisDriver } from "./redis-driver.ts";
 
 // The contract with the oldest version that each peer range admits, and the last one of ioredis that does not find the
-// keys of commands in upper case. The newest versions have files of their own.
+// keys of commands in upper case. The newest versions have their own files.
 
 const host = "127.0.0.1";
 const keyPrefix = "app:";

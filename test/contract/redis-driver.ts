@@ -3,7 +3,7 @@ import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { type Master, type Masters, startMasters, startProxy } from "@quorlock/testbed";
 import { type Driver, type DriverMaker, masterViewOf, pathThrough } from "@quorlock/testing/contract";
 import { Redis } from "ioredis";
-// The package makes nodes of clients by itself and has no name for it: the contract is for what it makes.
+// The package makes nodes of clients and exports no function for it: the contract is for what it makes.
 import { connectionOf, type RedisClient } from "../../packages/redlock/src/adapters/client-libraries.ts";
 
 export interface RedisDriverOptions {
@@ -34,7 +34,7 @@ export interface RedisDriverOptions {
   start?(): Promise<Pick<Masters, "list" | "stop">>;
 }
 
-/** Nodes of clients of any library, each through a proxy to one master of its own. */
+/** Nodes of clients of any library, each through a proxy to another master. */
 export function redisDriver(options: RedisDriverOptions): DriverMaker {
   const { scripts = true, queue = true, pushes = true, keepsQueues = true, keepsCounters = true } = options;
   const listens = pushes ? "pushes" : "heartbeats";

@@ -7,7 +7,7 @@ import { documentedRule } from "./permissions.ts";
 // PROTOCOL 12.5.
 
 // The batch script executes consecutive votes, or releases, of one key and token each in bulk; a batch of only such
-// operations has a script of its own. The outcome must be the same as one by one.
+// operations has its own script. The outcome must be the same as one by one.
 
 const count = 64;
 const minute = 60_000;
@@ -40,7 +40,7 @@ interface Hold {
 const release = "l1,1;";
 const vote = `v1,${10 * minute};`;
 
-/** `count` keys, each with a token of its own. */
+/** `count` keys, each with its own token. */
 const holds: readonly Hold[] = Array.from({ length: count }, (_, index) => ({
   key: `lock:r${index}`,
   token: `t${index}`,
@@ -266,7 +266,7 @@ describe(`${count} releases in a row`, () => {
     const repliesAlone = await alone(release, holds, locker);
     locker.disconnect();
     expect([replies, repliesAlone]).toEqual([ones, ones]);
-    // To be refused costs the bulk alone: the script goes on one by one. (ioredis introduces itself all the same.)
+    // To be refused costs the bulk alone: the script goes on one by one. (ioredis introduces itself nevertheless.)
     const refused = ((await redis.acl("LOG")) as unknown[]).map((entry) => Object.values(entry as object));
     expect(
       refused.filter((entry) => !entry.some((word) => /^client(\|setinfo)?$/.test(String(word)))),

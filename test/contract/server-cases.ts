@@ -6,7 +6,7 @@ import { until } from "./until.ts";
 
 /** The cases need this of a client library. */
 export interface Library {
-  /** A client of the server at this port, which reconnects by itself. */
+  /** A client of the server at this port, which reconnects. */
   open(port: number): RedisClient;
   /** The value of a key, read by the client. */
   get(client: never, key: string): Promise<unknown>;

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { ExecutionError, Redlock } from "@quorlock/redlock";
 import { Redis } from "ioredis";
-// @ts-expect-error It has no types of its own.
+// @ts-expect-error It has no types.
 import Redlock4 from "redlock-4";
 import { afterEach, expect, test } from "vitest";
 import { Fleet, fresh } from "../integration/fleet/fleet.ts";

@@ -19,14 +19,14 @@ async function run(library: keyof typeof libraries, line: Line): Promise<unknown
   return line(bench);
 }
 
-describe("comes out the same:", () => {
+describe("this client is like redlock 5:", () => {
   test.each(Object.entries(agreements))("%s", async (_, line) => {
     const theirs = await run("redlock 5", line);
     expect(await run("quorlock", line)).toEqual(theirs);
   });
 });
 
-describe("differs as the table says:", () => {
+describe("this client differs from redlock 5 as the table says:", () => {
   test.each(Object.entries(differences))("%s", async (_, { line, theirs, ours }) => {
     expect(await run("redlock 5", line)).toEqual(theirs);
     expect(await run("quorlock", line)).toEqual(ours);

@@ -7,7 +7,7 @@ export interface Target {
   readonly master: Master;
 }
 
-/** One fault, injected at one master: what is done before a call, or by itself in the middle of it. */
+/** One fault, injected at one master: what is done before a call, or happens in the middle of it. */
 export interface InjectedFault {
   readonly name: string;
   /** Called when the call is about to be made; settles when it has happened, which may be in the middle of it. */
@@ -18,7 +18,7 @@ export interface InjectedFault {
   readonly isHarmless?: boolean;
   /** Too late for a vote, but what comes late still counts for a lease that stands. */
   readonly isLate?: boolean;
-  /** It is over by itself: who asks again gets an answer. */
+  /** It is over soon: who asks again gets an answer. */
   readonly isShort?: boolean;
 }
 

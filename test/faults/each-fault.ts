@@ -13,7 +13,7 @@ const extents = [
 export interface Case {
   readonly fixture: Fixture;
   readonly fault: InjectedFault;
-  /** Whether a majority answers in time all the same. */
+  /** Whether a majority still answers in time. */
   readonly isBearable: boolean;
   /** Whether a lease that is renewed again and again stands. */
   readonly isOutlived: boolean;

@@ -2,7 +2,7 @@ import { type Answer, RedisNode } from "@quorlock/redlock/internal";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-// The package makes nodes of clients by itself and has no name for it.
+// The package makes nodes of clients and exports no function for it.
 import { connectionOf } from "../../packages/redlock/src/adapters/client-libraries.ts";
 import { ask } from "../contract/ask.ts";
 import { documentedRule } from "../contract/permissions.ts";

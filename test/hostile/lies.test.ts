@@ -124,7 +124,7 @@ function fickle(): Answer {
 
 describe("two of five masters change their answer to the same question", () => {
   it.concurrent.each([1, 2])(
-    "and the quorum of the others works throughout, with %i resources",
+    "the quorum of the others works throughout, with %i resources",
     async (count) => {
       await using fixture = await among(fickle());
       for (let round = 0; round < 40; round += 1) {

@@ -1,6 +1,6 @@
 import { RedisNode } from "@quorlock/redlock/internal";
 import { describe, expect, it } from "vitest";
-// The package makes nodes of clients by itself and has no name for it.
+// The package makes nodes of clients and exports no function for it.
 import { connectionOf } from "../../packages/redlock/src/adapters/client-libraries.ts";
 import { ask } from "../contract/ask.ts";
 import { until } from "../contract/until.ts";

@@ -4,7 +4,7 @@ import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-// The package makes nodes of clients by itself and has no name for it.
+// The package makes nodes of clients and exports no function for it.
 import { connectionOf } from "../../packages/redlock/src/adapters/client-libraries.ts";
 import { ask } from "../contract/ask.ts";
 import { documentedRule, documentedRuleWithoutScripts } from "../contract/permissions.ts";

@@ -1,7 +1,7 @@
 import { runProgram } from "@quorlock/simulation/processes";
 import { startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { type Counted, type CountingTask, counter } from "./counting.ts";
 
 // PROTOCOL 1.9.
@@ -9,20 +9,18 @@ import { type Counted, type CountingTask, counter } from "./counting.ts";
 const workers = 4;
 const rounds = 25;
 
-describe.concurrent("exclude each other, lose no update, and exit by themselves:", () => {
-  it.each([
-    ["the workers of a cluster", new URL("counting-cluster.ts", import.meta.url)],
-    ["worker threads", new URL("counting-threads.ts", import.meta.url)],
-  ])("%s", async (_, program) => {
-    await using masters = await startMasters(3, { say: () => {} });
-    const task: CountingTask = { urls: masters.urls, rounds };
-    const { code, output, errors } = await runProgram(program, [`${workers}`, JSON.stringify(task)]);
-    expect(errors).toBe("");
-    expect(code).toBe(0);
-    const told = JSON.parse(output) as Counted[];
-    expect(told).toEqual(Array.from({ length: workers }, () => ({ intrusions: 0 })));
-    const store = new Redis(masters.urls[0]!);
-    expect(Number(await store.get(counter))).toBe(workers * rounds);
-    store.disconnect();
-  });
+it.concurrent.each([
+  ["the workers of a cluster", new URL("counting-cluster.ts", import.meta.url)],
+  ["worker threads", new URL("counting-threads.ts", import.meta.url)],
+])("%s exclude each other, lose no update, and exit", async (_, program) => {
+  await using masters = await startMasters(3, { say: () => {} });
+  const task: CountingTask = { urls: masters.urls, rounds };
+  const { code, output, errors } = await runProgram(program, [`${workers}`, JSON.stringify(task)]);
+  expect(errors).toBe("");
+  expect(code).toBe(0);
+  const told = JSON.parse(output) as Counted[];
+  expect(told).toEqual(Array.from({ length: workers }, () => ({ intrusions: 0 })));
+  const store = new Redis(masters.urls[0]!);
+  expect(Number(await store.get(counter))).toBe(workers * rounds);
+  store.disconnect();
 });

@@ -83,7 +83,7 @@ async function run(name: string, masters: Masters): Promise<Outcome> {
   return { ...ending, left, rival };
 }
 
-describe.concurrent("a process exits by itself, without an error:", () => {
+describe.concurrent("a process exits, without an error:", () => {
   it.each(Object.keys(scenarios))("%s", async (name) => {
     await using masters = await startMasters(3, { say: () => {} });
     const ending = await run(name, masters);

@@ -58,7 +58,7 @@ describe("three processes", () => {
     for (const { errors } of candidates) expect(errors).toBe("");
   });
 
-  it("have another leader at once when the first one quits, and that one exits by itself", async () => {
+  it("have another leader at once when the first one quits, and that one exits", async () => {
     const { leader, others } = await three(60_000);
     leader.process.stdin!.write("quit\n");
     const [next, took] = await elected(others, atOnce);

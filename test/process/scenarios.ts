@@ -57,7 +57,7 @@ function quitOnTermination({ redlock }: Fixture): Promise<void> {
   });
 }
 
-/** The steps of the process; then it must exit by itself, without an error. */
+/** The steps of the process; then it must exit, without an error. */
 export const scenarios: Record<string, Scenario> = {
   "quit, nothing done": ({ redlock }) => redlock.quit(),
   async "quit after locks were released"({ redlock }) {

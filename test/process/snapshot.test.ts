@@ -19,7 +19,7 @@ const program = `
   require("node:v8").startupSnapshot.setDeserializeMainFunction(() => console.log(newToken(systemRuntime)));
 `;
 
-it("processes that are started from a snapshot of a warm one draw tokens of their own", async () => {
+it("processes that are started from a snapshot of a warm one draw their own tokens", async () => {
   const directory = await mkdtemp(join(tmpdir(), "quorlock-snapshot-"));
   try {
     const [entry, blob] = ["entry.cjs", "snapshot.blob"].map((name) => join(directory, name)) as [

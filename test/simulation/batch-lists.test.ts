@@ -11,7 +11,7 @@ function understood(list: string, keys: readonly string[], args: readonly string
 }
 
 describe("the list of a batch, as the model of a master reads it", () => {
-  it("repeats what has a number in front of it, each with keys and tokens of its own", () => {
+  it("repeats what has a number in front of it, each with its own keys and tokens", () => {
     const keys = ["a", "b", "c", "d", "e", "f"];
     expect(understood("2v1,1000;2l2,1;", keys, ["t1", "t2", "t3", "t4"])).toEqual([
       ["v", ["a"], ["t1"]],

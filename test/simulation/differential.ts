@@ -99,7 +99,7 @@ function sortedSetLine(random: Random): Line {
 function comparable(reply: unknown, isScript: boolean): string {
   if (reply instanceof Error)
     return isScript ? `error ${reply.message.split(" ")[0]}` : `error ${reply.message}`;
-  // In a batch an error is a reply of its own: Lua's are told with the line.
+  // In a batch an error is its own reply: Lua's are told with the line.
   return JSON.stringify(reply, (_, part: unknown) =>
     typeof part === "string" && part.includes("user_script") ? "a script's error" : part,
   );

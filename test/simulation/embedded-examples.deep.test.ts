@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { type Ending, runProgram } from "@quorlock/simulation/processes";
 import { expect, test } from "vitest";
 
-// The examples where there is no server to be had: they play all the same, and say on what.
+// The examples where there is no server to be had: they still play, and say on what.
 
 const folder = fileURLToPath(new URL("../../examples/", import.meta.url));
 

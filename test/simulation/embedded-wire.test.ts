@@ -232,7 +232,7 @@ test.each(["OOM", "MISCONF", "NOREPLICAS", "READONLY"] as const)(
   },
 );
 
-/** The messages of a subscriber, up to the end of its own: commands in between and messages of other clients. */
+/** The messages of a subscriber, up to its own last one: commands in between and messages of other clients. */
 async function listened(name: "real" | "embedded", protocol: string): Promise<string> {
   using listener = new Wire(name);
   using other = new Wire(name);

@@ -215,7 +215,7 @@ function usersTest(fakeAll: string, fakeTimers: string, requiredFrom: string): s
   });`,
   );
   return `${ofLibraries.join("")}
-  test("so does one of a fake", async () => {
+  test("a lock of a fake expires when the test says so", async () => {
     ${fakeAll}
     const redlock = fakeRedlock();
     const lock = await redlock.acquire("r", 10000);

@@ -10,7 +10,7 @@ export interface Held {
   readonly lock: unknown;
 }
 
-/** The calls that every lock library over Redis has in some form. Without `on...` and `quit` it has none of its own. */
+/** The calls that every lock library over Redis has in some form. Without `on...` and `quit` it has no such call. */
 export interface Locker {
   /** Locks `resource` for `ttl` ms, or rejects. */
   acquire(resource: string, ttl: number): Promise<Held>;
@@ -49,7 +49,7 @@ export interface Peer {
   readonly packageName: string;
   /** The prefix that the library puts before the name of a resource to make its key. Default: none. */
   readonly keyPrefix?: string;
-  /** Why `using` is none of its own, if it only seems to have one. */
+  /** Why its `using` does not count, if it only seems to have one. */
   readonly usingIsMadeUp?: string;
   /** A few lines that lock `resource` and release it, with the package as `loaded` and ioredis's `Redis`. */
   program(urls: readonly string[], resource: string): string;

@@ -33,7 +33,7 @@ describe("every error", () => {
     },
   );
 
-  test("has a code of its own", () => {
+  test("has its own code", () => {
     expect(new Set(errors.map(({ code }) => code)).size).toBe(errors.length);
   });
 });

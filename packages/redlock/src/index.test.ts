@@ -220,7 +220,7 @@ export async function migrated(client: Redis, other: Redis5): Promise<void> {
   await redlock.quit();
 }
 
-/** Options and runtimes that users pass through functions of their own. */
+/** Options and runtimes that users pass through their own functions. */
 export function passedThrough(
   runtime: Runtime,
   options: RedlockOptions,

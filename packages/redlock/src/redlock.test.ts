@@ -192,7 +192,7 @@ const itsFault = [expect.objectContaining({ message: "a listener's own fault" })
 
 function bed(count: number, options: RedlockOptions = {}) {
   const setting = virtualSetting(count, { nodeTimeout: 50, ...options });
-  // An error of a listener ends the process, as an uncaught exception of its own.
+  // An error of a listener ends the process, as a separate uncaught exception.
   setting.machine.uncaught = [];
   return setting;
 }

@@ -270,7 +270,7 @@ export class VirtualMachine implements Runtime {
   }
 }
 
-/** The keys of one master, on a clock that may run at a rate of its own. */
+/** The keys of one master, on a clock that may run at its own rate. */
 export class VirtualMaster {
   readonly time: VirtualTime;
   /** Its clock's rate by true time. */

@@ -1,4 +1,4 @@
-// To test code of your own.
+// To test your own code.
 
 export type { Remote } from "./harness/remote.ts";
 export type { ClientContext } from "./harness/run-user-code.ts";
@@ -38,7 +38,7 @@ export type {
   Workload,
 } from "./plan/plan.ts";
 
-// The parts, for simulations of your own.
+// The parts, for your own simulations.
 
 export { Clocks, type ClocksOptions, type PartsPerMillion } from "./clocks/clocks.ts";
 export type { Engine, EngineKind, EventId } from "./engine/engine.ts";

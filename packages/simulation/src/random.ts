@@ -2,7 +2,7 @@
  * A seeded source of randomness: sfc32 (Chris Doty-Humphrey's small fast counting generator, 128 bits of state,
  * passes PractRand), seeded through splitmix32 so that neighbouring seeds have nothing in common.
  *
- * Each part of a simulation draws from a stream of its own ({@link Random.stream}): one more draw in the network
+ * Each part of a simulation draws from its own stream ({@link Random.stream}): one more draw in the network
  * then leaves the workload as it was, which keeps a shrunk or mutated run close to the one it came from.
  */
 export class Random {
@@ -22,7 +22,7 @@ export class Random {
     for (let warmUp = 0; warmUp < 12; warmUp += 1) this.uint32();
   }
 
-  /** A source of its own, named within this one's seed. Independent of what was drawn here so far. */
+  /** A separate source, named within this one's seed. Independent of what was drawn here so far. */
   stream(name: string): Random {
     return new Random(...this.#seed, name);
   }

@@ -145,7 +145,7 @@ async function keysThatStayLocked(
 
 function adminOf(url: string): Redis {
   const admin = new Redis(url);
-  // Masters die and come back: it connects again by itself.
+  // Masters die and come back: it reconnects.
   admin.on("error", () => {});
   return admin;
 }

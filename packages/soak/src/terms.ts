@@ -10,7 +10,7 @@ export const movingLeaseCount = 20;
 export const movingLeaseTtl = 3000;
 /** Between two locks of a worker on the Cluster, where waiting is polling: it is not to take the processors from the rest, ms. */
 export const restOnCluster = 150;
-/** Of the Cluster: its masters are not among those above, and are one voter of their own. */
+/** Of the Cluster: its masters are not among those above, and are one separate voter. */
 export const primaryCount = 2;
 /** Longer than any fault, which may delay one or two renewals, ms. */
 export const leaseTtl = 8000;

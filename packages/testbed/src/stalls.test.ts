@@ -7,7 +7,7 @@ function block(milliseconds: number): void {
   while (performance.now() < end);
 }
 
-test("counts the time in which this process did not run, while it lasts and afterwards", async () => {
+test("Stalls counts the time in which this process did not run, while it lasts and afterwards", async () => {
   using stalls = new Stalls();
   const begun = performance.now();
   block(60);

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 
 /**
- * Cleans up after this process however it ends: exit, SIGINT, SIGTERM, SIGKILL. It is a process of its own
+ * Cleans up after this process however it ends: exit, SIGINT, SIGTERM, SIGKILL. It is a separate process
  * whose standard input is a pipe from us. Only its end-of-file means that we are gone, so no signal handler
  * has to be installed in a host program (a test runner) that has its own.
  */

@@ -35,7 +35,7 @@ describe("fakeRedlock", () => {
     expect(await redlock.inspect("r")).toMatchObject([{ owner: undefined, remaining: 0, queueLength: 0 }]);
   });
 
-  test("has locks of its own, unless it shares those of another", async () => {
+  test("has its own locks, unless it shares those of another", async () => {
     const one = fakeRedlock();
     const other = fakeRedlock();
     const sharing = fakeRedlock({ sharedWith: one });

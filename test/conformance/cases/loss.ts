@@ -57,7 +57,7 @@ function judged(loss: Loss, deadline: number, earliest = 0): Verdict {
   });
 }
 
-/** A lock of `ttl` ms on a path of its own, kept extended until something happens to it. */
+/** A lock of `ttl` ms on a separate path, kept extended until something happens to it. */
 interface Situation {
   readonly row: number;
   readonly situation: string;

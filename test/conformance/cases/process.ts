@@ -136,5 +136,5 @@ const deadWaiter: Case = {
   },
 };
 
-/** The cases that need a process of their own. */
+/** The cases that need a separate process. */
 export const processes: readonly Case[] = [...endings, ...refreshes, deadWaiter];

@@ -100,7 +100,7 @@ const release: readonly Case[] = ways.map(
       "the client that is granted the lock has its token on two of three masters then, and no other client is granted " +
       "it while it is valid",
     async run({ library }) {
-      // Masters of its own: other cases must not be refused.
+      // Separate masters: other cases must not be refused.
       await using masters = await startMasters(3, { say: () => {} });
       await using fixture = await Fixture.start(library, masters.list);
       return await releaseToRefusing(fixture, [refuse, heal]);

@@ -9,7 +9,7 @@ const ttl = 30_000;
 const options = { retryCount: 0, clockWatch: true };
 const newClients = 40;
 
-/** Three masters with clocks of their own, for one case. */
+/** Three masters with their own clocks, for one case. */
 async function withClocks<T>(
   library: Library,
   run: (fixture: Fixture, clocks: ClockedMasters["clocks"]) => Promise<T>,

@@ -14,7 +14,7 @@ export const quorlock: Library = {
   async open(urls, options) {
     const clients = await connected(urls.map((url) => new Redis(url, clientOptions(options))));
     const redlock = new Redlock(clients, settingsFrom(options));
-    // It makes connections of its own; a look at any resource waits for all of them.
+    // It makes its own connections; a look at any resource waits for all of them.
     await redlock.inspect("connected");
     // Declares the masters new; of several clients the first has done it.
     if (options.restartGuard !== undefined) await redlock.initialize().catch(() => {});

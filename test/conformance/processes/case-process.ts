@@ -5,7 +5,7 @@ import { type Address, Fixture } from "../fixture.ts";
 import { libraryNamed } from "../libraries/libraries.ts";
 import { errorInWords, outcomeOf } from "../outcome.ts";
 
-// One case and one library, in a process of its own: whatever the library leaves behind, timers, a blocked event
+// One case and one library, in a separate process: whatever the library leaves behind, timers, a blocked event
 // loop, an exit, is no other case's. Says what was observed, and ends.
 
 export interface CaseTask {

@@ -2,8 +2,8 @@ import { libraryNamed } from "../libraries/libraries.ts";
 import { quitLimit, type SubjectOptions } from "../libraries/subject.ts";
 import { outcomeOf } from "../outcome.ts";
 
-// A service in a process of its own, as short as one can be: it holds a lock until it is notified that the lock
-// is lost, or its parent asks it to end, then quits. It never calls `process.exit`: whether it ends by itself, and
+// A service in a separate process, as short as one can be: it holds a lock until it is notified that the lock
+// is lost, or its parent asks it to end, then quits. It never calls `process.exit`: whether it ends without it, and
 // how, is what the parent looks at.
 
 export interface HolderTask {

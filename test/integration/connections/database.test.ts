@@ -152,7 +152,7 @@ describe("a lock that is held when a client is switched", () => {
     ["iovalkey", Valkey as unknown as typeof Redis],
   ] as const;
 
-  describe.each(libraries)("and the client was refused a SELECT before, by %s", (_, Client) => {
+  describe.each(libraries)("after the client was refused a SELECT, by %s", (_, Client) => {
     it.each([
       ["the first", {}, [], 0],
       ["of its options", { db: 1 }, [], 1],
@@ -192,7 +192,7 @@ describe("a lock that is held when a client is switched", () => {
   ];
 
   describe.each(stillConnecting)(
-    "and the Redlock was created while %s was connecting",
+    "by a Redlock that was created while %s was connecting",
     (_, openAll, left) => {
       it.each([
         ["the first, before a SELECT that is refused", 0, false, 0],
@@ -222,7 +222,7 @@ describe("a lock that is held when a client is switched", () => {
     },
   );
 
-  describe.each(libraries)("and the Redlock was created while %s was reconnecting", (_, Client) => {
+  describe.each(libraries)("by a Redlock that was created while %s was reconnecting", (_, Client) => {
     it("is in the database that the client had selected before, and in no other meanwhile", async () => {
       const clients = fleet.masters.map(({ host, port }) =>
         new Client({ host, port, retryStrategy: () => 10 }).on("error", () => {}),

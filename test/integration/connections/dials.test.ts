@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { Redis } from "ioredis";
 import { expect, it, onTestFinished } from "vitest";
-// The package makes nodes of clients by itself and has no name for it.
+// The package makes nodes of clients and exports no function for it.
 import { IoredisUser } from "../../../packages/redlock/src/adapters/ioredis/ioredis.ts";
 import { Fleet } from "../fleet/fleet.ts";
 

@@ -6,7 +6,7 @@ import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
 
-// Three Clusters of one master each, in networks of their own: all of them announce the same address.
+// Three Clusters of one master each, in their own networks: all of them announce the same address.
 
 const announced = "10.0.0.1:7000";
 const fleet = Fleet.forTests(3, {
@@ -42,7 +42,7 @@ describe.each(versions)("Clusters of node-redis %s behind a nodeAddressMap", (_,
   it.each([
     ["an object", false],
     ["a function", true],
-  ])("are masters of their own, whatever they announce: %s", async (__, isFunction) => {
+  ])("are separate masters, whatever they announce: %s", async (__, isFunction) => {
     const all = fleet.masters.map(({ port }) => open(port, isFunction));
     await Promise.all(all.map((client) => client.connect()));
     const redlock = new Redlock(all, { nodeTimeout: 2000, retryCount: 0 });

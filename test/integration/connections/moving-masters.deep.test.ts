@@ -91,7 +91,7 @@ describe.each(versions)("with %s:", (_version, Version) => {
   });
 
   describe("an address that leads to another server", () => {
-    it("is connected to anew when the one before says that it is a replica", async () => {
+    it("is connected to again when the one before says that it is a replica", async () => {
       const [first, second, third, spare] = fleet.masters as [Master, Master, Master, Master];
       const [proxy] = await proxied(1);
       const { redlock, clients } = open([proxy!, second, third]);
@@ -111,7 +111,7 @@ describe.each(versions)("with %s:", (_version, Version) => {
       }
     });
 
-    it("is connected to anew when the user's client is, though the one before serves on", async () => {
+    it("is connected to again when the user's client is, though the one before serves on", async () => {
       const [, second, third, spare] = fleet.masters as [Master, Master, Master, Master];
 
       const moved = new AnyRedis({
@@ -156,7 +156,7 @@ describe.each(versions)("with %s:", (_version, Version) => {
         await using tap = await WireTap.on(admin);
         const resources: string[] = [];
         try {
-          await until("it has connected anew", async () => {
+          await until("it has reconnected", async () => {
             const resource = fresh("refused");
             resources.push(resource);
             const lock = await redlock.acquire(resource, ttl);

@@ -4,12 +4,12 @@ import type { Redis } from "ioredis";
 import { createCluster } from "redis";
 import { createCluster as createCluster5 } from "redis-5";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-// The package makes connections of clients by itself and has no name for it.
+// The package makes connections of clients and exports no function for it.
 import { connectionOf } from "../../../packages/redlock/src/adapters/client-libraries.ts";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
 
-// A Cluster client of node-redis connects to each master by itself, and waits for one that hangs for ever.
+// A Cluster client of node-redis connects to each master, and waits for one that hangs for ever.
 
 type Options = Parameters<typeof createCluster>[0];
 

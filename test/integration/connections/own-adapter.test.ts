@@ -1,7 +1,7 @@
 import { Redlock, type RedlockOptions } from "@quorlock/redlock";
 import { RedisNode } from "@quorlock/redlock/internal";
 import { afterEach, describe, expect, it } from "vitest";
-// The package makes connections of clients by itself and has no name for it: here they are the adapter of an author.
+// The package makes connections of clients and exports no function for it: here they are the adapter of an author.
 import { connectionOf } from "../../../packages/redlock/src/adapters/client-libraries.ts";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, rejection } from "../fleet/fleet.ts";

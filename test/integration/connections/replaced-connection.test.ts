@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { RedisNode } from "@quorlock/redlock/internal";
 import { type Master, startProxy, type Proxy as TestProxy } from "@quorlock/testbed";
 import { afterEach, beforeEach, describe, expect } from "vitest";
-// The package makes nodes of clients by itself and has no name for it.
+// The package makes nodes of clients and exports no function for it.
 import { connectionOf } from "../../../packages/redlock/src/adapters/client-libraries.ts";
 import { ask } from "../../contract/ask.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";

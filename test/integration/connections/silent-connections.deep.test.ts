@@ -2,7 +2,7 @@ import { Redlock } from "@quorlock/redlock";
 import { type Proxy as FaultProxy, startProxy } from "@quorlock/testbed";
 import { Redis, type RedisOptions } from "ioredis";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-// The package makes connections by itself and has no name for this.
+// The package makes connections and exports no function for it.
 import { Duplicate } from "../../../packages/redlock/src/adapters/ioredis/duplicate.ts";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, type Opened, type OpenOptions, timed } from "../fleet/fleet.ts";

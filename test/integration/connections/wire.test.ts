@@ -66,7 +66,7 @@ it("a refusal asks whose it is, and takes nothing back where nothing was set", a
   await fleet.free(resource);
 });
 
-it("each attempt has a token of its own", async () => {
+it("each attempt has its own token", async () => {
   // One master: of several, one whose answer is not needed may not even be sent its vote.
   const on = fleet.masters.slice(0, 1);
   const { redlock } = await tapped({ on, queue: false, retryCount: 4, retryDelay: 1, retryJitter: 0 });

@@ -307,7 +307,7 @@ describe("a client that leaves its connection in the middle of a transaction", (
     },
   );
 
-  withIoredis("and comes back, is not sent there what waited behind it", async () => {
+  withIoredis("is not sent what waited behind it once it is back", async () => {
     const { client, node, first } = await held();
     const free = fresh();
     proxy.hold("replies");
@@ -435,10 +435,10 @@ describe("an own key that expires between reads and EXEC", () => {
   });
 
   // Which of these makes EXEC do nothing depends on the version of the server.
-  describe.each(["and is deleted", "and is not deleted yet"])("%s", (how) => {
+  describe.each(["deleted by then", "not deleted yet"])("%s", (how) => {
     const expired = async (resource: string, lifetime: number) => {
       const end = performance.now() + lifetime + 20;
-      if (how === "and is deleted") {
+      if (how === "deleted by then") {
         await until("it is gone", async () => (await admin.get(resource)) === null);
       } else await until("its time is over", () => performance.now() > end);
     };

@@ -23,7 +23,7 @@ import { afterAll, afterEach, beforeAll } from "vitest";
 import { until } from "../../contract/until.ts";
 import { openClient } from "./library.ts";
 
-/** A Redlock under test, with clients of its own. */
+/** A Redlock under test, with its own clients. */
 export interface Opened {
   readonly redlock: Redlock;
   /** The user's clients, with the defaults of their library: offline queue and resending are on. */

@@ -1,4 +1,4 @@
-// The package makes nodes of clients by itself and has no name for it.
+// The package makes nodes of clients and exports no function for it.
 import { type RedisClient, userOf } from "../../../packages/redlock/src/adapters/client-libraries.ts";
 import { OwnConnection } from "../../../packages/redlock/src/adapters/own-connection.ts";
 

@@ -384,7 +384,7 @@ describe("a lock that is logged", () => {
     });
   });
 
-  it("is extended and released all the same", async () => {
+  it("is still extended and released", async () => {
     const resource = fresh();
     const { redlock } = await fleet.openWarm({ nodeTimeout: 200 });
     const tokens = await redlock.using(resource, 800, async (signal, lock) => {
@@ -399,7 +399,7 @@ describe("a lock that is logged", () => {
     await fleet.untilGone(resource);
   });
 
-  it("is given up by quit all the same", async () => {
+  it("is still given up by quit", async () => {
     const resource = fresh();
     const { redlock } = await fleet.openWarm();
     const lock = await redlock.acquire(resource, ttl);

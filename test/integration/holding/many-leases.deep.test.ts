@@ -13,7 +13,7 @@ const fleet = Fleet.forTests(3);
 
 /** Long enough for the slowest machine: what is left is left by the client, and has not expired. */
 const ttl = 120_000;
-/** Longer than a master is ever kept from its processor: what is refused in this process is refused at once all the same. */
+/** Longer than a master is ever kept from its processor: what is refused in this process is still refused at once. */
 const nodeTimeout = 10_000;
 /** Some 10 s for all tests together where nothing else runs; each is bounded by counts, so a slow machine takes longer. */
 const timeout = 120_000;
@@ -80,7 +80,7 @@ it(
     for (const master of fleet.masters) await master.hang();
     try {
       const { net } = await timed(() => redlock.quit());
-      // Many times what it takes: without an end of its own it would wait until they are resumed, which is never.
+      // Many times what it takes: without that limit it would wait until they are resumed, which is never.
       expect(net).toBeLessThan(10 * shortTimeout);
     } finally {
       for (const master of fleet.masters) await master.resume();

@@ -40,7 +40,7 @@ describe("renewal", () => {
       expect(signal.aborted).toBe(false);
     });
     expect(tries).toBeGreaterThan(10);
-    // Only an extension may set the key anew; the rival never has a lock to extend.
+    // Only an extension may set the key again; the rival never has a lock to extend.
     const extensions = (await tap.commands()).filter(
       ({ words }) => words[0]!.startsWith("EVAL") && words.includes(resource) && words.at(-1) === "1",
     );

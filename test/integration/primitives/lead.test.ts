@@ -6,7 +6,7 @@ import { Fleet, fresh, type Opened, rejection, timed } from "../fleet/fleet.ts";
 
 const fleet = Fleet.forTests(3);
 
-/** One of those who stand for election, with connections of its own. */
+/** One of those who stand for election, with its own connections. */
 class Candidate {
   readonly opened: Opened;
   readonly resign = new AbortController();

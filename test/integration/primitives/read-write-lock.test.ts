@@ -39,7 +39,7 @@ async function untilNothingIsLeft(name: string): Promise<void> {
   });
 }
 
-/** Each client has connections of its own. */
+/** Each client has its own connections. */
 function open(name: string, options: OpenOptions = {}): ReadWriteLock {
   return new ReadWriteLock(fleet.open({ ...soon, ...options }).redlock, name);
 }
@@ -94,7 +94,7 @@ describe("many read or one writes, on real masters", () => {
     await untilNothingIsLeft(name);
   });
 
-  it("has the keys that it says; each expires by itself", async () => {
+  it("has the keys that it says; each expires", async () => {
     const name = fresh("report");
     const lock = open(name);
     const { readers, write } = keysOf(name);
@@ -114,7 +114,7 @@ describe("many read or one writes, on real masters", () => {
     await untilNothingIsLeft(name);
   });
 
-  it("gives each reader an expiry of its own, which no other reader changes", async () => {
+  it("gives each reader its own expiry, which no other reader changes", async () => {
     const name = fresh("report");
     const lock = open(name);
     const long = await lock.read(ttl);
@@ -380,7 +380,7 @@ describe("starvation", () => {
     await untilNothingIsLeft(name);
   });
 
-  it("lets readers in again by itself when a writer that waits is killed", async () => {
+  it("lets readers in again when a writer that waits is killed", async () => {
     const name = fresh("report");
     const lock = open(name);
     const reading = await lock.read(ttl);
@@ -531,7 +531,7 @@ describe("what is refused", () => {
   });
 });
 
-it("has all keys of a name in one slot of a Cluster", async () => {
+it("a readers-writer lock has all keys of a name in one slot of a Cluster", async () => {
   const cluster = await Fleet.start(1, { config: clusterConfig });
   await formCluster(cluster.admins);
   const client = new Cluster(cluster.masters.map(({ host, port }) => ({ host, port })));
@@ -549,7 +549,7 @@ it("has all keys of a name in one slot of a Cluster", async () => {
   }
 });
 
-it("needs no more than the documented permissions", async () => {
+it("a readers-writer lock needs no more than the documented permissions", async () => {
   const rule = [...documentedRule, ...documentedRuleOfReaders];
   for (const admin of fleet.admins) await admin.acl("SETUSER", "readers", "reset", "on", ">secret", ...rule);
   const clients = { username: "readers", password: "secret" };

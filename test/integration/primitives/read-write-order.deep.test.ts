@@ -68,7 +68,7 @@ describe("a waiting writer comes before readers that call later", () => {
     await staysFirst(name, open(name, { retryDelay: longPause, retryJitter: 0 }));
   });
 
-  it("and all calls of different clients are served in their order", async () => {
+  it("all calls of different clients are served in their order", async () => {
     const name = fresh("report");
     const holding = await open(name).write(ttl);
     const served: string[] = [];
@@ -88,7 +88,7 @@ describe("a waiting writer comes before readers that call later", () => {
     expect(served).toEqual(["write 0", "read 1", "write 2", "read 3", "write 4"]);
   });
 
-  it("and readers come in although writers of one client wait without a gap", async () => {
+  it("readers come in although writers of one client wait without a gap", async () => {
     const name = fresh("report");
     const writer = open(name, { retryDelay: 20, retryJitter: 10 });
     const [reading, reader] = [await open(name).read(ttl), open(name, { retryDelay: 10, retryJitter: 5 })];
@@ -105,7 +105,7 @@ describe("a waiting writer comes before readers that call later", () => {
     await untilNoneWaits(name);
   });
 
-  it("and a Redlock that quits in the pause lets readers in at once", async () => {
+  it("a Redlock that quits in the pause lets readers in at once", async () => {
     const name = fresh("report");
     const { redlock } = fleet.open({ nodeTimeout: 200, backoff: () => longPause, waitTimeout: 30_000 });
     expect(redlock).toBeInstanceOf(Redlock);

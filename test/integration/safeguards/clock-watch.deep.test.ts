@@ -155,7 +155,7 @@ describe("a master's clock is set", () => {
     expect(lock.state).toBe("held");
   });
 
-  it("nor for a writer, nor for a reader beside one", async () => {
+  it("no client counts it in its first round for a writer, or for a reader beside one", async () => {
     const name = fresh("written");
     const write = (redlock: Redlock) => new ReadWriteLock(redlock, name).tryWrite(ttl);
     const lock = await heldAndForgotten(`quorlock:rw:{${name}}:write`, write);
@@ -165,7 +165,7 @@ describe("a master's clock is set", () => {
     expect(lock.state).toBe("held");
   });
 
-  it("nor for a permit", async () => {
+  it("no client counts it in its first round for a permit", async () => {
     const name = fresh("permits");
     const permit = (redlock: Redlock) => new Semaphore(redlock, name, 1).tryAcquire(ttl);
     const lock = await heldAndForgotten(`{${name}}:slot:0`, permit);
@@ -245,7 +245,7 @@ it.each([{}, { groupCommit: false }, { queue: false }])("no further round trip: 
   expect((await count()) - before).toBe(2);
 });
 
-it("is refused where it cannot be", () => {
+it("a clock watch is refused if the masters have no scripts, or its limits are no durations", () => {
   const client = new Redis({ lazyConnect: true });
   expect(() => new Redlock(withoutScripts([client]), { clockWatch: true })).toThrow(InvalidArgumentError);
   expect(() => new Redlock([client], { clockWatch: { maxOffset: -1 } })).toThrow("clockWatch.maxOffset");

@@ -2,7 +2,7 @@ import { systemRuntime } from "@quorlock/redlock";
 import { RedisNode } from "@quorlock/redlock/internal";
 import { Redis } from "ioredis";
 import { expect, it } from "vitest";
-// The package makes guards of nodes by itself and has no name for them.
+// The package makes guards of nodes and does not export them.
 import { connectionOf } from "../../../packages/redlock/src/adapters/client-libraries.ts";
 import { MasterGuard } from "../../../packages/redlock/src/safeguards/master-guard.ts";
 import { until } from "../../contract/until.ts";

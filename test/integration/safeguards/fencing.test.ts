@@ -10,7 +10,7 @@ import { type Operation, RedisNode } from "@quorlock/redlock/internal";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { Cluster, Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
-// The package makes nodes of clients by itself and has no name for it: one of these loses its key.
+// The package makes nodes of clients and exports no function for it: one of these loses its key.
 import { connectionOf } from "../../../packages/redlock/src/adapters/client-libraries.ts";
 import { Fleet, fresh, rejection } from "../fleet/fleet.ts";
 import { WireTap } from "../fleet/wire-tap.ts";
@@ -152,7 +152,7 @@ describe("waiting", () => {
         });
       }
     };
-    // Two of each process: what is passed on within it has a token of its own as well.
+    // Two of each process: what is passed on within it has its own token as well.
     await Promise.all([0, 1, 2].flatMap((index) => [work(index), work(index)]));
     expect(tokens).toHaveLength(72);
     expect(tokens).toEqual([...new Set(tokens)].toSorted((one, other) => one - other));
@@ -192,7 +192,7 @@ describe("a second round that fails", () => {
   });
 });
 
-describe("is refused", () => {
+describe("fencing is refused", () => {
   it("on a Redis Cluster", () => {
     const client = new Cluster([{ host: "127.0.0.1", port: 1 }], { lazyConnect: true });
     expect(() => new Redlock([client], { fencing: true })).toThrow(/^fencing: a Redis Cluster cannot/);

@@ -3,7 +3,7 @@ import { type Connection, RedisNode } from "@quorlock/redlock/internal";
 import { type Master, startProxy } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
-// The package makes nodes of clients by itself: these have the name that a Sentinel group would give them.
+// The package makes nodes of clients: these have the name that a Sentinel group would give them.
 import { connectionOf } from "../../../packages/redlock/src/adapters/client-libraries.ts";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, rejection } from "../fleet/fleet.ts";
@@ -55,7 +55,7 @@ async function holdByTwo(fleet: Fleet, redlock: Redlock, resource: string): Prom
   return lock;
 }
 
-// Each has masters of its own, and mostly waits for the end of a quarantine: so they are run beside each other.
+// Each has its own masters, and mostly waits for the end of a quarantine: so they are run beside each other.
 describe.concurrent("what is believed of a guarded master", () => {
   it("is its own: three groups of one name, of which one has forgotten its counters", async () => {
     await using guarded = await GuardedFleet.start("none", 3);

@@ -91,7 +91,7 @@ describe("a master boots with a slow clock, and is set right by NTP", () => {
     expect(lock.remaining()).toBe(0);
   });
 
-  it("nor does a client whose clock is far ahead keep it there for longer than maxTtl", async () => {
+  it("no client whose clock is far ahead keeps it in quarantine for longer than maxTtl", async () => {
     const wall = Date.now;
     const { systemRuntime } = await import("@quorlock/redlock");
     const ahead = {

@@ -30,7 +30,7 @@ async function untilFirstVotes({ redlock, clients }: Opened): Promise<number[]> 
   return tokens;
 }
 
-// Each has masters of its own, and mostly waits for the end of a quarantine: so they are run beside each other, those
+// Each has its own masters, and mostly waits for the end of a quarantine: so they are run beside each other, those
 // that take longest first.
 
 describe.concurrent("with masters that keep running", () => {
@@ -87,7 +87,7 @@ describe.concurrent("with masters that keep running", () => {
 
 describe.concurrent("a master is killed", () => {
   it.each(losses)(
-    "and comes back with %s: no second client gets the lock, and the others serve",
+    "a restart with %s: no second client gets the lock, and the others serve",
     async (_, persistence, forgets) => {
       await using guarded = await GuardedFleet.start(persistence);
       const { fleet } = guarded;
@@ -127,7 +127,7 @@ describe.concurrent("a master is killed", () => {
   );
 
   it.each(losses.filter(([, , forgets]) => forgets))(
-    "and comes back with %s: without the guard two hold",
+    "a restart with %s, without the guard: two hold",
     async (_, persistence) => {
       await using guarded = await GuardedFleet.start(persistence);
       const { fleet } = guarded;

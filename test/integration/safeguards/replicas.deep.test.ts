@@ -112,7 +112,7 @@ async function votesFor({ redlock }: Opened): Promise<number> {
   return votesFor.size;
 }
 
-// Each has masters of its own, and some wait for the end of a quarantine: so they run side by side.
+// Each has its own masters, and some wait for the end of a quarantine: so they run side by side.
 describe.concurrent("a guarded master with replicas", () => {
   it.each([1, 2])(
     "is in quarantine when it was resynchronised from a replica that lags, and promoted back: %i in a row",

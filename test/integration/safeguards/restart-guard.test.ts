@@ -93,7 +93,7 @@ describe("with masters that keep running", () => {
     const lock = await guarded.holdByThree(holder, resource);
     await fleet.admins[2]!.flushall();
     expect(await rival.redlock.tryAcquire(resource, ttl)).toBeNull();
-    // Emptied again, it begins anew: with another epoch, though the process is the same.
+    // Emptied again, it begins again: with another epoch, though the process is the same.
     const mark = await fleet.admins[2]!.get("quorlock:guard");
     await fleet.admins[2]!.flushall();
     expect(await rival.redlock.tryAcquire(resource, ttl)).toBeNull();

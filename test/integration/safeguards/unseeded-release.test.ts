@@ -9,7 +9,7 @@ import {
 import type { Master } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
-// The package makes nodes of clients by itself: these are asked one by one, each with terms of its own.
+// The package makes nodes of clients: these are asked one by one, each with its own terms.
 import { connectionOf } from "../../../packages/redlock/src/adapters/client-libraries.ts";
 import { ask } from "../../contract/ask.ts";
 import { until } from "../../contract/until.ts";
@@ -46,7 +46,7 @@ function briefGuard(): Guard {
   };
 }
 
-/** Two nodes over connections of their own: one is guarded, of a client that guards and fences; the other is not. */
+/** Two nodes over their own connections: one is guarded, of a client that guards and fences; the other is not. */
 async function nodes(): Promise<{
   guarded: RedisNode;
   plain: RedisNode;

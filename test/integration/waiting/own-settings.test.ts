@@ -60,7 +60,7 @@ it("a caller that leaves delays no other: the next one is in the queues at once"
 it("a release settles within its own nodeTimeout, whatever the next caller allows the masters", async () => {
   const resource = fresh();
   const held = await fleet.hold(resource, ttl);
-  // Each lease has a fencing token of its own, so it is transferred.
+  // Each lease has its own fencing token, so it is transferred.
   const { redlock } = await fleet.openWarm({ ...patient, fencing: true });
   const first = redlock.acquire(resource, ttl, { nodeTimeout: 300 });
   const second = redlock.acquire(resource, ttl, { nodeTimeout: 4000 });

@@ -185,7 +185,7 @@ it("a waiter that loses its subscription keeps its place: it starts another roun
   const before = await Promise.all(fleet.admins.map(entries));
   const secondServed = wait(second, "second", 2);
   await fleet.untilWaiting(resource, 2);
-  // Each master has an inbox of its own for the same waiter.
+  // Each master has its own inbox for the same waiter.
   const inboxes = new Set(before.map((entry) => entry?.split(" ")[2]));
   for (const admin of fleet.admins) {
     const clients = String(await admin.client("LIST")).split("\n");
@@ -210,7 +210,7 @@ it("a waiter that loses its subscription keeps its place: it starts another roun
 
 it("a lease that the next caller here has no use for goes to the caller after it, before those of other processes", async () => {
   const resource = fresh();
-  // Each lease has a fencing token of its own, so it is transferred.
+  // Each lease has its own fencing token, so it is transferred.
   const { redlock: here } = await fleet.openWarm({ ...patient, fencing: true });
   const { redlock: other } = await fleet.openWarm({ ...patient, fencing: true });
   const held = await fleet.hold(resource, ttl);

@@ -283,7 +283,7 @@ describe("waiters of one process", () => {
 
   it("leave no key on a master that was late for a while", async () => {
     const resource = fresh();
-    // Each has a fencing token of its own, so that every lease is transferred.
+    // Each has its own fencing token, so that every lease is transferred.
     const { redlock } = fleet.open({ ...patient, fencing: true });
     await (await redlock.acquire(fresh(), ttl)).release();
     const use = async (_: unknown, index: number): Promise<void> => {

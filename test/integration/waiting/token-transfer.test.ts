@@ -1,6 +1,6 @@
 import { startProxy } from "@quorlock/testbed";
 import { expect, it } from "vitest";
-// The package makes queues by itself and has no name for them.
+// The package makes queues and does not export them.
 import { Attempts } from "../../../packages/redlock/src/protocol/execution-stats.ts";
 import { release } from "../../../packages/redlock/src/protocol/release.ts";
 import { Redlock } from "../../../packages/redlock/src/redlock.ts";

@@ -8,7 +8,7 @@ import { fresh } from "../fleet/fleet.ts";
 // PROTOCOL 7.2.
 
 // Tickets are by the time of the masters, and two clients may have read different times. A waiting call is served
-// before those that begin later all the same.
+// still before those that begin later.
 
 const ttl = 20_000;
 /** A busy machine has a quarter of the ttl: a vote that is late leaves the queue for a backoff. */

@@ -5,7 +5,7 @@ import { Redis } from "ioredis";
 /** Releases the lock. */
 export type Release = () => Promise<unknown>;
 
-/** One way to lock, with connections of its own to every master. */
+/** One way to lock, with its own connections to every master. */
 export interface Contender {
   readonly name: string;
   /** Locks a resource as a user of this library does; rejects on failure. */

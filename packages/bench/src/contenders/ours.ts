@@ -68,7 +68,7 @@ export function oursOf(
     const redlock = new client.Redlock(clients, waitTimeout === undefined ? {} : { waitTimeout });
     const ready = async (): Promise<void> => {
       const deadline = performance.now() + readyTimeout;
-      // The client opens connections of its own beside those of `clients`: only `inspect` shows whether they are up.
+      // The client opens its own connections beside those of `clients`: only `inspect` shows whether they are up.
       while (true) {
         const unreachable = (await redlock.inspect("ready")).find((inspection) => inspection.unreachable);
         if (!unreachable) return;

@@ -28,7 +28,7 @@ const notice = 200;
 /** How long `acquire` retries, ms: longer than any contest. */
 const waitTimeout = 60_000;
 
-/** Takes a measurement of its own during the window, and resolves with its value. */
+/** Takes another measurement during the window, and resolves with its value. */
 export type Watch = (window: () => Promise<void>) => Promise<number>;
 
 /**

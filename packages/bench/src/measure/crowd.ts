@@ -16,7 +16,7 @@ export interface Crowd {
   readonly inCompany: boolean;
 }
 
-/** Runs the same load on each contender, each warm in a process of its own, in turn. */
+/** Runs the same load on each contender, each warm in its own process, in turn. */
 export async function compareCrowds(
   names: readonly string[],
   terms: ContenderTerms,

@@ -14,7 +14,7 @@ export interface Cost<T> {
   readonly serverCpu: number;
 }
 
-/** Reads the masters' CPU time and deletes keys, on connections of its own. */
+/** Reads the masters' CPU time and deletes keys, on its own connections. */
 export class Meter implements AsyncDisposable {
   readonly #clients: readonly Redis[];
 

@@ -5,7 +5,7 @@ import { quantile } from "../measure/statistics.ts";
 import { nextMessage, sendToParent, task } from "./child.ts";
 import { keepCompany } from "./company.ts";
 
-// One contender under load in a process of its own, warm: the code of others shapes no object of its own. The parent
+// One contender under load in its own process, warm: the code of others shapes none of its objects. The parent
 // starts each turn.
 
 export interface CrowdTask {

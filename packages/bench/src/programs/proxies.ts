@@ -1,7 +1,7 @@
 import { startProxy } from "@quorlock/testbed";
 import { sendToParent, task } from "./child.ts";
 
-// Proxies that add latency in front of all masters. They run in a process of their own, so that the client is not charged
+// Proxies that add latency in front of all masters. They run in a separate process, so that the client is not charged
 // for them, until the process is killed.
 
 export interface DistanceTask {

@@ -50,7 +50,7 @@ const crowds: readonly Goals[] = [
 
 /**
  * Many concurrent callers, each with its own resource: shows the gain from batching their commands. Each contender is in
- * a process of its own, warm. In company: its process uses ioredis for other work as well.
+ * its own process, warm. In company: its process uses ioredis for other work as well.
  */
 export const atOnce: readonly Workload[] = crowds.map((crowd) => ({
   name: `${crowd.callers}-at-once${crowd.inCompany ? "-in-company" : ""}`,

@@ -22,7 +22,7 @@ export const counts: Workload = {
     for (const callers of [1, 64]) {
       const rows: string[][] = [];
       const notes = [
-        "Medians, of promises and timers the least, in a process of its own each, without what the benchmark's own calls make.",
+        "Medians, of promises and timers the least, each in its own process, without what the benchmark's own calls make.",
       ];
       for (const contender of (scale.quick ? few : everyone).filter((name) =>
         scale.contenders.includes(name),

@@ -40,7 +40,7 @@ const columns = [
 ];
 
 const notes = [
-  "Each row in a process of its own, which asks for all leases in one turn, in `using`, and holds them for 3 s or nearly half a ttl.",
+  "Each row in its own process, which asks for all leases in one turn, in `using`, and holds them for 3 s or nearly half a ttl.",
   "Latest extension: seen every 50 ms or 1/20 of the ttl. It is due when a third of the ttl has passed; two thirds later the lease is lost.",
   "Refused: `using` was rejected. Error events: of masters that all are healthy; where processors are short some do not answer within nodeTimeout. Keys left: on all masters, right after `quit`.",
 ];

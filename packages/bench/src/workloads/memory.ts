@@ -49,10 +49,10 @@ export const memory: Workload = {
       goals.push({ name: `memory, ${name}`, measured: own.median, spread: own, limit: max, unit: "bytes" });
     }
     const notes = [
-      "Heap in use after a collection, in a process of its own, for each; in it the Lock, or the promise, that the caller keeps.",
+      "Heap in use after a collection, in its own process, for each; in it the Lock, or the promise, that the caller keeps.",
       "Of its own: without what the caller's routine takes, by the same calls of what locks nothing; the abort signal is in it.",
     ];
-    const columns = ["", "of its own", "95 %", "with the caller's"];
+    const columns = ["", "its own", "95 %", "with the caller's"];
     return { tables: [{ title: "Bytes of heap a lock", columns, rows, notes }], goals };
   },
 };

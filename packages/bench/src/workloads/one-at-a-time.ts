@@ -51,7 +51,7 @@ interface Setting {
 }
 
 /**
- * The cost of one lock, acquired and released without contention, measured in three ways, each in a process of its own. *In
+ * The cost of one lock, acquired and released without contention, measured in three ways, each in its own process. *In
  * blocks* is the time and CPU of 250 operations without a pause, which includes the deferred work, such as the last two of
  * five replies. *Operation by operation* leaves that out: it is the time that a caller waits. Both with few contenders that
  * alternate. *In a row* is for all contenders.

@@ -18,7 +18,7 @@ import { threeMasters } from "./three-masters.ts";
 export interface FencingBounds {
   /**
    * The waiters, by client: `[1, 2]` are attempts of two clients, `[1, 1, 2]` are two rounds of one attempt, each with
-   * a token and a proposal of its own (PROTOCOL 2.13), and one attempt of another client.
+   * its own token and proposal (PROTOCOL 2.13), and one attempt of another client.
    */
   readonly waiters: readonly number[];
   /** The values that any attempt may propose: nothing is assumed of the clocks that proposals come from. */

@@ -13,7 +13,7 @@ import { quorum, threeMasters } from "./three-masters.ts";
  * The writer may downgrade: a token transfer at each node turns its write claim into a read claim.
  *
  * There is no time: an entry on a node expires at any moment after its holder was notified that its lock has ended.
- * Each reader's entry has an expiry of its own, so they expire one by one.
+ * Each reader's entry has its own expiry, so they expire one by one.
  */
 export const readersWriterMutants = [
   "the readers of a node share one expiry, that of the last to come",

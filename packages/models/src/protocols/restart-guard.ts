@@ -42,7 +42,7 @@ const maxTtl = 2;
 /** Further states of a vote: refused by the quarantine, and in the queue of the node. */
 const enrolled = 3;
 
-/** An extension that set the key, and is no yes all the same. */
+/** An extension that set the key, and still is no yes. */
 const notCounted = 3;
 
 /** The state of a node. */

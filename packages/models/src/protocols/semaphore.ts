@@ -7,7 +7,7 @@ import { quorum, threeMasters } from "./three-masters.ts";
  * A semaphore of two permits over three masters, by slots: each an ordinary quorum lock (PROTOCOL 10.1).
  *
  * An attempt chooses its slots: one, the other, or both at once. Each node grants all of them or none. Requests and
- * rollbacks arrive at any later time, or never; each attempt has a token of its own, so a try at another slot is
+ * rollbacks arrive at any later time, or never; each attempt has its own token, so a try at another slot is
  * another attempt. Leases end when their holders end them: time is left to other models.
  *
  * The mutant has no slots: each node admits one holder for each permit, and an attempt with a majority holds.
@@ -153,7 +153,7 @@ function cellsOf(bounds: SemaphoreBounds) {
   const attempts = layout.sort(bounds.attempts, { interchangeable: true });
   const phase = layout.field([attempts]);
   const wants = layout.field([attempts, slots]);
-  /** A node has what it gave and did not take back, so the masters need no numbers of their own. */
+  /** A node has what it gave and did not take back, so the masters need no numbers. */
   const vote = layout.field([attempts, nodes]);
   return { layout, nodes, slots, attempts, phase, wants, vote };
 }

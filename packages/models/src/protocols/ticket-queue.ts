@@ -16,7 +16,7 @@ import { quorum, threeMasters } from "./three-masters.ts";
  * (whose start stands for the end of the grants of the round before). So this model shows that queue, grants and
  * rounds give no vote to two; other models show that leases end in time.
  *
- * Rounds are numbered anew once nothing of the oldest is left: the number of rounds is unlimited, the number of rounds
+ * Rounds are renumbered once nothing of the oldest is left: the number of rounds is unlimited, the number of rounds
  * in flight at the same time is not. Until it has a quorum a waiter does nothing with a yes or a push, so it does not
  * read them one by one.
  */
@@ -202,7 +202,7 @@ export class TicketQueue extends Protocol<QueueMutant> {
         messages.send(state, enrolment, waiter, node, next);
       }
     };
-    const renumbered = full ? ", with its rounds numbered anew" : "";
+    const renumbered = full ? ", with its rounds renumbered" : "";
     step(() => `waiter ${waiter} begins round ${next}${renumbered}`, begin);
     // Nothing is left of what it would leave, if only one round may be about.
     if (current === 0 || next === 1) return;

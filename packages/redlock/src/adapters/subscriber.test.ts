@@ -43,7 +43,7 @@ test("a connection that its client gives up is replaced, until the subscriber en
   giveUp();
   passTime();
   expect(opened).toHaveLength(2);
-  // One that reconnects by itself is left alone.
+  // One that reconnects is left alone.
   opened[1]!.events.onClose();
   passTime();
   expect(opened).toHaveLength(2);

@@ -167,7 +167,7 @@ describe("inside of the routine of using", () => {
 });
 
 describe("the last handle releases", () => {
-  test("inner ones do not, and each has a released state of its own", async () => {
+  test("inner ones do not, and each has its own released state", async () => {
     const at = setting();
     const { time, redlock } = at;
     await time.run(

@@ -382,7 +382,7 @@ describe("maxHoldTime", () => {
     for (const master of setting.masters) expect(master.owner("r")).toBeUndefined();
   });
 
-  test("the routine's outcome is what comes out all the same", async () => {
+  test("the routine's outcome is still what comes out", async () => {
     const setting = await holding(1000, {}, { maxHoldTime: 2000 });
     await setting.time.advance(5000);
     setting.finish();

@@ -100,7 +100,7 @@ describe("the routine's outcome wins", () => {
     expect(await time.measure(using)).toMatchObject({ took: 52, error: undefined });
   });
 
-  test("a routine that throws before it waits is released all the same", async () => {
+  test("a lock is released even if its routine throws before it waits", async () => {
     const { time, masters, redlock } = virtualSetting(3);
     const using = redlock.using("r", 1000, () => {
       throw new Error("at once");

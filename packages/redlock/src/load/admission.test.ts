@@ -184,7 +184,7 @@ describe("late extensions", () => {
     expect(await outcome(waiting)).toBe(true);
   });
 
-  test("then allow an eighth more leases, twice as many more for each third of the ttl, and soon any number", async () => {
+  test("allow, once in time again, an eighth more leases, twice as many more for each third of the ttl, and soon any number", async () => {
     const { admission, enter, leases, extend, time } = setting();
     leases.size = 800;
     const late = extend(128, 300);

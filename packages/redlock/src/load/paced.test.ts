@@ -15,7 +15,7 @@ test("calls the first callbacks at once, the others in later turns, in order", a
   }
   expect(called.map((entry) => Number.parseInt(entry, 10))).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   expect(turns[0]).toBeLessThan(8);
-  // And begins anew.
+  // And begins again.
   paced.call(() => called.push("more"));
   expect(called.at(-1)).toBe("more");
 });

@@ -68,7 +68,7 @@ describe("a semaphore's arguments", () => {
 });
 
 describe("tryAcquire", () => {
-  test("grants as many as the limit, each a lock of a slot of its own, then none", async () => {
+  test("grants as many as the limit, each a lock of another slot, then none", async () => {
     const setting = virtualSetting(3);
     const { time, redlock } = setting;
     const semaphore = new Semaphore(redlock, "api", 3);
@@ -248,7 +248,7 @@ describe("acquire", () => {
     expect((error as ResourceLockedError).remaining).toBeGreaterThan(50_000);
   });
 
-  test("each refusal is an error of its own, with what is left now, and behind others no command", async () => {
+  test("each refusal is a new error, with what is left now, and behind others no command", async () => {
     const { time, redlock, nodes } = virtualSetting(3, patient);
     const semaphore = new Semaphore(redlock, "api", 1);
     const holder = await time.run(semaphore.acquire(10_000));

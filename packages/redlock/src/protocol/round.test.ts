@@ -142,7 +142,7 @@ describe("a node that answers synchronously", () => {
     expect([round.isOpen, setting.machine.timers.size]).toEqual([false, 0]);
   });
 
-  test("and throws afterwards has given that answer", async () => {
+  test("has given its answer even if it throws afterwards", async () => {
     const setting = virtualSetting(2);
     setting.nodes[0]!.ask = (operation, index) => {
       grant(operation, index);
@@ -255,7 +255,7 @@ describe("after a blocked event loop", () => {
     await settle();
   });
 
-  test("but only once, even if the event loop stays busy", async () => {
+  test("an unresponsive master gets the timeout only once more, even if the event loop stays busy", async () => {
     const setting = virtualSetting(1);
     setting.nodes[0]!.hang();
     const { told } = roundOf(setting);

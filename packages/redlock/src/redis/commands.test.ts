@@ -28,13 +28,13 @@ function listOf(...operations: readonly Operation[]): unknown {
   return args[Number(count)];
 }
 
-describe("what is alike", () => {
-  test("and votes for one key each goes out by a script of its own: the ttl, rounded up, and the tokens", () => {
+describe("operations that are alike", () => {
+  test("go out by a special script if they vote for one key each: the ttl, rounded up, and the tokens", () => {
     const votes = [vote("r1", "t1", { ttl: 9.5 }), vote("r2", "t2", { ttl: 9.5 })];
     expect(batchCommand(votes)).toEqual({ script: voteBatchScript, args: [2, "r1", "r2", 10, "t1", "t2"] });
   });
 
-  test("and releases one key each as well: the tokens", () => {
+  test("go out by a special script if they release one key each: the tokens", () => {
     const args = [2, "r1", "r2", "t1", "t2"];
     expect(batchCommand([release("r1", "t1"), release("r2", "t2")])).toEqual({
       script: releaseBatchScript,
@@ -69,7 +69,7 @@ describe("what is alike", () => {
       { ...vote("r", "t"), kind: "extend" as const },
       { ...vote("s", "u"), kind: "extend" as const },
     ],
-  ])("but for something: %s", (_, one, other) => {
+  ])("go out as a batch if they differ in something: %s", (_, one, other) => {
     expect(batchCommand([one, other]).script).toBe(batchScript);
   });
 });

@@ -452,7 +452,7 @@ describe("a first connection", () => {
     expect(connection.sent).toEqual([]);
   });
 
-  test("carries the release all the same", async () => {
+  test("still carries the release", async () => {
     const { node, connection } = nodeWith(1);
     const connected = connection.connecting();
     const releasing = ask(node).release(["r"], ["t"]);
@@ -495,7 +495,7 @@ describe("a master that does not answer", () => {
     expect(replies).toHaveLength(1025);
   });
 
-  test("and then fails is sent some again: what failed counts as answered", async () => {
+  test("is sent some again once it fails: what failed counts as answered", async () => {
     const { node, connection } = nodeWith();
     connection.send = () => Promise.reject(new Error("Connection is closed."));
     await Promise.all(Array.from({ length: 4096 }, () => ask(node).vote(claim)));

@@ -166,7 +166,7 @@ async function crowded(
 }
 
 describe("where more is asked than may be in flight", () => {
-  test("extensions go out all the same, up to as many again", async () => {
+  test("extensions still go out, up to as many again", async () => {
     const { connection, sent } = await crowded((node) => [
       ask(node).vote(claimOf("v", "v")),
       ...Array.from({ length: 6 }, (_, index) => ask(node).extend(claimOf(`e${index}`, `e${index}`), true)),
@@ -241,7 +241,7 @@ describe("where more is asked than may be in flight", () => {
     expect(await answers[0]).toEqual({ vote: "yes" });
   });
 
-  test("nor where the loss is noticed by what is in flight", async () => {
+  test("nothing of it is given up if the loss is noticed by what is in flight", async () => {
     const { connection, answers } = await crowded((node) => [ask(node).release(["r"], ["t"])]);
     connection.isReady = false;
     await reply(connection, 0, new Error("Connection is closed."));
@@ -422,7 +422,7 @@ describe("while something is in flight", () => {
     expect(time.timers).toBe(0);
   });
 
-  test("but while 512 are in flight for the answer alone", async () => {
+  test("a vote waits while 512 are in flight for the answer alone", async () => {
     const claims = Array.from({ length: 512 }, (_, index) => claimOf(`t${index}`, `r${index}`));
     const { connection, node, sent, time } = start();
     for (const claim of claims) void ask(node).vote(claim);
@@ -448,7 +448,7 @@ describe("while something is in flight", () => {
     expect(sent()[1]!.slice(2)).toEqual([2, "r1", "r0", "v1,1000;l1,1;", "t1", "t0"]);
   });
 
-  test("nor behind that of another round of the same waiter", async () => {
+  test("a release does not wait behind the vote of another round of the same waiter", async () => {
     const { node, sent } = start();
     void ask(node).enqueue({ ...claimOf("t.3", "r"), ticket: 1, entryTtl: 1 });
     await settle();
@@ -577,7 +577,7 @@ async function answeredWith(value: unknown) {
 }
 
 describe("in a batch", () => {
-  test("an operation that fails is a fault of its own", async () => {
+  test("an operation that fails is a fault for its caller alone", async () => {
     const { answers } = await answeredWith([[0, "WRONGTYPE Operation against a key"], 1000]);
     expect(await answers[0]).toMatchObject({ vote: "none", sent: true, error: { reason: "WRONGTYPE" } });
     expect(await answers[1]).toEqual(yes);
@@ -683,7 +683,7 @@ describe("in a batch", () => {
     ]);
   });
 
-  test("where the slot of a Cluster moves each is asked by itself, and the next ones together again", async () => {
+  test("where the slot of a Cluster moves each is asked separately, and the next ones together again", async () => {
     const { connection, node, answers, sent } = await answeredWith(
       new ReplyError("TRYAGAIN Multiple keys request during rehashing of slot"),
     );
@@ -803,7 +803,7 @@ async function silent() {
 }
 
 describe("a master that does not answer", () => {
-  test("has at most 4096 waiting requests, without abandoned ones: no fault of its own", async () => {
+  test("has at most 4096 waiting requests, without abandoned ones: the others are given up", async () => {
     const { node } = start();
     const given = { ...claimOf("t0", "r0"), abandoned: false };
     const votes = Array.from({ length: 512 + 4096 }, () => ask(node).vote(given));
@@ -925,7 +925,7 @@ describe("a master that does not answer", () => {
     expect(sent()[2]!.slice(2)).toEqual([1, "r1", "t1"]);
   });
 
-  test("and is lost: its clean-ups were not sent", async () => {
+  test("has not been sent its clean-ups if it is lost", async () => {
     const { connection, node, release } = await silent();
     const late = ask(node).release(["r1"], ["t1"]);
     connection.isReady = false;
@@ -982,7 +982,7 @@ test.each([
 });
 
 describe("an acquire that is found to be abandoned", () => {
-  test("and asks at once and alone is not sent before what was asked for earlier", async () => {
+  test("is not sent, if it asks at once and alone, before what was asked for earlier", async () => {
     const { connection, node, time, sent } = start();
     const hasty = new RedisNode(connection, { runtime: time, groupCommit: false });
     const claim = claimOf("t1", "r1");

@@ -34,7 +34,7 @@ describe("a connection counts as silent", () => {
     expect(silences).toEqual([1000]);
   });
 
-  test("then after 2, 4, 8 and 16 seconds, and every 16 seconds from then on", async () => {
+  test("after 2, 4, 8 and 16 seconds again, and every 16 seconds from then on", async () => {
     const { time, watch, silences } = setting();
     watch.onSent();
     await time.advance(63_000);

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { Fifo } from "./fifo.ts";
 
-test("returns its items in their order, with any calls in between", () => {
+test("a FIFO returns its items in their order, with any calls in between", () => {
   const steps = fc.array(fc.oneof(fc.integer(), fc.constant("shift"), fc.constant("filter")), {
     maxLength: 200,
   });

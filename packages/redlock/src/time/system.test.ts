@@ -31,7 +31,7 @@ test("bytes drawn ahead are not used later", () => {
   expect(draw).toHaveBeenCalledTimes(3);
 });
 
-test("returns the requested number of bytes, and no byte twice", () => {
+test("randomBytes returns the requested number of bytes, and no byte twice", () => {
   vi.spyOn(Date, "now").mockReturnValue(1_700_000_000_001);
   const lengths = [16, 4, 6, 16, 300, 16, 250, 1];
   expect(lengths.map((length) => systemRuntime.randomBytes(length).length)).toEqual(lengths);

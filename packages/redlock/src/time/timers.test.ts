@@ -5,7 +5,7 @@ import { LeaseClock } from "./lease-clock.ts";
 import { maxTimerDelay } from "./runtime.ts";
 import { Timers } from "./timers.ts";
 
-/** Timers on a machine of their own, and a record of each call and its time. */
+/** Timers on a separate machine, and a record of each call and its time. */
 function setting() {
   const time = new VirtualTime();
   const machine = new VirtualMachine(time);
@@ -137,7 +137,7 @@ describe("the timer", () => {
     expect(machine.timers.size).toBe(0);
   });
 
-  test("detects a jump by itself when it checks, and counts it", async () => {
+  test("detects a jump when it checks, and counts it", async () => {
     const { time, machine, done, at } = setting();
     at(100, "a");
     at(500, "b");

@@ -248,7 +248,7 @@ describe("votes that rivals split", () => {
     expect(setting.time.now()).toBeLessThan(200);
   });
 
-  test("so often and no more, within a bounded time", async () => {
+  test("are taken again a limited number of times, within a bounded time", async () => {
     const setting = withLiveRivals(Number.POSITIVE_INFINITY, { retryCount: 0 });
     const { took, error } = await setting.time.measure(setting.redlock.acquire("r", 1000));
     expect(error).toBeInstanceOf(ResourceLockedError);
@@ -281,7 +281,7 @@ describe("votes that rivals split", () => {
       const { time, masters } = virtualSetting(3);
       const rivals = [0, 1, 2].map((place) => {
         const rival = new VirtualClient(masters, still, seed * 10 + place);
-        // Each is nearest to a master of its own.
+        // Each is nearest to its own master.
         for (const [index, node] of rival.nodes.entries()) node.toMaster = index === place ? 1 : 5;
         return rival;
       });
@@ -567,7 +567,7 @@ function withOthersAdmitted(nodeTimeout: number, options: object = {}): VirtualS
 }
 
 describe("a call that waits for admission", () => {
-  test("and never retries is refused within its nodeTimeout", async () => {
+  test("is refused within its nodeTimeout if it never retries", async () => {
     const setting = withOthersAdmitted(4000);
     const options = { nodeTimeout: 200 };
     const { took, error } = await setting.time.measure(setting.redlock.tryAcquire("r", 60_000, options));
@@ -576,7 +576,7 @@ describe("a call that waits for admission", () => {
     expect(took).toBe(150);
   });
 
-  test("and never retries has that time for admission and its round together", async () => {
+  test("has that time for admission and its round together if it never retries", async () => {
     const setting = withOthersAdmitted(120);
     for (const node of setting.nodes) node.hang();
     const options = { nodeTimeout: 200 };
@@ -586,7 +586,7 @@ describe("a call that waits for admission", () => {
     expect(took).toBe(200);
   });
 
-  test("and has no nodeTimeout is refused after half a second, whatever the ttl", async () => {
+  test("is refused without a nodeTimeout after half a second, whatever the ttl", async () => {
     for (const ttl of [1000, 10_000, 60_000]) {
       const setting = withOthersAdmitted(4000);
       const { took } = await setting.time.measure(setting.redlock.acquire("r", ttl));
@@ -594,7 +594,7 @@ describe("a call that waits for admission", () => {
     }
   });
 
-  test("and has no nodeTimeout waits on while masters answer other calls, for two seconds at most", async () => {
+  test("waits on without a nodeTimeout while masters answer other calls, for two seconds at most", async () => {
     const setting = virtualSetting(3, { ...still, acquireConcurrency: 1, retryCount: 0 });
     for (const node of setting.nodes) node.toMaster = 39;
     const ended: number[] = [];
@@ -609,7 +609,7 @@ describe("a call that waits for admission", () => {
     expect(Math.max(...ended)).toBe(2000);
   });
 
-  test("and has no nodeTimeout is refused half a second after the last answer", async () => {
+  test("is refused without a nodeTimeout half a second after the last answer", async () => {
     const setting = virtualSetting(3, { ...still, acquireConcurrency: 1, retryCount: 0 });
     for (const node of setting.nodes) {
       node.toMaster = 299;
@@ -624,7 +624,7 @@ describe("a call that waits for admission", () => {
     expect(took).toBe(300 + 500);
   });
 
-  test("and has no nodeTimeout has the default of its ttl for its round besides", async () => {
+  test("has without a nodeTimeout the default of its ttl for its round besides", async () => {
     for (const [ttl, roundTime] of [
       [1000, 50],
       [10_000, 500],
@@ -637,7 +637,7 @@ describe("a call that waits for admission", () => {
     }
   });
 
-  test("and never retries has a quarter of that time for a round that begins late", async () => {
+  test("has a quarter of that time for a round that begins late if it never retries", async () => {
     const setting = withOthersAdmitted(149);
     const options = { nodeTimeout: 200 };
     const lock = await setting.time.run(setting.redlock.tryAcquire("r", 60_000, options));

@@ -257,7 +257,7 @@ describe("an extension of a key", () => {
     expect(await answer).toEqual({ vote: "no", resource: "r", owner, remaining: 400 });
   });
 
-  // Masters before Redis 6.2 execute the transaction all the same.
+  // Masters before Redis 6.2 execute the transaction nevertheless.
   test.each([
     ["PEXPIRE", 400, 0],
     ["PTTL", 4000, -2],
@@ -439,7 +439,7 @@ describe("a master that does not answer", () => {
     expect(read).toBeLessThanOrEqual(4096);
   });
 
-  test("has at most 4096 requests, without abandoned ones: no fault of its own", async () => {
+  test("has at most 4096 requests, without abandoned ones: the others are given up", async () => {
     const { node } = opened();
     void ask(node).release(["r"], ["t"]);
     const given = { ...claim, abandoned: false };

@@ -81,7 +81,7 @@ export const detachMarks = ["detached", "resumed"] as const;
 /** Those that only a client that is switched to another database can reach. */
 const databaseMarks = ["locked elsewhere"] as const;
 
-/** Those that only callers with backoff functions of their own can reach. */
+/** Those that only callers with their own backoff functions can reach. */
 const callerMarks = ["backoff failed"] as const;
 
 /** Those that only a client with fencing tokens can reach. */

@@ -40,12 +40,12 @@ const tellingPatience = 100_000;
 
 /**
  * The times at which holders observe that they hold, in true time. A holder does so as long as `remaining()` would be
- * above zero *if it were called now*, on its clocks as they are now. A call would have effects of its own (it may end
+ * above zero *if it were called now*, on its clocks as they are now. A call would have effects (it may end
  * the lock and call listeners), so the result is computed: from the last result of `remaining()`, and the progress of
  * the clocks since.
  *
  * The client may have renewed a lock since then without its code checking. So when the computed time is over and the
- * lock is not, the client itself is asked, in a turn of its own.
+ * lock is not, the client itself is asked, in a separate turn.
  */
 export class LockIntervals {
   readonly #kernel: Kernel;
@@ -193,7 +193,7 @@ export class LockIntervals {
     );
   }
 
-  /** Something is asked of the holder in a turn of its own, unless it is frozen or gone by then. */
+  /** Something is asked of the holder in a separate turn, unless it is frozen or gone by then. */
   #askLater({ process }: LockInterval, ask: () => void): void {
     this.#kernel.engine.schedule(() => {
       if (!process.isFrozen && !process.isDead) process.deliver(ask);

@@ -116,8 +116,7 @@ export class Ownership implements MasterListener {
       this.#listener.onEnqueue(token);
       const stays =
         isGranted && keys.some((key) => this.#master.peek(`${queueOf(exclusive(key))}:${waiterOf(token)}`));
-      if (stays)
-        this.#violated(`${sender.name} was granted ${keys.join(", ")} and waits for it all the same`);
+      if (stays) this.#violated(`${sender.name} was granted ${keys.join(", ")} and still waits for it`);
     }
   }
 

@@ -13,7 +13,7 @@ export interface Wait {
   readonly ttl: number;
   /** True time, us. */
   readonly begunAt: number;
-  /** Maximum time that a lock may be free without faults while it waits for it, by the settings of its own, us. */
+  /** Maximum time that a lock may be free without faults while it waits for it, by its own settings, us. */
   readonly maxIdle: number;
   /** While it neither has been aborted nor has run out of time. */
   readonly isWaiting: boolean;

@@ -23,7 +23,7 @@ interface Said {
   readonly errors: string;
 }
 
-/** As a user calls it, in a process of its own. */
+/** As a user calls it, in its own process. */
 async function sim(...args: readonly string[]): Promise<Said> {
   return interrupt(undefined, ...args);
 }

@@ -22,7 +22,7 @@ async function shown(...args: readonly string[]): Promise<readonly string[]> {
   }
 }
 
-test("prints the run in the order of time: grants with their votes, the fault, and two holders at once", async () => {
+test("the showcase prints the run in the order of time: grants with their votes, the fault, and two holders at once", async () => {
   const lines = await shown();
   const events = lines.flatMap((line) => /^ +[\d,]+ ms {2}(.+)$/.exec(line)?.[1] ?? []);
   expect(events.slice(2)).toEqual([

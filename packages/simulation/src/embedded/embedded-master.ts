@@ -164,7 +164,7 @@ export class EmbeddedMaster {
     this.#routes[0]!.heal();
   }
 
-  /** Another route to it, on a port of its own. A partition of one route does not affect the others. */
+  /** Another route to it, on its own port. A partition of one route does not affect the others. */
   async route(): Promise<MasterRoute> {
     const { password } = this.#redis;
     const credentials = password === undefined ? "" : `:${encodeURIComponent(password)}@`;
@@ -218,7 +218,7 @@ export class EmbeddedMaster {
     return {
       heard(bytes) {
         replies = "";
-        // The rest may come by itself.
+        // The rest may come alone.
         if (!isBroken) reader.push(bytes);
         return { replies, isOver: isBroken || session.isOver };
       },

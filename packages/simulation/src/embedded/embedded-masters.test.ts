@@ -48,7 +48,7 @@ describe("kill", () => {
     [{ persistence: "none" }, null],
     [{ persistence: "aof-always" }, "v"],
   ] as const)(
-    "and restart, %j: the key is %s, on the same port, by another process",
+    "before a restart, %j: the key is %s, on the same port, by another process",
     async (options, left) => {
       const master = await startOne(options);
       const { port } = master;

@@ -48,7 +48,7 @@ export class InProcessConnection implements Connection {
     onMessage: (message: string) => void,
     onChange: (isListening: boolean) => void,
   ): unknown {
-    // As on a connection of its own: a message comes after the command that published it.
+    // As on its own connection: a message comes after the command that published it.
     const push = (_: string, message: string): void => {
       void Promise.resolve().then(() => {
         if (!this.#isClosed) onMessage(message);

@@ -17,7 +17,7 @@ export function bytesRead(): number {
   return read;
 }
 
-/** A route to a master: a loopback port of its own, which a partition cuts. The master does not notice that. */
+/** A route to a master: its own loopback port, which a partition cuts. The master does not notice that. */
 export class MasterRoute {
   readonly host: string = host;
   readonly #credentials: string;

@@ -14,14 +14,14 @@ export interface EmbeddedMasters extends AsyncDisposable {
   readonly list: readonly EmbeddedMaster[];
   /** The `url` of each of `list`, in its order. */
   readonly urls: readonly string[];
-  /** Further routes to all of them, on ports of their own, for clients that a partition is to separate from the others. */
+  /** Further routes to all of them, on their own ports, for clients that a partition is to separate from the others. */
   routes(): Promise<MasterRoutes>;
   /** Ends all of them, killed and hung ones included. Idempotent. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts `count` independent masters in this process, each on a loopback port of its own: the simulator's model of
+ * Starts `count` independent masters in this process, each on its own loopback port: the simulator's model of
  * Redis, served by TCP, for tests without Redis or Docker. They know the commands of a lock, and of scripts those of
  * `@quorlock/redlock`; they do not keep the process alive.
  *

@@ -2,7 +2,7 @@ import { type Engine, shortestDelay } from "./engine.ts";
 
 /**
  * A gate that everything goes through in order. Closed, it keeps what comes; opened, it lets that out one by one,
- * a tick apart (each is an event of its own), and whatever comes meanwhile queues behind.
+ * a tick apart (each is a separate event), and whatever comes meanwhile queues behind.
  */
 export class Backlog<T> {
   readonly #engine: Engine;

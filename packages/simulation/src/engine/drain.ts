@@ -15,7 +15,7 @@ interface Port {
 
 /**
  * In Node, a tick that is asked for in a microtask comes when the microtask queue has run empty: 1,000 of 1,000
- * chained continuations, at a fraction of what `setImmediate` costs. In a browser a message is a task of its own.
+ * chained continuations, at a fraction of what `setImmediate` costs. In a browser a message is a separate task.
  */
 export function systemDrain(): Drain {
   const { process, MessageChannel } = globalThis as unknown as Surroundings;

@@ -91,7 +91,7 @@ export class Kernel {
     }).finally(end.cancel);
   }
 
-  /** An event of its own, or several where no delay is long enough. */
+  /** A separate event, or several where no delay is long enough. */
   #endAt(time: number): { readonly isReached: boolean; readonly cancel: () => void } {
     const approach = (): EventId =>
       this.engine.schedule(

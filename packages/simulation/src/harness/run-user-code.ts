@@ -17,7 +17,7 @@ import { type Remote, remote } from "./remote.ts";
 export interface ClientContext<Resource> {
   /** A `Redlock` of this process, over its own connections to the masters. */
   readonly redlock: Redlock;
-  /** The resource that the lock protects, on a machine of its own. */
+  /** The resource that the lock protects, on a separate machine. */
   readonly resource: Remote<Resource>;
   /** The number of this client, from 0, and the number of its earlier runs. */
   readonly index: number;

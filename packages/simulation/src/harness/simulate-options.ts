@@ -7,7 +7,7 @@ import { PlanError, validPlan } from "../plan/validate.ts";
 import type { ClientContext } from "./run-user-code.ts";
 
 export interface SimulateOptions<Resource extends object> {
-  /** Makes what the lock protects, anew for each run. Its methods run on a machine of its own, one call at a time. */
+  /** Makes what the lock protects, a new one for each run. Its methods run on a separate machine, one call at a time. */
   readonly resource: () => Resource;
   /**
    * The code of each client process, called several times. It may fail to lock: the client's own errors are expected.

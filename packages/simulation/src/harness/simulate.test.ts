@@ -200,7 +200,7 @@ describe("options that would check nothing are refused", () => {
     await expect(result).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   });
 
-  test.each([undefined, true, ""])("but not an invariant that returns %j", async (nothing) => {
+  test.each([undefined, true, ""])("an invariant that returns %j is none of them", async (nothing) => {
     expect((await simulate({ ...sound, invariant: () => nothing, client: async () => {} })).verdict).toBe(
       "ok",
     );

@@ -16,7 +16,7 @@ const maxDeleted = 1024;
 
 /**
  * Entries by key. A lock's key is set and deleted all the time, mostly under a name that was there before; a `Map`
- * that is emptied and filled is built anew each time, and leaves the old one to the garbage collector. So a
+ * that is emptied and filled is rebuilt each time, and leaves the old one to the garbage collector. So a
  * deleted key keeps its place.
  */
 export class Entries {

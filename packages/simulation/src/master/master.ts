@@ -62,7 +62,7 @@ interface Server {
 const foreigner: Subscriber = { push: () => {} };
 
 /**
- * One Redis master: the model of what it answers, in a process with clocks of its own, on a machine with a disk.
+ * One Redis master: the model of what it answers, in a process with its own clocks, on a machine with a disk.
  * It may crash, come back with what its persistence kept, lose its memory, or be replaced by a replica.
  */
 export class Master {

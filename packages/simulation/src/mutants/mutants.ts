@@ -7,7 +7,7 @@ import type { Edits, Mutant } from "./mutant.ts";
 /** The deadline is not looked at when an answer comes. */
 const revival: Edits = { "protocol/lease.ts renew 4.1": "" };
 
-/** Nothing ends at the deadline by itself. */
+/** Nothing ends at the deadline. */
 const noEnd: Edits = { "protocol/lease.ts onDue body": "{}" };
 
 /** Faults in the queue: PROTOCOL 2.13, 2.14, 7. */
@@ -104,7 +104,7 @@ const holdMutants: readonly Mutant[] = [
     breaks: ["5.6", "7.18"],
     edits: { "waiting/local-queue.ts 5.6 condition": "false" },
   },
-  { name: "a lease is renewed by setting its key anew", breaks: ["7.5"], rules: { renewsBySet: true } },
+  { name: "a lease is renewed by setting its key again", breaks: ["7.5"], rules: { renewsBySet: true } },
 ];
 
 /** Each must be found by the harness; one that survives is a failing test. */
@@ -219,7 +219,7 @@ export const mutants: readonly Mutant[] = [
     edits: { "protocol/attempt.ts mayHold body": '{ return answer?.vote === "yes"; }' },
   },
   {
-    name: "late votes make a lock all the same",
+    name: "late votes make a lock",
     breaks: ["2.5"],
     edits: { "protocol/attempt.ts 2.5 condition": "!won" },
   },
@@ -235,7 +235,7 @@ export const mutants: readonly Mutant[] = [
   },
   { name: "an extension may shorten a key", breaks: ["2.11"], rules: { isShort: () => true } },
   {
-    name: "a key that holds the token already is not renewed, and counts all the same",
+    name: "a key that holds the token already is not renewed, and still counts",
     breaks: ["2.12"],
     rules: { isSet: false },
   },
@@ -282,7 +282,7 @@ export const mutants: readonly Mutant[] = [
 export const rareMutants: readonly Mutant[] = [
   ...rareCallerMutants,
   {
-    name: "a call whose time is over waits in the queue all the same",
+    name: "a call whose time is over waits in the queue",
     breaks: ["1.10"],
     edits: { "waiting/retry-budget.ts constructor timeIsOver statement": "void 0;" },
   },

@@ -24,7 +24,7 @@ describe("a mutant of the client's source", () => {
   });
 });
 
-test("a mutant without edits has scripts of its own", async () => {
+test("a mutant without edits has its own scripts", async () => {
   const [first, second] = [
     await importMutated({ name: "a fault", breaks: [] }),
     await importMutated({ name: "another", breaks: [] }),

@@ -34,7 +34,7 @@ export function knowScripts(client: ClientModule, mutant: string, rules: Partial
   }
 }
 
-/** Gives a copy of a script a digest of its own, by which masters know what the mutant's script decides. */
+/** Gives a copy of a script its own digest, by which masters know what the mutant's script decides. */
 function renew(script: { -readonly [Key in keyof Script]: Script[Key] }, mutant: string): void {
   script.source += `-- ${mutant}\n`;
   script.sha1 = createHash("sha1").update(script.source).digest("hex");
@@ -58,7 +58,7 @@ export async function editedFiles({ name, edits = {} }: Mutant): Promise<Readonl
 }
 
 /**
- * A bundle of its own, dependencies and all: nothing is shared with the client that others import. It exports
+ * A separate bundle, dependencies and all: nothing is shared with the client that others import. It exports
  * what the client does, and what `more` does, a text beside the sources.
  */
 export async function importMutated<Module = ClientModule>(mutant: Mutant, more = ""): Promise<Module> {

@@ -21,7 +21,7 @@ export const movedServerMutants: readonly Mutant[] = [
     edits: { "safeguards/distinct-masters.ts #moveVotes body": "{ void [before, index]; }" },
   },
   {
-    name: "a server that is too busy to say which one it is counts all the same",
+    name: "a server that is too busy to say which one it is still counts",
     breaks: ["2.9"],
     connections: (connections) => {
       for (const connection of connections)

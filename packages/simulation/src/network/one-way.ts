@@ -5,7 +5,7 @@ import type { Random } from "../random.ts";
 import { drawLatency, type Latency } from "./latency.ts";
 
 /**
- * One direction between a client and a master. Messages arrive in order, each after a latency of its own; a cut holds
+ * One direction between a client and a master. Messages arrive in order, each after its own latency; a cut holds
  * them back, as TCP does, which resends unacknowledged data until it arrives.
  */
 export class OneWay {

@@ -48,7 +48,7 @@ export interface Witness {
 
 /**
  * A client's FIFO connection to one master, as the client's `Connection` demands: sends at once or not at all,
- * rejects what is unanswered when it is lost, and connects again by itself.
+ * rejects what is unanswered when it is lost, and connects again.
  *
  * TCP does not lose single messages. So nothing here does either: a direction can be slow or cut (kept on the
  * way), and the connection can be reset, with requests on the way delivered or lost, and all replies lost.
@@ -344,7 +344,7 @@ export class SimulatedConnection implements Connection {
     }, this.#options.reconnectDelay * 1000);
   }
 
-  /** As an event of its own: what breaks one connection often breaks others, of other clients. */
+  /** As a separate event: what breaks one connection often breaks others, of other clients. */
   #notifyClient(act: () => void, delay: number): void {
     this.#kernel.engine.schedule(() => this.#options.client.deliver(act), delay);
   }

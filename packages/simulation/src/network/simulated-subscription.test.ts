@@ -37,7 +37,7 @@ function setting(options: MasterOptions = {}) {
   return { ...ends, subscription, at, publish, seenUntil };
 }
 
-test("it listens from the acknowledgement on, and receives in order", async () => {
+test("a subscription listens from the acknowledgement on, and receives in order", async () => {
   const { publish, seenUntil } = setting();
   publish(20, "early");
   publish(50, "one");
@@ -91,7 +91,7 @@ test("a dead client counts as a listener until the master notices the end of its
   ]);
 });
 
-test("it receives nothing from a master that is down, and one that forbids it gives the reason", async () => {
+test("a subscription receives nothing from a master that is down, and one that forbids it gives the reason", async () => {
   const down = setting();
   down.master.crash("process");
   expect(await down.seenUntil(30)).toEqual(["is deaf at 21"]);

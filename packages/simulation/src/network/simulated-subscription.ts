@@ -73,7 +73,7 @@ export interface PushWitness {
 
 /**
  * A client's second connection to a master, on which it only listens. It is made for the first channel, connects again
- * by itself, and then subscribes to everything again.
+ * without a call, and then subscribes to everything again.
  *
  * A message is lost with the connection it is on. The master hears later than the client that the connection is gone,
  * by as long as the way takes or is cut: what it publishes meanwhile counts as heard and is lost.
@@ -226,7 +226,7 @@ export class SimulatedSubscription {
     });
   }
 
-  /** As an event of its own, in a turn of the client. */
+  /** As a separate event, in a turn of the client. */
   #later(act: () => void, delay: number): void {
     this.#kernel.engine.schedule(() => this.#options.client.deliver(act), Math.max(1, delay));
   }

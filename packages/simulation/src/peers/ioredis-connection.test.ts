@@ -70,7 +70,7 @@ test("the twenty-first failed connect rejects waiting commands, 10.5 s after 20 
   ]);
 });
 
-test("a closed connection refuses in a turn of its own", async () => {
+test("a closed connection refuses in a separate turn", async () => {
   const { kernel, client, ioredis, seen, at, send } = await setting();
   at(100, () => client.deliver(() => void ioredis.quit()));
   send(200, "closed");

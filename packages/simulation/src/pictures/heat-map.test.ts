@@ -15,7 +15,7 @@ test("each cell shows its share and its margin, and looks safe only if nothing w
     expect(svg).toContain(`>${text}<`);
 });
 
-test("it needs no other files, and no text ends its element", () => {
+test("the page needs no other files, and no text ends its element", () => {
   const page = heatMapPage(grid, cells, "<script>alert(1)</script>");
   expect(page).not.toContain("<script");
   expect(page.replaceAll("http://www.w3.org/2000/svg", "")).not.toMatch(/https?:|@import|url\(/);

@@ -2,7 +2,7 @@ import type { Random } from "../random.ts";
 import type { CallSettings, LockSettings, Plan, Workload } from "./plan.ts";
 
 /**
- * Draws callers that differ: many in each process, each call with settings of its own, and lists of resources that overlap. Each
+ * Draws callers that differ: many in each process, each call with its own settings, and lists of resources that overlap. Each
  * call has to keep to its own settings, and all are served in the order in which they were called.
  */
 export function withCallers(plan: Plan, random: Random): Plan {

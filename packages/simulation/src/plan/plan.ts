@@ -154,7 +154,7 @@ export interface ScriptedTask extends Task {
  * - `abort`: the waiting is aborted now and then.
  * - `several`: several resources at once.
  * - `detach`: detached while it is held, to be extended and released by another client.
- * - `pair`: two resources in one turn, each with a lock of its own, the first for half of the ttl.
+ * - `pair`: two resources in one turn, each with its own lock, the first for half of the ttl.
  */
 export type Style = (typeof styles)[number];
 

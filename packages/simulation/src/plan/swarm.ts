@@ -45,7 +45,7 @@ const promised: Model = {
 
 /**
  * A little more than is promised: clocks beyond the drift factor, and single masters whose wall clock steps or that
- * forget votes. Most runs end well all the same: what breaks is to be sought.
+ * forget votes. Most runs still end well: what breaks is to be sought.
  */
 const beyond: Model = {
   ...promised,
@@ -169,7 +169,7 @@ function amongThree(aim: Targets): Targets {
 }
 
 /**
- * The plan of a seed in which two of three masters are one server. A quorum is both servers, and never the one by itself:
+ * The plan of a seed in which two of three masters are one server. A quorum is both servers, and never the one alone:
  * nothing may be violated.
  */
 export function sharedServerPlan(seed: number): Plan {

@@ -28,7 +28,7 @@ export const withMessages: SpawnOptions["stdio"] = ["pipe", "pipe", "pipe", "ipc
 
 /**
  * A process whose output, messages and end can be waited for. `await using` kills it. Without a channel for messages,
- * since nothing of ours is to keep a process alive that is expected to end by itself; `stdio` may ask for one.
+ * since nothing of ours is to keep a process alive that is expected to end; `stdio` may ask for one.
  */
 export class Child<Incoming extends Message = Message> implements AsyncDisposable {
   readonly process: ChildProcess;

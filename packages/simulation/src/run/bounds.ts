@@ -2,7 +2,7 @@ import { type CallSettings, type LockSettings, pauseLimit } from "../plan/plan.t
 
 /** A busy process gives answers one more turn, ms. */
 const turn = 2;
-/** The client's default for what has no ttl of its own, ms. */
+/** The client's default for what has no ttl, ms. */
 const defaultNodeTimeout = 500;
 
 /**

@@ -47,7 +47,7 @@ function arm(cluster: Cluster, fault: Triggered, duration: number, listener: Inj
     if (master !== undefined && cluster.masters[master] !== place.master) return;
     left -= 1;
     if (left > 0) return;
-    // A stall is part of the turn in which the moment happens. Any other fault is an event of its own, as if it had
+    // A stall is part of the turn in which the moment happens. Any other fault is a separate event, as if it had
     // come at a time: connections are never torn down during a turn.
     if (fault.kind === "stall" && after === 0) happen(cluster, fault, place, listener);
     else later(cluster, after, () => happen(cluster, fault, place, listener));

@@ -17,7 +17,7 @@ export class PartlyCutWaiter {
   readonly #controller = new AbortController();
   #isDone = false;
 
-  /** `number`: each of two has masters of its own. */
+  /** `number`: each of two has its own masters. */
   constructor(cluster: Cluster, worker: Worker, number: number) {
     this.#cluster = cluster;
     this.#worker = worker;

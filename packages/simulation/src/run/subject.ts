@@ -18,11 +18,11 @@ export interface Share {
 export interface Subject {
   readonly name: string;
   /**
-   * Its calls take as long as the masters do: it has no time-out of its own. They still have to settle once all is
+   * Its calls take as long as the masters do: it has no time-out. They still have to settle once all is
    * well.
    */
   readonly isUnbounded?: boolean;
-  /** It extends by writing the key anew, which full memory refuses: nothing is asked of it there. */
+  /** It extends by writing the key again, which full memory refuses: nothing is asked of it there. */
   readonly losesKeysWhileFull?: boolean;
   /** How long its calls may take, where that is not what a lock's may. */
   readonly boundsFor?: (settings: LockSettings) => Bounds;

@@ -219,7 +219,7 @@ export class Worker implements Receiver {
     return controller.signal;
   }
 
-  /** Just before a call: with settings of their own, each call of a process has a ttl of its own. */
+  /** Just before a call: with their own settings, each call of a process has its own ttl. */
   #beginWait(resource: Resources, terms: CallTerms): Wait {
     const { workload, checkers } = this.#options;
     const least = longEnough(1, terms);
@@ -421,7 +421,7 @@ export class Worker implements Receiver {
     return 10 * this.#options.settings.ttl;
   }
 
-  /** Until the lock has run out by itself. */
+  /** Until the lock has expired. */
   async #outlive(lock: SubjectLock): Promise<void> {
     while (lock.signal ? !lock.signal.aborted : lock.remaining() > 0)
       await this.pause(Math.max(1, lock.remaining()));
@@ -467,7 +467,7 @@ const marksOfErrors: ReadonlyMap<unknown, Mark> = new Map<unknown, Mark>([
   [backoffFailed, "backoff failed"],
 ]);
 
-/** By its code and not by its class: a mutant brings classes of its own. */
+/** By its code and not by its class: a mutant brings other classes. */
 function codeOf(error: unknown): unknown {
   return error instanceof Error && "code" in error ? error.code : undefined;
 }

@@ -73,7 +73,7 @@ export const networkFaults: readonly Scenario[] = [
     title: "Three clients ask at once, and none has a majority",
     story:
       "A and B are near to client 0, C and D to client 1, E to client 2. All three ask at the same time, and each has " +
-      "the votes of those that are near. One after the other has to come to hold the lock all the same.",
+      "the votes of those that are near. One after the other must still come to hold the lock.",
     source: redisDocumentation('"Retry on failure"'),
     plan: sketched({
       script: [[use(10, 100, 2)], [use(10, 100, 2)], [use(10, 100, 2)]],

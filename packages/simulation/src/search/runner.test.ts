@@ -20,7 +20,7 @@ function outcomeOf(seed: number): Outcome {
   };
 }
 
-/** Runs are through in whatever order: each takes a number of turns of its own. */
+/** Runs are through in whatever order: each takes another number of turns. */
 function disorderly(width: number): Runner {
   return {
     width,

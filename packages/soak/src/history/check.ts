@@ -17,7 +17,7 @@ export interface Findings {
   readonly notices: readonly Notice[];
 }
 
-/** Looks at each key by itself. */
+/** Looks at each key separately. */
 export function check({ holds, writes }: History): Findings {
   const granted = new Map(holds.map((hold) => [hold.id, hold.grantedAt]));
   const orderOf = ({ hold }: Write): number | undefined => granted.get(hold);

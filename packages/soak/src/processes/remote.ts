@@ -5,7 +5,7 @@ import { type BirpcReturn, createBirpc } from "birpc";
 // process that may be stopped or die sets its own.
 const noLimit = -1;
 
-/** In a process group of its own: Ctrl-C reaches only the main process, which then ends all children. Errors stay errors. */
+/** In its own process group: Ctrl-C reaches only the main process, which then ends all children. Errors stay errors. */
 export function startProcess(program: URL, flags: readonly string[] = []): Child {
   const stdio = ["ignore", "inherit", "inherit", "ipc"] as const;
   return Child.node(program, [], { flags, detached: true, serialization: "advanced", stdio: [...stdio] });

@@ -34,7 +34,7 @@ import { Lingering } from "./lingering.ts";
 import { type Assignment, type ConductorSide, unhandledRejection, type WorkerSide } from "./protocol.ts";
 import { Stopwatch } from "./stopwatch.ts";
 
-// One worker process: some callers that take locks, and a Redlock that they share; one more caller has a Redlock of its own
+// One worker process: some callers that take locks, and a Redlock that they share; one more caller has another Redlock,
 // on the Cluster.
 
 const stalls = new Stalls();

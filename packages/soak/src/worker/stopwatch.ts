@@ -24,7 +24,7 @@ export class Stopwatch {
     }
   }
 
-  /** For what is no call of its own; what is returned stops the time. */
+  /** For a part of a call; what is returned stops the time. */
   start(name: string, limit: number): () => void {
     const began = now();
     const stood = this.#stalls.total;

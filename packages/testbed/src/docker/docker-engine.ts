@@ -13,7 +13,7 @@ const startTimeoutMilliseconds = 30_000;
 
 /** A Docker engine that answers. */
 export interface DockerEngine extends AsyncDisposable {
-  /** For `DOCKER_HOST`; undefined: the engine that the docker command finds by itself. */
+  /** For `DOCKER_HOST`; undefined: the engine that the docker command finds. */
   readonly host: string | undefined;
   /** Whether it was started here, and so ends with `stop`. */
   readonly started: boolean;

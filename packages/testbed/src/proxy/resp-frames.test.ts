@@ -23,7 +23,7 @@ const cases: readonly (readonly [name: string, text: string, complete: number])[
 ];
 
 for (const [name, text, complete] of cases) {
-  test(`counts ${name}, cut anywhere`, () => {
+  test(`RespFrames counts ${name}, cut anywhere`, () => {
     for (let chunkSize = 1; chunkSize <= text.length; chunkSize += 1) {
       const frames = framesOf(text, chunkSize);
       expect(frames.complete, `chunks of ${chunkSize}`).toBe(complete);

@@ -33,7 +33,7 @@ function clientOf(master: Master, password?: string): Redis {
   return client;
 }
 
-/** Runs one command on a connection of its own. */
+/** Runs one command on a new connection. */
 async function call(master: Master, command: string, ...commandArguments: string[]): Promise<unknown> {
   const client = clientOf(master);
   try {
@@ -250,7 +250,7 @@ describe("the end of the process", () => {
     console.log(JSON.stringify(list.map(({ host, port }) => ({ host, port }))));
     process.stdin.once("data", () => process.exit(0));
   `;
-  /** Runs a program in a process of its own, which does not outlive the test. */
+  /** Runs a program in a child process, which does not outlive the test. */
   function run(text: string, env: NodeJS.ProcessEnv = {}): Child {
     const flags = ["--import", `file://${require.resolve("tsx")}`, "--input-type=module", "--eval", text];
     const child = new Child(process.execPath, flags, { env });

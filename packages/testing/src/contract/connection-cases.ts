@@ -224,7 +224,7 @@ interface Different {
   readonly value: string | null | undefined;
 }
 
-/** Keys whose GET has different outcomes: a value of its own, nothing, or an error. */
+/** Keys whose GET has different outcomes: another value, nothing, or an error. */
 async function differentKeys({ master }: Context): Promise<readonly Different[]> {
   const { resources } = claimOf(60);
   const keys: Different[] = [];

@@ -21,7 +21,7 @@ export interface ContractOptions {
   readonly name: string;
   /** A new connection, or a new node, of your adapter. Each call is for another client. */
   connect(address: Address): Connection | LockNode;
-  /** Whether `connect` returns nodes; a connection has cases of its own. Default false. */
+  /** Whether `connect` returns nodes; a connection has other cases. Default false. */
   readonly makesNodes?: boolean;
   /**
    * The url of a Redis or Valkey for this suite alone: it writes keys and flushes cached scripts. Default: an

@@ -44,7 +44,7 @@ export interface Path {
 export interface Driver extends AsyncDisposable {
   readonly master: MasterView;
   readonly path: Path;
-  /** A node with a connection of its own, which is made at once or at the first call. */
+  /** A node with its own connection, which is made at once or at the first call. */
   connect(): LockNode;
   /** A connection of the kind that the nodes have. Only called if `makesConnections`. */
   connectOnly(): Connection;
@@ -56,6 +56,6 @@ export interface DriverMaker {
   readonly queue: "pushes" | "heartbeats" | "none";
   /** Whether its nodes store fencing tokens. */
   readonly keepsCounters: boolean;
-  /** Whether its nodes are made of connections, which have cases of their own. */
+  /** Whether its nodes are made of connections, which have their own cases. */
   readonly makesConnections: boolean;
 }

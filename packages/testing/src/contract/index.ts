@@ -1,5 +1,5 @@
 export { type Address, type ContractOptions, contract } from "./contract.ts";
-// For a suite with masters, proxies or nodes of your own.
+// For a suite with your own masters, proxies or nodes.
 export type { Driver, DriverMaker, MasterView, Path } from "./driver.ts";
 export type { Framework } from "./framework.ts";
 export { lockNodeContract } from "./lock-node-contract.ts";

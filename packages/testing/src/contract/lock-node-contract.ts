@@ -193,7 +193,7 @@ function severalCases(context: Context): void {
     await expectKey(context, longer, claim.token, 3 * long);
   });
 
-  it("renews none of its own when another one is foreign", async () => {
+  it("renews no key when another client has one of them", async () => {
     const claim = claimOf(2);
     const [mine, foreign] = claim.resources as [string, string];
     await context.master.set(mine, claim.token, 20_000);
@@ -423,7 +423,7 @@ function nameCases(context: Context): void {
 }
 
 function orderCases(context: Context): void {
-  // A script that is sent for the first time needs a second command, behind the others: that is a case of its own.
+  // A script that is sent for the first time needs a second command, behind the others: that is a case below.
   beforeEach(() => knowScripts(context));
 
   for (const count of [1, 3]) {

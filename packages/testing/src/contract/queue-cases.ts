@@ -8,7 +8,7 @@ import { until } from "./until.ts";
 
 // PROTOCOL 2.17, 7.1, 7.3, 7.4, 7.6, 7.15.
 
-/** A waiter with a node of its own. */
+/** A waiter with its own node. */
 interface Waiter {
   readonly id: string;
   readonly node: LockNode;

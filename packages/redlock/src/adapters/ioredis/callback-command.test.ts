@@ -57,7 +57,7 @@ describe.each(versions)("ioredis %s", (_, open, AnyCommand) => {
     expect(outcomes).toEqual(["closed"]);
   });
 
-  test("settle by functions of their own, which tracing tools detach and call without them", () => {
+  test("settle by their own functions, which tracing tools detach and call without them", () => {
     const outcomes: unknown[] = [];
     const told = (reply: unknown, error?: unknown): void => void outcomes.push([reply, error]);
     const [one, other] = [made(told), made(told)];

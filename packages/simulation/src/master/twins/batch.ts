@@ -28,7 +28,7 @@ export function sharedBatch(
   return batch(rules, call, keys, args, new SharedClaims(rules, call));
 }
 
-/** Operation after operation; one that fails is a reply of its own. */
+/** Operation after operation; one that fails is answered by an error. */
 export function batch(
   rules: Rules,
   call: Call,

@@ -28,7 +28,7 @@ export interface Rules {
   readonly stored: (counter: number, proposal: number) => number;
   /** How long the quarantine lasts after a loss of memory, for this maxTtl; both as the scripts are sent them. */
   readonly quarantine: (maxTtl: string) => string;
-  /** Whether it votes all the same. */
+  /** Whether it votes nevertheless. */
   readonly votesInQuarantine: boolean;
   /** Whether the quarantine is over with the key, whatever the clocks of clients say. */
   readonly endsByTheKey: boolean;
