@@ -18,7 +18,7 @@
  * - `unrenewed`: the masters had no memory left, and a holder could not keep the keys that it had.
  * - `invariant`: the user's invariant of the resource did not hold.
  * - `clock`: a clock step was reported that did not happen, or not reported; or the master's votes still counted.
- * - `error`: a call rejected with an error that must not occur.
+ * - `error`: a call rejected with an error that must not occur, or nothing caught an error, which ends the process.
  */
 export type ViolationKind =
   | "belief"

@@ -40,6 +40,13 @@ export const callerMutants: readonly Mutant[] = [
   },
 ];
 
+/** Found by an error that nothing catches: only a thread of a pool survives that. */
+export const throwingMutant: Mutant = {
+  name: "a backoff that throws ends the process",
+  breaks: ["7.15"],
+  edits: { "waiting/queue-entry.ts #unlessItThrows body": "{ step(); }" },
+};
+
 /** Too rare for the budget of the others: the seed bank keeps a run that shows it. */
 export const rareCallerMutants: readonly Mutant[] = [
   {

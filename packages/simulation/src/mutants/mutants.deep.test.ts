@@ -1,7 +1,8 @@
-import { afterAll, describe, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { Pool } from "../cli/pool.ts";
 import { promisedPlan } from "../plan/swarm.ts";
 import { plansOf } from "../search/explore.ts";
+import { throwingMutant } from "./caller-mutants.ts";
 import { findOut } from "./find-out.ts";
 import { mutants } from "./mutants.ts";
 
@@ -10,19 +11,11 @@ const seeds = 400;
 /** The seven before it are the longest runs by far. From 1, 8 and 27 on each mutant is found, and mostly at once. */
 const first = 8;
 
-/** An error that a dropped run of another mutant throws later would end its first run. */
-const alone = "one deadline for two ttls";
-
-test(`the harness finds the mutant "${alone}"`, async () => {
-  await using pool = new Pool();
-  console.log(await findOut(pool, alone, plansOf(promisedPlan, first, seeds)));
-}, 1_200_000);
-
 describe("the harness finds every mutant", () => {
   const pool = new Pool();
   afterAll(() => pool.close());
 
-  test.concurrent.each(mutants.filter(({ name }) => name !== alone))(
+  test.concurrent.each(mutants)(
     "$name",
     async ({ name }) => {
       console.log(await findOut(pool, name, plansOf(promisedPlan, first, seeds)));
@@ -30,3 +23,18 @@ describe("the harness finds every mutant", () => {
     1_200_000,
   );
 });
+
+test("an error that nothing catches is found in its own run, and does not reach the next one in the thread", async () => {
+  await using pool = new Pool(1);
+  const plan = promisedPlan(104);
+  const [thrown, next] = await Promise.all([
+    pool.runner(throwingMutant.name).run(plan, "any"),
+    pool.runner().run(plan),
+  ]);
+  const [first] = thrown.violations;
+  expect([first?.kind, first?.detail]).toEqual([
+    "error",
+    "nothing catches Error: no backoff after attempt 1",
+  ]);
+  expect(next.verdict).toBe("ok");
+}, 60_000);

@@ -267,7 +267,7 @@ export const mutants: readonly Mutant[] = [
       "redis/commands.ts isAbandoned value": "false && claim",
       "redis/pipeline.ts sendAll abandoned": "false",
       "redis/send-queue.ts post 2.6": (statement) =>
-        `if (isRelease(operation)) this.#waiting.unshift(operation); else ${statement}`,
+        `if (isRelease(operation)) this.#waiting.unshift({ operation, index }); else ${statement}`,
     },
   },
   { name: "one deadline for two ttls", breaks: ["12.4"], edits: { "redis/commands.ts 12.4": "true" } },

@@ -11,11 +11,13 @@ import { Ownership } from "../checkers/ownership.ts";
 import { Shares } from "../checkers/shares.ts";
 import { TokenOwners } from "../checkers/token-owners.ts";
 import { Waits } from "../checkers/waits.ts";
+import { breathe } from "../engine/drain.ts";
 import type { EngineKind } from "../engine/engine.ts";
 import { engineOf } from "../engine/engine-of.ts";
 import { Kernel } from "../engine/kernel.ts";
 import type { Process } from "../engine/process.ts";
 import { Trace, type TraceValue } from "../engine/trace.ts";
+import { onUncaught } from "../engine/uncaught.ts";
 import type { Write } from "../master/keyspace.ts";
 import type { Master } from "../master/master.ts";
 import { writeRefusals } from "../master/write-refusal.ts";
@@ -88,10 +90,17 @@ export interface Outcome {
 /** Runs a plan: faults and work, then calm and a last lock on everything, then the end of every client. */
 export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Outcome> {
   const run = new Run(plan, options);
-  await run.declareNew();
-  await run.work();
-  await run.progress();
-  await run.quit();
+  const stopListening = onUncaught((error) => run.crashed(error));
+  try {
+    await run.declareNew();
+    await run.work();
+    await run.progress();
+    await run.quit();
+  } finally {
+    // What it has left behind, rejections that nothing handled too, comes now: not in the next run of this thread.
+    await new Promise<void>(breathe);
+    stopListening();
+  }
   return run.outcome;
 }
 
@@ -116,6 +125,7 @@ class Run {
   readonly #firstGrant: FirstGrant;
   readonly #post: Post;
   #isCutShort = false;
+  #hasCrashed = false;
 
   constructor(plan: Plan, options: RunOptions) {
     this.#plan = plan;
@@ -362,6 +372,12 @@ class Run {
     await this.#run(this.#now + timeLimit, () => cutWaiters.every(({ isDone }) => isDone));
   }
 
+  /** An error that nothing catches ends the process that it is in. */
+  crashed(error: unknown): void {
+    if (!this.#hasCrashed) this.#cluster.findings.violated("error", `nothing catches ${String(error)}`);
+    this.#hasCrashed = true;
+  }
+
   async quit(): Promise<void> {
     const quitting = this.#living.map((worker) => {
       this.#inTurn(worker, async () => {
@@ -440,7 +456,12 @@ class Run {
   async #run(until: number, isOver: () => boolean = () => false): Promise<void> {
     const { maxEvents = 20_000_000 } = this.#options;
     const isTooLong = (): boolean => this.#kernel.steps >= maxEvents;
-    await this.#kernel.run(Math.round(until * 1000), () => isOver() || isTooLong() || this.#isShown);
+    const isEnough = (): boolean => this.#hasCrashed || isOver() || isTooLong() || this.#isShown;
+    await this.#kernel.run(Math.round(until * 1000), isEnough).catch((error: unknown) => {
+      // Thrown by a master or a checker, it is an error of the simulator.
+      if (!this.#kernel.running?.isAsynchronous) throw error;
+      this.crashed(error);
+    });
     if (isTooLong()) this.#isCutShort = true;
   }
 }
