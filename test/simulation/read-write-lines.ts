@@ -7,8 +7,9 @@ import { inboxes, type Listed, operation } from "./script-lines.ts";
 
 type Line = readonly [string, ...(string | number)[]];
 
-const [writer, readers, rounds] = ["write", "readers", "rounds"].map((what) => `quorlock:rw:{a}:${what}`);
-const keys = [writer!, readers!, rounds!];
+const parts = ["write", "readers", "rounds", "marks"];
+const [writer, readers, rounds, marks] = parts.map((what) => `quorlock:rw:{a}:${what}`);
+const keys = [writer!, readers!, rounds!, marks!];
 const queue = `quorlock:queue:tagged:${writer}`;
 
 /** Few, so that they meet. */
@@ -36,10 +37,14 @@ function listed(random: Random): Listed {
   // (Only locks with one owner are voted for behind another key.)
   if (random.chance(0.3) && !drawn.text.startsWith("u")) return drawn;
   const own = token(random);
-  const kind = random.pick(["v", "v", "q", "q", "p", "e", "l", "l", "l", "r", "i"]);
+  const kind = random.pick(["v", "v", "q", "q", "p", "e", "l", "l", "l", "r", "i", "m"]);
   if (kind === "q") {
     const [waiter, inbox] = [random.pick(["w1.1", "w2.1", "w3.1"]), random.pick([inboxes[0]!, ...inboxes])];
     return { keys: [key], args: [waiter, inbox], text: `q1,${ttl(random)},${random.integer(1, 3)},60000,;` };
+  }
+  if (kind === "m") {
+    const name = random.pick(["m1", "m2"]);
+    return { keys: [key], args: [name], text: `m1,${random.chance(0.3) ? 0 : ttl(random)};` };
   }
   if (kind === "i") return { keys: [key], args: [], text: "i1,0;" };
   if (kind === "l" || kind === "r") return { keys: [key], args: [own], text: `${kind}1,1;` };

@@ -11,7 +11,8 @@ import { RedisNode } from "../redis/redis-node.ts";
 import { type AcquireOptions, Redlock, type RedlockInternals } from "../redlock.ts";
 import { placeOf, routineAmong } from "../settings/options.ts";
 import { checkName } from "../settings/resources.ts";
-import { checkHolding, checkTtl, type Settings } from "../settings/settings.ts";
+import { checkHolding, checkTtl, nodeTimeoutFor, type Settings } from "../settings/settings.ts";
+import { WaitingMark } from "./waiting-mark.ts";
 
 export type ReadOptions = Omit<AcquireOptions, "parent">;
 
@@ -67,7 +68,7 @@ export class ReadWriteLock {
   readonly #keys: ReturnType<typeof claimKeysOf>;
 
   /**
-   * @param name the name of the lock. The keys are `quorlock:rw:{name}:write`, `:readers` and `:rounds`.
+   * @param name the name of the lock. The keys are `quorlock:rw:{name}:write`, `:readers`, `:rounds` and `:marks`.
    * @throws InvalidArgumentError for nodes without scripts.
    */
   constructor(redlock: Redlock, name: string) {
@@ -241,8 +242,12 @@ export class ReadWriteLock {
   }
 
   #ask({ isShared, ttl, settings, signal }: Call): ReturnType<RedlockInternals["acquire"]> {
-    const resources = [isShared ? this.#keys.shared : this.#keys.exclusive];
-    return this.#internals.acquire({ resources, ttl, settings, isShared }, signal);
+    const { shared, exclusive } = this.#keys;
+    const { context } = this.#internals;
+    const request = { resources: [isShared ? shared : exclusive], ttl, settings, isShared };
+    if (isShared || context.isQueued) return this.#internals.acquire(request, signal);
+    const mark = new WaitingMark(context, exclusive, nodeTimeoutFor(ttl, settings));
+    return this.#internals.acquire({ ...request, mark }, signal);
   }
 
   /** Says so if a lock of this same Redlock was in the way. */

@@ -24,6 +24,15 @@ export interface LockRequest {
   readonly unless?: string | undefined;
   /** A waiter asks the masters again after this time at the earliest, ms. */
   readonly minHeartbeat?: number;
+  /** What the claim leaves on the masters while it retries without a queue. */
+  readonly mark?: Mark;
+}
+
+/** Keeps later claims out of the resources between two attempts. */
+export interface Mark {
+  /** Others hold the resources, and another attempt follows. */
+  keep(): void;
+  remove(): void;
 }
 
 /** The lease of an acquire, or the error if there is none. */

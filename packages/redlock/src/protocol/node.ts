@@ -77,6 +77,7 @@ export interface QueueEntry extends Claim {
  * - `enqueue`: votes if all keys are free, or hold a token of an earlier round of the same waiter, and no entry is ahead of
  *   it. Otherwise the entry stays in the queue, and keys granted to it in an earlier round go to the head of the queue.
  * - `transfer`: votes for the claim if the keys hold its token, or the previous one, or nothing.
+ * - `mark`: keeps further shared claims out of a lock for `ttl` ms, or with 0 no longer (PROTOCOL 10.8). Its value is a name.
  * - `inspect`: reads the state of one key. `time`: reads the master's clock.
  * - `guardState`: reads the guard state; the terms of the guard are applied first. `restoreCounters`: declares the
  *   counters complete with this floor, if the master has not lost its memory again since the epoch.
@@ -90,6 +91,7 @@ export type OperationKind =
   | "delete"
   | "enqueue"
   | "transfer"
+  | "mark"
   | "inspect"
   | "guardState"
   | "restoreCounters"

@@ -38,6 +38,7 @@ export const kindLetters: Readonly<Record<OperationKind, string>> = {
   transfer: "s",
   enqueue: "q",
   inspect: "i",
+  mark: "m",
   guardState: "h",
   restoreCounters: "f",
   time: "c",
@@ -70,7 +71,8 @@ export function isRelease({ kind }: Operation): boolean {
 /** Its place among operations that cannot all be sent (PROTOCOL 12.7). */
 export function purposeOf({ kind, purpose }: Operation): Purpose {
   if (purpose) return purpose;
-  if (kind === "vote" || kind === "voteUnless" || kind === "enqueue" || kind === "inspect") return "request";
+  if (kind === "vote" || kind === "voteUnless" || kind === "enqueue" || kind === "inspect" || kind === "mark")
+    return "request";
   return kind === "release" || kind === "delete" ? "release" : "keep";
 }
 
@@ -272,7 +274,7 @@ export function answerIn(operation: Operation, reply: unknown): AnyAnswer | unde
     if (released === undefined) return undefined;
     return released === keys.length ? releasedAll : releasedFewer;
   }
-  if (kind === "restoreCounters") {
+  if (kind === "restoreCounters" || kind === "mark") {
     const restored = countIn(reply, 1);
     if (restored === undefined) return undefined;
     return restored === 1 ? releasedAll : releasedFewer;

@@ -424,9 +424,9 @@ describe("a script that the master does not know", () => {
 test("a release of a lock that may be shared grants nothing on a master without a queue", async () => {
   const connection = new ScriptedConnection([1]);
   const node = new RedisNode(connection, { queue: false, runtime: standstill });
-  const [key, ...others] = ["readers", "write", "rounds"].map((part) => `quorlock:rw:{r}:${part}`);
+  const [key, ...others] = ["readers", "write", "rounds", "marks"].map((part) => `quorlock:rw:{r}:${part}`);
   expect(await ask(node).release([key!], ["t"])).toEqual({ vote: "yes" });
-  const sent = ["EVALSHA", sharedBatchScript.sha1, 3, key, ...others, "r1,1;", "t"];
+  const sent = ["EVALSHA", sharedBatchScript.sha1, 4, key, ...others, "r1,1;", "t"];
   expect(connection.sent).toEqual([sent]);
 });
 

@@ -70,6 +70,7 @@ export async function acquire(acquisition: Acquisition): Promise<AcquireResult> 
     attempts.countWait(budget.retriesWaited);
     return await resultOf(result, acquisition, tried, attempts);
   } finally {
+    request.mark?.remove();
     budget.end();
   }
 }
@@ -113,6 +114,9 @@ async function attemptUntilRefused(
     const pause = budget.pauseAfter(last);
     if (pause === undefined)
       return failure(failed, attempts, mayWait(request.settings) ? acquisition : undefined);
+    // PROTOCOL 10.8: not while it could not be granted.
+    if (last.outcome === "locked" || last.outcome === "split") request.mark?.keep();
+    else request.mark?.remove();
     previous = failed;
     // The attempt is released before the pause: thousands may wait.
     last = undefined;

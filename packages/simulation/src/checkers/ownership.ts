@@ -5,6 +5,7 @@ import { exclusive, isSharable, isShared, membersOf } from "../master/twins/fami
 import { ownPrefix, queueOf, queuePrefix } from "../master/twins/queue.ts";
 import { rules } from "../master/twins/rules.ts";
 import type { Findings } from "./findings.ts";
+import { Marks } from "./marks.ts";
 import { enqueuesIn } from "./queue-entries.ts";
 import { type TokenOwners, waiterOf } from "./token-owners.ts";
 
@@ -29,6 +30,7 @@ export class Ownership implements MasterListener {
   readonly #master: Master;
   readonly #owners: TokenOwners;
   readonly #listener: OwnershipListener;
+  readonly #marks: Marks;
   /** Of each place in a queue, by its key. */
   readonly #rounds = new Map<string, number>();
   /** In the command that is being executed: tokens whose votes were changed by their own client. */
@@ -45,6 +47,7 @@ export class Ownership implements MasterListener {
     this.#master = master;
     this.#owners = owners;
     this.#listener = listener;
+    this.#marks = new Marks(findings, master);
   }
 
   published(message: string, listeners: number): void {
@@ -62,6 +65,7 @@ export class Ownership implements MasterListener {
 
   wrote(write: Write, sender: Process): void {
     this.#owners.see(write, sender);
+    this.#marks.wrote(write, sender);
     this.#listener.onWrite(this.#master, write, sender);
     const { key, entry, previous } = write;
     if (key.startsWith(queuePrefix)) this.#placeChanged(write, sender);
@@ -94,6 +98,7 @@ export class Ownership implements MasterListener {
   }
 
   ran(_command: string, args: readonly (string | number)[], reply: unknown, sender: Process): void {
+    this.#marks.ran(args, reply, sender);
     for (const token of this.#changed) {
       if (args.includes(token)) continue;
       if (

@@ -30,6 +30,16 @@ export const readWriteMutants: readonly Mutant[] = [
     breaks: ["10.5"],
     rules: { downgradeMakesReader: false },
   },
+  {
+    name: "a reader is let in beside the mark of a writer",
+    breaks: ["10.8"],
+    rules: { markKeepsReadersOut: false },
+  },
+  {
+    name: "a writer that stops retrying removes the marks of all",
+    breaks: ["10.8"],
+    rules: { removesOwnMark: false },
+  },
   { name: "a key is granted beside those who hold it", breaks: ["10.4"], rules: { grantsWhatIsFree: false } },
 ];
 

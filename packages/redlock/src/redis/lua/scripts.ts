@@ -312,6 +312,7 @@ return replies
  *               | "r" keys "," tokens                  release by that number of tokens
  *               | "l" keys "," tokens                  the same, with dequeueing and grants
  *               | "i1,0"                               reads the key: value, PTTL, queue length
+ *               | "m1," ttl                            makes, renews or, with 0, removes the mark of a writer that retries
  *               | "c0,0"                               TIME
  *               | "g0,0"                               the restart guard for the following operations; no reply
  *               | "h0,0"                               the guard state
@@ -319,7 +320,7 @@ return replies
  *     fence     = [ ",0,0," proposal ]                 proposes a fencing token (PROTOCOL 8.1)
  *
  * Everything else is an integer in decimal digits. KEYS are those of each operation in turn, `keys` of them. The
- * values after ARGV[1] follow the same order: "v", "u", "p" and "e" take a token; "s" a token and the previous one; "q" a
+ * values after ARGV[1] follow the same order: "v", "u", "p", "e" and "m" take a token; "s" a token and the previous one; "q" a
  * token and its inbox ("-" for none); "r" and "l" all their tokens; "g" the guard's terms ("0" for no guard); the
  * others none.
  *
@@ -374,7 +375,8 @@ end
     return seeded
   end
   if kind == "c" then return call("TIME") end
-  -- A key that may be promised to another client is not granted.
+<<||  if kind == "m" then return retry(KEYS[key], ARGV[arg], tonumber(number)) end
+>>  -- A key that may be promised to another client is not granted.
   if kind == "r" or kind == "l" and inQuarantine() then
     return release(key, last, arg, arg + tonumber(number) - 1)
   end
@@ -406,7 +408,7 @@ for times, kind, keys, number, ticket, entryTtl, proposal in string.gmatch(ARGV[
   local keyCount, argCount = tonumber(keys), 0
   if kind == "r" or kind == "l" then argCount = tonumber(number)
   elseif kind == "q" or kind == "s" then argCount = 2
-  elseif kind == "v" or kind == "u" or kind == "p" or kind == "e" or kind == "g" then argCount = 1 end
+  elseif kind == "v" or kind == "u" or kind == "p" or kind == "e" or kind == "g"<<|| or kind == "m">> then argCount = 1 end
   local count = tonumber(times) or 1
 <<  if count > 1 and keys == "1" then count = count - inBulk(kind, count, number, proposal) end
 ||>>  for _ = 1, count do
@@ -429,5 +431,5 @@ export const batchScript: Script = {
 /** The same operations on locks that may be shared. */
 export const sharedBatchScript: Script = {
   source: withSharedClaims(batch),
-  sha1: "b4e7ce82a13eb3a4104b3832957d6f832f8598a2",
+  sha1: "e38aef4174cfb19d46bd749597cab153cfe1619b",
 };

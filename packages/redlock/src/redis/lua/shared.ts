@@ -20,7 +20,7 @@ export function companionsOf(key: string): readonly string[] {
   return parts.map((part) => `${lock}:${part}`).filter((other) => other !== key);
 }
 
-const parts = ["write", "readers", "rounds"];
+const parts = ["write", "readers", "rounds", "marks"];
 
 /** The text for locks that have one owner. */
 export function exclusiveOnly(text: string): string {
@@ -35,7 +35,7 @@ const either = /<<(.*?)\|\|(.*?)>>/gs;
 
 /**
  * A lock has four keys: `:write` holds the writer's token, like any lock; `:readers` has the readers by their expiry,
- * `:rounds` the rounds of those whose tokens end with one. A queue, a fencing counter and the name of an exclusive claim
+ * `:rounds` the rounds of those whose tokens end with one, `:marks` the writers that retry, by expiry. A queue, a fencing counter and the name of an exclusive claim
  * belong to `:write`; a shared claim is named by `:readers`. One script lets in readers or a writer, so they never both
  * have the vote of one master.
  */
@@ -51,6 +51,7 @@ local function isShared(key) return string.sub(key, -8) == ":readers" end
 local function exclusive(key) return (string.gsub(key, ":%a+$", ":write")) end
 local function shared(key) return (string.gsub(key, ":%a+$", ":readers")) end
 local function roundsOf(key) return (string.gsub(key, ":%a+$", ":rounds")) end
+local function marksOf(key) return (string.gsub(key, ":%a+$", ":marks")) end
 
 -- The waiter of a token, and its round; for a token without a round the token.
 local function nameIn(token)
@@ -155,12 +156,28 @@ local function dropAll(key, from, to)
   for token = from, to do isDropped = drop(key, ARGV[token]) or isDropped end
   return isDropped
 end
+
+-- The mark of a writer that retries because there is no queue (PROTOCOL 10.8): made where readers are in its way, kept
+-- wherever it stands, and removed with \`ms\` 0.
+local function retry(key, name, ms)
+  local marks = marksOf(key)
+  if ms == 0 then return call("ZREM", marks, name) end
+  local isNew = tonumber(call("ZSCORE", marks, name) or -1) < now
+  if isNew and (ownerOf(exclusive(key)) or not lastReader(key)) then return 0 end
+  call("ZADD", marks, now + ms, name)
+  if call("PTTL", marks) < ms then call("PEXPIRE", marks, ms) end
+  local oldest = call("ZRANGE", marks, 0, 0, "WITHSCORES")
+  if tonumber(oldest[2]) < now then call("ZREM", marks, oldest[1]) end
+  return 1
+end
 `;
 
-/** A vote has no ticket, and readers do not keep readers out: so it is behind all who wait (PROTOCOL 10.4). */
+/** A vote has no ticket, and readers do not keep readers out: so it is behind all who wait (PROTOCOL 10.4, 10.8). */
 export const refusalByWaiters = `
 local function refusalByWaiters(key, token)
   if not isShared(key) or ownerFor(key, token) then return nil end
+  local mark = call("ZRANGE", marksOf(key), -1, -1, "WITHSCORES")
+  if mark[1] and tonumber(mark[2]) >= now then return {1, "writers", mark[2] - now} end
   local queue = queueOf(key)
   local waiter, entry = headOf(queue)
   if not waiter then return nil end

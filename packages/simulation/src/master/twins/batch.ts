@@ -123,7 +123,7 @@ export function operationsIn(
       key += Number(count);
       if (kind === "r" || kind === "l") arg += Number(number);
       else if (kind === "q" || kind === "s") arg += 2;
-      else if ("vupeg".includes(kind)) arg += 1;
+      else if ("vupegm".includes(kind)) arg += 1;
       return {
         kind,
         keys: keys.slice(from.key, key),
@@ -149,6 +149,8 @@ function run(
   const { kind, keys, args, proposal } = operation;
   if (kind === "h") return guardState(call, guarded);
   if (kind === "c") return call("TIME");
+  if (kind === "m" && family.shared)
+    return family.shared.mark(keys[0]!, args[0]!, Number(operation.numbers[0]));
   const isQuarantined = inQuarantine(guarded);
   if (kind === "r" || (kind === "l" && isQuarantined && !rules.handsOverInQuarantine))
     return release(rules, call, keys, args, family);

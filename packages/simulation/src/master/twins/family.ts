@@ -141,6 +141,27 @@ export class SharedClaims implements Family {
     return tokens.reduce((isDropped, token) => this.drop(key, token) || isDropped, false);
   }
 
+  mark(key: string, name: string, ms: number): number {
+    const marks = partOf(key, "marks");
+    if (ms === 0 && !this.#rules.removesOwnMark) return this.#call("DEL", marks) as number;
+    if (ms === 0) return this.#call("ZREM", marks, name) as number;
+    const isNew = Number((this.#call("ZSCORE", marks, name) as string | null) ?? -1) < this.#now;
+    const isInTheWay = ownerOf(this.#call, this.exclusive(key)) === null && this.#lastReader(key);
+    if (isNew && !isInTheWay) return 0;
+    this.#call("ZADD", marks, String(this.#now + ms), name);
+    if ((this.#call("PTTL", marks) as number) < ms) this.#call("PEXPIRE", marks, String(ms));
+    const [oldest = "", expiry] = this.#call("ZRANGE", marks, "0", "0", "WITHSCORES") as readonly string[];
+    if (Number(expiry) < this.#now) this.#call("ZREM", marks, oldest);
+    return 1;
+  }
+
+  /** The rest of the time of the last mark on the lock, ms. */
+  markedFor(key: string): number | undefined {
+    const marks = partOf(key, "marks");
+    const [, expiry = "-1"] = this.#call("ZRANGE", marks, "-1", "-1", "WITHSCORES") as readonly string[];
+    return Number(expiry) >= this.#now ? Number(expiry) - this.#now : undefined;
+  }
+
   #readerOf(key: string, token: string): { readonly owner: string | null; readonly expiry: number } {
     const { name, round } = nameIn(token);
     const expiry = Number((this.#call("ZSCORE", key, name) as string | null) ?? -1);
@@ -194,7 +215,7 @@ export class SharedClaims implements Family {
   }
 }
 
-function partOf(key: string, part: "write" | "readers" | "rounds"): string {
+function partOf(key: string, part: "write" | "readers" | "rounds" | "marks"): string {
   return key.replace(/:[A-Za-z]+$/, `:${part}`);
 }
 

@@ -220,6 +220,8 @@ export class Queue {
   refusalByWaiters(key: string, token: string): Reply | undefined {
     const { shared } = this.#family;
     if (!shared?.isShared(key) || shared.ownerFor(key, token) !== null) return undefined;
+    const marked = this.#rules.markKeepsReadersOut ? shared.markedFor(key) : undefined;
+    if (marked !== undefined) return [1, "writers", marked];
     const line = this.#queueOf(key);
     const head = this.#headOf(line);
     return head && [1, masked(head.token), this.#call("PTTL", `${line}:${head.waiter}`)];

@@ -56,6 +56,10 @@ export interface Rules {
   readonly downgradeMakesReader: boolean;
   /** Whether a waiter is granted only what nobody has. */
   readonly grantsWhatIsFree: boolean;
+  /** Whether the mark of a writer that retries keeps readers out. */
+  readonly markKeepsReadersOut: boolean;
+  /** Whether a writer that stops retrying removes only the mark that it made. */
+  readonly removesOwnMark: boolean;
 }
 
 /** Those of the scripts as they are. */
@@ -87,6 +91,8 @@ export const rules: Rules = {
   readerSeesWriter: true,
   downgradeMakesReader: true,
   grantsWhatIsFree: true,
+  markKeepsReadersOut: true,
+  removesOwnMark: true,
 };
 
 /** The very token, or that of an earlier round of the same waiter. */

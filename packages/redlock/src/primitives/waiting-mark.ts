@@ -1,0 +1,49 @@
+import type { Mark } from "../protocol/attempt.ts";
+import type { Context } from "../protocol/context.ts";
+import { operationOf } from "../protocol/operation.ts";
+import { newToken } from "../protocol/token.ts";
+import type { Timer } from "../time/runtime.ts";
+
+/** How long a mark lasts beside one `nodeTimeout` after its last renewal, and the time between two renewals, ms. */
+const lifetime = 2000;
+const interval = 500;
+
+/**
+ * Keeps further readers out while a writer retries without a queue (PROTOCOL 10.8). Each call has a mark under its own
+ * name, so a writer that gives up or is granted removes no other's.
+ */
+export class WaitingMark implements Mark {
+  readonly #context: Pick<Context, "placements" | "runtime">;
+  readonly #key: string;
+  readonly #lifetime: number;
+  readonly #name: string;
+  #timer: Timer | undefined;
+
+  constructor(context: Pick<Context, "placements" | "runtime">, key: string, nodeTimeout: number) {
+    this.#context = context;
+    this.#key = key;
+    this.#lifetime = lifetime + nodeTimeout;
+    this.#name = newToken(context.runtime);
+  }
+
+  /** Makes or renews it, and goes on to renew it: so it outlasts any pause, and not this process. */
+  keep(): void {
+    this.#timer?.cancel();
+    this.#write(this.#lifetime);
+    this.#timer = this.#context.runtime.setTimer(() => this.keep(), interval);
+  }
+
+  remove(): void {
+    if (!this.#timer) return;
+    this.#timer.cancel();
+    this.#timer = undefined;
+    this.#write(0);
+  }
+
+  /** A master that this does not reach lets the mark expire. */
+  #write(ttl: number): void {
+    const mark = { kind: "mark", keys: [this.#key], values: [this.#name], ttl, claim: undefined } as const;
+    const operation = operationOf(mark, () => {});
+    for (const [index, node] of this.#context.placements.current.nodes.entries()) node.ask(operation, index);
+  }
+}

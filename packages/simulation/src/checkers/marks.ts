@@ -1,0 +1,70 @@
+import type { Process } from "../engine/process.ts";
+import type { Write } from "../master/keyspace.ts";
+import type { Master } from "../master/master.ts";
+import { operationsIn, repliedIn } from "../master/twins/batch.ts";
+import { isSharable, isShared, membersOf } from "../master/twins/family.ts";
+import type { Findings } from "./findings.ts";
+
+/**
+ * The marks of writers that retry: while one stands, its master votes for no further reader; and only the client that
+ * made it ends it before its time is over (PROTOCOL 10.8).
+ */
+export class Marks {
+  readonly #findings: Findings;
+  readonly #master: Master;
+  /** The client that has made each mark, by its name. */
+  readonly #owners = new Map<string, Process>();
+  /** In the command that is being executed: the marks before it, by their key. */
+  readonly #before = new Map<string, ReadonlyMap<string, number>>();
+
+  constructor(findings: Findings, master: Master) {
+    this.#findings = findings;
+    this.#master = master;
+  }
+
+  wrote({ key, entry, previous }: Write, sender: Process): void {
+    if (!isSharable(key) || !key.endsWith(":marks")) return;
+    const [before, after] = [previous, entry].map((value) => new Map(membersOf(value)));
+    if (!this.#before.has(key)) this.#before.set(key, before!);
+    for (const name of after!.keys()) if (!this.#owners.has(name)) this.#owners.set(name, sender);
+    const now = this.#master.process.wallNow();
+    for (const [name, expiry] of before!) {
+      const owner = this.#owners.get(name);
+      if (after!.has(name) || expiry < now || owner === sender) continue;
+      this.#violated("ownership", `${sender.name} removed the mark of ${owner?.name} from "${key}"`);
+    }
+  }
+
+  ran(args: readonly (string | number)[], reply: unknown, sender: Process): void {
+    for (const key of readersVotedFor(args, reply)) {
+      const marks = key.replace(/:readers$/, ":marks");
+      const after = new Map(membersOf(this.#master.peek(marks)));
+      const now = this.#master.process.wallNow();
+      for (const [name, expiry] of this.#before.get(marks) ?? after)
+        if (expiry >= now && after.has(name))
+          this.#violated("unfair", `${sender.name} reads beside the mark of ${this.#owners.get(name)?.name}`);
+    }
+    this.#before.clear();
+  }
+
+  #violated(kind: "ownership" | "unfair", what: string): void {
+    this.#findings.violated(kind, `${what}, on ${this.#master.name}`);
+  }
+}
+
+/** The keys of readers that a batch has voted for. */
+function readersVotedFor(args: readonly (string | number)[], reply: unknown): readonly string[] {
+  const count = Number(args[1]);
+  const list = args[2 + count];
+  if (!Array.isArray(reply) || typeof list !== "string" || !list.includes("v")) return [];
+  const keys = args.slice(2, 2 + count).map(String);
+  if (!keys.some(isShared)) return [];
+  return repliedIn(operationsIn(list, keys, args.slice(3 + count).map(String))).flatMap(
+    (operation, index) => {
+      const [key = ""] = operation.keys;
+      const isVote = operation.kind === "v" && isShared(key);
+      const its: unknown = reply[index];
+      return isVote && (typeof its === "number" || (Array.isArray(its) && its[0] === -1)) ? [key] : [];
+    },
+  );
+}
