@@ -38,8 +38,10 @@ type AddressMap = Readonly<Record<string, Address>> | ((address: string) => Addr
 
 interface Node {
   readonly address: string;
-  readonly client?: Pick<NodeRedisClient, "on"> & { readonly isReady: boolean };
+  client?: NodeClient | undefined;
 }
+
+type NodeClient = Pick<NodeRedisClient, "on" | "destroy"> & { readonly isReady: boolean };
 
 /** The used part of a Cluster client. */
 export interface ClusterClient extends Omit<NodeRedisClient, "sendCommand"> {
@@ -94,7 +96,8 @@ export class ClusterDuplicate extends ReconnectingClient<ClusterConnection> {
 
   protected override open(events: SingleConnectionEvents): ClusterConnection {
     const { connectTimeout } = this;
-    const { rootNodes = [], defaults } = clusterOptionsOf(this.#user.client);
+    const { rootNodes = [], defaults, nodeAddressMap } = clusterOptionsOf(this.#user.client);
+    let connection: ClusterConnection | undefined;
     const { reconnectStrategy } = defaults?.socket ?? {};
     const socket = {
       ...defaults?.socket,
@@ -116,8 +119,14 @@ export class ClusterDuplicate extends ReconnectingClient<ClusterConnection> {
         socket: { ...node.socket, socketTimeout: connectTimeout / 2 },
       })),
       defaults: { ...defaults, ...sendNowOrNever, socket },
-    });
-    return new ClusterConnection(cluster as ClusterClient, this.#user.keyPrefix, connectTimeout / 4, events);
+      // Called for each client of a node that is made.
+      nodeAddressMap(address: string) {
+        connection?.onNode();
+        return mappedAddress(address, nodeAddressMap);
+      },
+    }) as ClusterClient;
+    connection = new ClusterConnection(cluster, this.#user.keyPrefix, connectTimeout / 4, events);
+    return connection;
   }
 }
 
@@ -132,9 +141,11 @@ class ClusterConnection implements SingleConnection {
   /** The time that its masters have to greet a connection before the others are used without them, ms. */
   readonly #greetingTimeout: number;
   readonly #events: SingleConnectionEvents;
-  readonly #watched = new WeakSet<object>();
+  /** The clients of nodes that are known, and whether each is dialing. */
+  readonly #isDialing = new WeakMap<NodeClient, boolean>();
   #error: unknown;
   #isReady = false;
+  #isOver = false;
 
   constructor(
     cluster: ClusterClient,
@@ -158,6 +169,34 @@ class ClusterConnection implements SingleConnection {
     if (this.#isReady && !this.#masters.some(({ client }) => client?.isReady)) this.#events.onLost(error);
   }
 
+  /** node-redis makes a client of a node, for a command or after a redirection. Throws if it is too late for one. */
+  onNode(): void {
+    if (this.#isOver) throw new NotSent("the connection is closed");
+    void Promise.resolve().then(() => this.#watchNodes());
+  }
+
+  /** (Before any of their dials can have ended.) */
+  #watchNodes(): void {
+    for (const { client } of this.#nodes) {
+      if (!client || this.#isDialing.has(client)) continue;
+      const setDialing = (isDialing: boolean): void => {
+        this.#isDialing.set(client, isDialing);
+        if (this.#isOver && !isDialing) destroy(client);
+      };
+      this.#isDialing.set(client, true);
+      client.on("connect", () => setDialing(false));
+      client.on("reconnecting", () => setDialing(true));
+      client.on("error", (error: unknown) => {
+        setDialing(false);
+        this.#onNodeError(error);
+      });
+    }
+  }
+
+  get #nodes(): Node[] {
+    return [...this.#cluster.nodeByAddress.values()];
+  }
+
   get #masters(): readonly Node[] {
     return this.#cluster.masters;
   }
@@ -176,6 +215,7 @@ class ClusterConnection implements SingleConnection {
     } catch (error) {
       throw this.#error ?? error;
     }
+    if (this.#isOver) throw new NotSent("the connection is closed");
     await this.#inTime(Promise.all(this.#masters.map((node) => this.#connected(node))));
     if (!this.#masters.some(({ client }) => client?.isReady)) {
       throw this.#error ?? new Error("no master has greeted the connection");
@@ -199,12 +239,7 @@ class ClusterConnection implements SingleConnection {
   }
 
   #connectTo(node: Node): Promise<unknown> {
-    const connecting = outside(() => this.#cluster.nodeClient(node)).catch(() => {});
-    if (node.client && !this.#watched.has(node.client)) {
-      this.#watched.add(node.client);
-      node.client.on("error", (error: unknown) => this.#onNodeError(error));
-    }
-    return connecting;
+    return outside(() => this.#cluster.nodeClient(node)).catch(() => {});
   }
 
   send(command: string, args: Args): Promise<unknown> {
@@ -218,14 +253,24 @@ class ClusterConnection implements SingleConnection {
     return this.#cluster.sendCommand(key, false, untraced(words)).catch(redirectionError);
   }
 
+  /** A client of a node that is destroyed while it dials stays connected: it is destroyed once the dial has ended. */
   destroy(): void {
+    this.#isOver = true;
+    this.#watchNodes();
+    for (const node of this.#nodes) {
+      if (node.client && this.#isDialing.get(node.client)) node.client = undefined;
+    }
     destroy(this.#cluster);
   }
 }
 
+function mappedAddress(announced: string, map: AddressMap | undefined): Address | undefined {
+  return typeof map === "function" ? outside(() => map(announced)) : map?.[announced];
+}
+
 /** The address that is dialed for the one that a node announces: several Clusters may announce the same. */
 function addressBehind(announced: string, map: AddressMap | undefined): string {
-  const address = typeof map === "function" ? outside(() => map(announced)) : map?.[announced];
+  const address = mappedAddress(announced, map);
   return address ? `${address.host}:${address.port}` : announced;
 }
 

@@ -1,0 +1,131 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { Socket } from "node:net";
+import type { LockNode } from "@quorlock/redlock/internal";
+import { clusterConfig, formCluster } from "@quorlock/testbed";
+import type { Driver, DriverMaker } from "@quorlock/testing/contract";
+import { Cluster, Redis } from "ioredis";
+import Redis50, { Cluster as Cluster50 } from "ioredis-5.0";
+import { Cluster as ClusterOfValkey, Redis as RedisOfValkey } from "iovalkey";
+import { createClient, createCluster } from "redis";
+import { createClient as createClient5, createCluster as createCluster5 } from "redis-5";
+import { createClient as createClient50, createCluster as createCluster50 } from "redis-5.0";
+import { createClient as createClient60, createCluster as createCluster60 } from "redis-6.0";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ask } from "./ask.ts";
+import { type RedisDriverOptions, redisDriver } from "./redis-driver.ts";
+import { until } from "./until.ts";
+
+// A node that is ended while it dials keeps no connection. A dial is over within a turn of the event loop, so a test
+// seldom meets one: each node here is ended in the turn of its first dial, another one in the turn of its second, and so
+// on until a node is ready before it dials that often.
+
+const host = "127.0.0.1";
+const cluster: Pick<RedisDriverOptions, "config" | "keepsQueues" | "keepsCounters" | "prepare"> = {
+  config: clusterConfig,
+  keepsQueues: false,
+  keepsCounters: false,
+  async prepare(admin, master) {
+    await formCluster([admin]);
+    return master;
+  },
+};
+
+/** To the compiler, a class of one version will do. */
+const ofIoredis = [
+  ["ioredis 6", Redis, Cluster],
+  ["ioredis 5.0", Redis50, Cluster50],
+  ["iovalkey", RedisOfValkey, ClusterOfValkey],
+] as unknown as Array<[string, typeof Redis, typeof Cluster]>;
+const ofNodeRedis = [
+  ["node-redis 6", createClient, createCluster],
+  ["node-redis 6.0", createClient60, createCluster60],
+  ["node-redis 5", createClient5, createCluster5],
+  ["node-redis 5.0", createClient50, createCluster50],
+] as unknown as Array<[string, typeof createClient, typeof createCluster]>;
+
+for (const [name, Redis, Cluster] of ofIoredis) {
+  endedCases(name, redisDriver({ client: (port) => new Redis(port, host) }));
+  endedCases(
+    `${name}, Cluster`,
+    redisDriver({
+      ...cluster,
+      client: (port, master) =>
+        new Cluster([{ host, port }], { natMap: { [`${host}:${master.port}`]: { host, port } } }),
+    }),
+  );
+}
+
+for (const [name, createClient, createCluster] of ofNodeRedis) {
+  endedCases(name, redisDriver({ client: (port) => createClient({ socket: { host, port } }) }));
+  endedCases(
+    `${name}, Cluster`,
+    redisDriver({
+      ...cluster,
+      client(port, master) {
+        const socket = { host, port };
+        return createCluster({
+          rootNodes: [{ socket }],
+          nodeAddressMap: { [`${host}:${master.port}`]: socket },
+        });
+      },
+    }),
+  );
+}
+
+function endedCases(name: string, makeDriver: DriverMaker): void {
+  describe(`a node of ${name} that is ended while it dials keeps no connection`, () => {
+    let driver: Driver;
+    beforeAll(async () => {
+      driver = await makeDriver();
+    });
+    afterAll(async () => driver?.[Symbol.asyncDispose]());
+
+    it("for the first time", async () => {
+      for (let dial = 1; await endAtDial(driver, dial, false); dial += 1) expect(dial).toBeLessThan(20);
+    });
+
+    it("after it has lost its connection", async () => {
+      for (let dial = 1; await endAtDial(driver, dial, true); dial += 1) expect(dial).toBeLessThan(20);
+    });
+  });
+}
+
+/**
+ * Ends a node in the turn of this dial, of those that it makes at first or after a loss. Returns whether there was such a
+ * dial. The proxy runs in this process as well: its dials count too.
+ */
+async function endAtDial(driver: Driver, dial: number, isLost: boolean): Promise<boolean> {
+  const sockets: Socket[] = [];
+  let remaining = isLost ? Number.POSITIVE_INFINITY : dial;
+  let isEnded = false;
+  const onSocket = (message: unknown): void => {
+    const { socket } = message as { socket: Socket };
+    sockets.push(socket);
+    remaining -= 1;
+    // The library holds the socket by then, and the dial has not ended yet.
+    if (remaining === 0) queueMicrotask(end);
+  };
+  const end = (): void => {
+    isEnded = true;
+    node.disconnect();
+  };
+  subscribe("net.client.socket", onSocket);
+  const node: LockNode = driver.connect();
+  let ready = 0;
+  node.onReady(() => {
+    ready += 1;
+  });
+  void ask(node).inspect("anything");
+  await until("the node is ready", () => isEnded || ready === 1);
+  if (isLost) {
+    remaining = dial;
+    driver.path.reset();
+    await until("the node is ready again", () => isEnded || ready === 2);
+  }
+  const wasDialing = isEnded;
+  if (!wasDialing) node.disconnect();
+  await until("every socket is closed", () => sockets.every((socket) => socket.destroyed));
+  unsubscribe("net.client.socket", onSocket);
+  expect(driver.path.connections).toBe(0);
+  return wasDialing;
+}
