@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { faultsIn, picture, pictureOf, roomsIn, source } from "./rooms.ts";
+import { faultsIn, longestChain, picture, pictureOf, roomsIn, source } from "./rooms.ts";
 
 const folders: string[] = [];
 afterEach(() => {
@@ -22,6 +22,21 @@ function sourcesOf(files: Readonly<Record<string, string>>): string {
 describe("the imports of the client", () => {
   it("come from rooms below alone", () => {
     expect(faultsIn()).toEqual([]);
+  });
+
+  it("make no chain of more than 12 files, types included", () => {
+    const chain = longestChain();
+    expect(chain.length, chain.join(" > ")).toBeLessThanOrEqual(12);
+  });
+
+  it("are followed to the longest chain, also through types", () => {
+    const folder = sourcesOf({
+      "errors.ts": "",
+      "events.ts": 'import "./errors.ts";',
+      "time/a.ts": 'import type { B } from "./b.ts"; import "../errors.ts";',
+      "time/b.ts": 'import { events } from "../events.ts";',
+    });
+    expect(longestChain(folder)).toEqual(["time/a.ts", "time/b.ts", "events.ts", "errors.ts"]);
   });
 
   it.each([

@@ -16,7 +16,6 @@ export const picture: string = join(root, "docs/rooms.svg");
  * line do not import from each other.
  */
 const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
-  { "resource-names.ts": "resources in messages" },
   { "errors.ts": "errors" },
   { time: "clocks, timers" },
   { "events.ts": "typed events" },
@@ -135,6 +134,24 @@ export function roomsIn(folder: string = source): readonly Room[] {
   );
 }
 
+/** The longest chain of files of which each imports the next one: to understand the first, one may have to read all. */
+export function longestChain(folder: string = source): readonly string[] {
+  const chains = new Map<string, readonly string[]>();
+  const chainFrom = (file: string): readonly string[] => {
+    const known = chains.get(file);
+    if (known) return known;
+    const targets = importsOf(folder, file).filter(({ isPackage }) => !isPackage);
+    const chain = [file, ...longestOf(targets.map(({ target }) => chainFrom(target)))];
+    chains.set(file, chain);
+    return chain;
+  };
+  return longestOf(filesIn(folder).map(chainFrom));
+}
+
+function longestOf(chains: ReadonlyArray<readonly string[]>): readonly string[] {
+  return chains.reduce((longest, chain) => (chain.length > longest.length ? chain : longest), []);
+}
+
 const box = { width: 190, height: 44, gap: 24, rise: 40 };
 
 export function pictureOf(rooms: readonly Room[]): string {
@@ -179,4 +196,6 @@ function labelled({ name, purpose }: Room, { x, y }: { x: number; y: number }): 
 if (argv[1] === import.meta.filename) {
   writeFileSync(picture, pictureOf(roomsIn()));
   console.log(`written: ${relative(root, picture)}`);
+  const chain = longestChain();
+  console.log(`the longest chain of imports has ${chain.length} files: ${chain.join(" > ")}`);
 }

@@ -91,7 +91,8 @@ const defaultNodeTimeout = 500;
 
 /** The parts of one Redlock, wired together. */
 export interface RedlockParts {
-  readonly context: Context;
+  readonly context: Context & { readonly admission: Admission };
+  readonly rollbacks: Rollbacks;
   /** The settings of the constructor: the defaults of each call. */
   readonly settings: Settings;
   /** The active leases. */
@@ -150,14 +151,15 @@ export function buildClient(
   const clock = new LeaseClock(runtime, () => timers.clockJumped());
   const timers: Timers = new Timers(runtime, clock);
   const distinct = new DistinctMasters(nodes, leases, report);
-  const context: Context = {
+  const rollbacks = new Rollbacks(runtime, clock, report);
+  const context: RedlockParts["context"] = {
     nodes,
     placements: new Placements(nodes, leases),
     quorum: quorumOf(nodes.length),
     runtime,
     clock,
     timers,
-    rollbacks: new Rollbacks(runtime, clock, report),
+    rollbacks,
     admission: new Admission(runtime, clock, timers, leases, acquireConcurrency),
     proposals: options.fencing ? new Proposals() : undefined,
     leases,
@@ -176,7 +178,7 @@ export function buildClient(
   const guard = restartGuard && new RestartGuard(context, restartGuard, nodeTimeout);
   const queues = context.isQueued ? new LocalQueues(context, settings.driftFactor) : undefined;
   const reentrancy = reentrancyOf(context, options.reentrant);
-  return { context, settings, leases, nodeTimeout, queues, guard, reentrancy };
+  return { context, rollbacks, settings, leases, nodeTimeout, queues, guard, reentrancy };
 }
 
 /** Refuses an option that some master does not support. */

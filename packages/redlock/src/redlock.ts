@@ -407,7 +407,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
 
   /** The order of these steps is PROTOCOL 5.11. */
   async #quitNow(): Promise<void> {
-    const { nodes, rollbacks } = this.#context;
+    const { nodes } = this.#context;
     const underWay = [...this.#underWay.values()];
     this.#closed.cancel(new ClosedError());
     for (const cancellation of this.#underWay.keys()) cancellation.cancel(new ClosedError());
@@ -418,7 +418,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     // Each of the two steps has its own time limit, independent of the settings of the calls that are awaited.
     const time = this.#parts.nodeTimeout;
     await atMost(time, this.#settled(underWay), this.#context);
-    rollbacks.stop();
+    this.#parts.rollbacks.stop();
     await atMost(time, Promise.allSettled(nodes.map((node) => node.close())), this.#context);
     for (const node of nodes) node.disconnect();
   }
@@ -427,7 +427,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   async #settled(underWay: readonly Promise<unknown>[]): Promise<void> {
     await Promise.allSettled(underWay);
     await this.#parts.queues?.handedOff;
-    await this.#context.rollbacks.answered;
+    await this.#parts.rollbacks.answered;
   }
 
   /** `checked`: the request, if it is one of another primitive. */

@@ -5,11 +5,11 @@ import { leaseDeadline, never, nodeDeadline } from "../time/validity.ts";
 import { RoundClaim } from "./claim.ts";
 import type { Context } from "./context.ts";
 import type { Attempts } from "./execution-stats.ts";
-import { countersIn, fence } from "./fencing.ts";
+import { type Counters, countersIn, isStored, tokenOf } from "./fencing.ts";
 import { Lease } from "./lease.ts";
 import type { Answer } from "./node.ts";
 import type { Asked } from "./operation.ts";
-import { contentionIn, verdictOf } from "./quorum.ts";
+import { contentionIn, decide, type Tally, type Verdict, verdictOf } from "./quorum.ts";
 import { Round } from "./round.ts";
 import { firstToken, newToken } from "./token.ts";
 
@@ -33,6 +33,12 @@ export interface Mark {
   /** Others hold the resources, and another attempt follows. */
   keep(): void;
   remove(): void;
+}
+
+/** One call of `acquire` with its attempts. */
+export interface AcquireCall {
+  readonly request: LockRequest;
+  readonly attempts: Attempts;
 }
 
 /** The lease of an acquire, or the error if there is none. */
@@ -151,8 +157,9 @@ export async function voteRound(
     return { round, won };
   if (claim.proposal === undefined) {
     const unasked = unaskedIn(round.answers);
-    claim.lease = new Lease(context, { placement, resources, token, ttl, deadlines, unasked });
-    return { round, won, lease: claim.lease };
+    const lease = new Lease(context, { placement, resources, token, ttl, deadlines, unasked });
+    claim.lease = lease;
+    return { round, won, lease };
   }
   // PROTOCOL 8.2: the votes stored the proposed token; if it was too small, another round stores a larger one.
   const received = { counters: () => countersIn(round.answers), all: () => round.closed };
@@ -160,15 +167,92 @@ export async function voteRound(
   const isInTime = leaseDeadline(deadlines, quorum) - clock.now() > settings.minimumValidity;
   const isStillWanted = cancellation.reason === undefined && placement.whyLeft === undefined;
   if (fencingToken === undefined || !isStillWanted || !isInTime) return { round, won };
-  claim.lease = new Lease(context, { placement, resources, token, ttl, deadlines, fencingToken });
-  return { round, won, lease: claim.lease };
+  const lease = new Lease(context, { placement, resources, token, ttl, deadlines, fencingToken });
+  claim.lease = lease;
+  return { round, won, lease };
 }
 
-function rollBack(context: Context, claim: RoundClaim, round: Round<Answer>): Promise<void> {
+/**
+ * A token further ahead of the proposal than this is not explained by clocks that differ: an hour, in microseconds.
+ */
+const farAhead = 3_600_000_000;
+
+/** The counters that the masters returned with their votes. */
+export interface ReceivedCounters {
+  readonly counters: () => Counters;
+  /** Resolves when no further master will answer. */
+  readonly all: () => Promise<void>;
+}
+
+/**
+ * Returns the token of the lease that `claim` has won, once a quorum has stored it; `undefined` if that fails. A
+ * second round renews the keys as well, and with them `deadlines`. The caller checks the remaining time afterwards.
+ *
+ * A counter that is far ahead may be corrupt: then the other masters are awaited, of which a quorum may not know it.
+ * Once stored, honest masters would return it from then on. Only a number that two masters have returned is
+ * remembered.
+ */
+export async function fence(
+  {
+    quorum,
+    runtime,
+    clock,
+    report,
+    proposals,
+  }: Pick<Context, "quorum" | "runtime" | "clock" | "report" | "proposals">,
+  claim: RoundClaim,
+  settings: Settings,
+  received: ReceivedCounters,
+  deadlines: number[],
+  ended: Cancellation,
+): Promise<number | undefined> {
+  const { placement, resources, ttl, proposal } = claim;
+  const { nodes } = placement;
+  let token = tokenOf(proposal!, received.counters(), quorum);
+  if (token !== undefined && token > proposal! + farAhead) {
+    await ended.race(received.all());
+    token = tokenOf(proposal!, received.counters(), quorum);
+  }
+  // The votes have stored the proposal; a larger token takes another round (PROTOCOL 8.2).
+  if (token === undefined || token === proposal) return token;
+  const madeOf = [...received.counters()];
+  const isVouchedFor = madeOf.filter((counter) => counter !== undefined).length > quorum;
+  if (isVouchedFor || token <= proposal! + farAhead) proposals!.saw(token);
+  const storing = new RoundClaim(placement, resources, claim.token, ttl);
+  storing.proposal = token;
+  const verdict = (answers: Tally): Verdict => {
+    const stored = answers.filter((answer, index) => isStored(token, madeOf[index], answer)).length;
+    return decide(nodes.length, stored, answers.filter(Boolean).length - stored);
+  };
+  const round: Round<Answer> = new Round<Answer>({
+    nodes,
+    runtime,
+    clock,
+    timeout: nodeTimeoutFor(ttl, settings),
+    ask: storing.question("extend"),
+    claim: storing,
+    onAnswer: (index, answer) => {
+      if (answer.vote === "yes") deadlines[index] = nodeDeadline(round.sentAt, ttl, settings.driftFactor);
+      else if (answer.vote === "no") deadlines[index] = never;
+      else report(answer.error);
+      return verdict(round.answers) !== "open";
+    },
+  });
+  await round.decidedOr(ended);
+  if (verdict(round.answers) === "won") return token;
+  storing.giveUp();
+  return undefined;
+}
+
+function rollBack(
+  { rollbacks }: Pick<Context, "rollbacks">,
+  claim: RoundClaim,
+  round: Round<Answer>,
+): Promise<void> {
   const { placement, resources, token, ttl } = claim;
   const reached = placement.nodes.filter((_, index) => mayHold(round.answers[index]));
   const leftover = { placement, resources, tokens: [token], ttl };
-  return context.rollbacks.remove(leftover, reached, round.timeout).closed;
+  return rollbacks.remove(leftover, reached, round.timeout).closed;
 }
 
 /**

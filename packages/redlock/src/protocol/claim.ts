@@ -1,7 +1,15 @@
-import type { Lease } from "./lease.ts";
 import type { Claim, QueueEntry } from "./node.ts";
 import type { Asked } from "./operation.ts";
 import type { Placement } from "./placement.ts";
+
+/** The lease of a claim, as far as its votes need it. */
+interface ClaimedLease {
+  readonly hasEnded: boolean;
+  /** Set once it was lost. */
+  readonly lost: unknown;
+  /** A master keeps its key until `deadline`. */
+  renew(index: number, deadline: number): void;
+}
 
 /** A claim that is abandoned explicitly, or when its lease ends. */
 export class RoundClaim implements Claim {
@@ -11,12 +19,18 @@ export class RoundClaim implements Claim {
   /** The placement that the claim began in; it is sent through the nodes of this placement. */
   readonly placement: Placement;
   /** The lease that the claim has won or is to extend. */
-  lease: Lease | undefined;
+  lease: ClaimedLease | undefined;
   /** The proposed fencing token, if fencing is on. */
   proposal: number | undefined;
   #givenUp = false;
 
-  constructor(placement: Placement, resources: readonly string[], token: string, ttl: number, lease?: Lease) {
+  constructor(
+    placement: Placement,
+    resources: readonly string[],
+    token: string,
+    ttl: number,
+    lease?: ClaimedLease,
+  ) {
     this.placement = placement;
     this.resources = resources;
     this.token = token;

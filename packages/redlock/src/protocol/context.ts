@@ -1,11 +1,9 @@
 import type { LockLostError, NodeError } from "../errors.ts";
-import type { Admission } from "../load/admission.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import type { Runtime } from "../time/runtime.ts";
 import type { Timers } from "../time/timers.ts";
-import type { LockNode } from "./node.ts";
+import type { LockNode, ReleaseAnswer } from "./node.ts";
 import type { Placement, Placements } from "./placement.ts";
-import type { Rollbacks } from "./rollback.ts";
 
 /** The user's handle on a lease. */
 export interface Handle {
@@ -31,6 +29,54 @@ export interface FencingProposals {
   saw(token: number): void;
 }
 
+/** Keys to delete: those of a failed attempt, or of a released lock. */
+export interface Leftover {
+  readonly placement: Placement;
+  readonly resources: readonly string[];
+  readonly tokens: readonly string[];
+  /** The ttl that the keys were last set with, ms: after that they have expired on the master. */
+  readonly ttl: number;
+  /** The masters, by their place in `placement`, that no such key was ever asked of. Default: none. */
+  readonly unasked?: readonly number[];
+}
+
+/** A delete that was sent to masters. */
+export interface Deletion {
+  readonly answers: ReadonlyArray<ReleaseAnswer | undefined>;
+  /** Resolves when the answers can decide. */
+  readonly decided: Promise<void>;
+  /** Resolves when every master has answered or has been given up. */
+  readonly closed: Promise<void>;
+  /** Calls `listener` then; immediately if it is over. */
+  onClosed(listener: () => void): void;
+}
+
+/** Deletes keys: `Rollbacks`, as far as steps of the protocol use it. */
+export interface Deletions {
+  remove(
+    leftover: Leftover,
+    nodes: readonly LockNode[],
+    timeout: number,
+    isDecided?: (answers: Deletion["answers"]) => boolean,
+  ): Deletion;
+}
+
+/** Limits the vote rounds in flight: `Admission`, as far as steps of the protocol use it. */
+export interface RoundAdmission {
+  /** An admitted round is over, or did not begin. */
+  leave(): void;
+  recordRound(took: number, timeout: number): void;
+  recordLateAnswer(timeout: number): void;
+  extensionBegan(extension: TimedExtension): void;
+  extensionEnded(extension: TimedExtension, isConfirmed: boolean): void;
+}
+
+/** An extension, by the lease clock, ms. */
+export interface TimedExtension {
+  readonly due: number;
+  readonly ttl: number;
+}
+
 /** The state shared by all steps of the protocol: the masters, the time, the leases held and the pending deletes. */
 export interface Context {
   readonly nodes: readonly LockNode[];
@@ -40,9 +86,8 @@ export interface Context {
   readonly runtime: Runtime;
   readonly clock: LeaseClock;
   readonly timers: Timers;
-  readonly rollbacks: Rollbacks;
-  /** Limits the vote rounds in flight. */
-  readonly admission: Admission;
+  readonly rollbacks: Deletions;
+  readonly admission: RoundAdmission;
   /** Whether waiters queue on the masters, and a release grants the lock to the next one (PROTOCOL 7). */
   readonly isQueued: boolean;
   /** Whether a nested call may enter the lease of its caller (PROTOCOL 10.6). */

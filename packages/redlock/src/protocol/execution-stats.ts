@@ -1,14 +1,19 @@
 import { type ExecutionStats, type NodeError, ResourceLockedError } from "../errors.ts";
 import type { Answer, Fault, LockNode, No, ReleaseAnswer } from "./node.ts";
 import { quorumOf } from "./quorum.ts";
-import type { Round } from "./round.ts";
 
 /** The number of latest attempts that are kept. */
 const maxRounds = 32;
 /** The maximum number of attempts that a wait in a queue counts for. */
 const maxWaits = 1000;
 
-export type AnyRound = Round<Answer> | Round<ReleaseAnswer>;
+/** A round of votes or of deletes. */
+export interface AnyRound {
+  readonly answers: Votes;
+  /** Resolves when every master has answered or has been given up. */
+  readonly closed: Promise<void>;
+  onClosed(listener: () => void): void;
+}
 /** The part of a refusal that is kept. */
 type Refusal = Pick<No, "vote" | "resource" | "remaining">;
 type Vote = Answer | ReleaseAnswer | Fault | Refusal;

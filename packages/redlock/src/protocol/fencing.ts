@@ -1,12 +1,6 @@
-import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
-import type { Cancellation } from "../time/cancellation.ts";
-import { never, nodeDeadline } from "../time/validity.ts";
-import { RoundClaim } from "./claim.ts";
-import type { Context, FencingProposals } from "./context.ts";
+import type { FencingProposals } from "./context.ts";
 import type { Answer } from "./node.ts";
 import type { Tally } from "./quorum.ts";
-import { decide, type Verdict } from "./quorum.ts";
-import { Round } from "./round.ts";
 
 // Fencing tokens over independent masters (PROTOCOL 8). The largest of counters that each master increments by
 // itself is not monotone: two leases may get the same number. So a lease *proposes* its token with its votes, and a
@@ -15,8 +9,8 @@ import { Round } from "./round.ts";
 // - If a quorum had smaller counters, the proposal is the token. Proposals are made from the clock, so this is the
 //   usual case, and adds no round. Nothing relies on the clock: a proposal that is too small only costs a second
 //   round.
-// - Otherwise the token is one more than those counters, and a second round stores it where the key is *still* this
-//   lease's.
+// - Otherwise the token is one more than those counters, and a second round (`fence`) stores it where the key is *still*
+//   this lease's.
 //
 // Any two leases share a master, where the earlier one stored its token while it held the key. The later one received
 // that token with its vote there, so its own token is larger.
@@ -65,70 +59,4 @@ export class Proposals implements FencingProposals {
     this.saw(byClock > this.#largest ? byClock : this.#largest + 1);
     return this.#largest;
   }
-}
-
-/**
- * A token further ahead of the proposal than this is not explained by clocks that differ: an hour, in microseconds.
- */
-const farAhead = 3_600_000_000;
-
-/** The counters that the masters returned with their votes. */
-export interface ReceivedCounters {
-  readonly counters: () => Counters;
-  /** Resolves when no further master will answer. */
-  readonly all: () => Promise<void>;
-}
-
-/**
- * Returns the token of the lease that `claim` has won, once a quorum has stored it; `undefined` if that fails. A
- * second round renews the keys as well, and with them `deadlines`. The caller checks the remaining time afterwards.
- *
- * A counter that is far ahead may be corrupt: then the other masters are awaited, of which a quorum may not know it.
- * Once stored, honest masters would return it from then on. Only a number that two masters have returned is
- * remembered.
- */
-export async function fence(
-  { quorum, runtime, clock, report, proposals }: Context,
-  claim: RoundClaim,
-  settings: Settings,
-  received: ReceivedCounters,
-  deadlines: number[],
-  ended: Cancellation,
-): Promise<number | undefined> {
-  const { placement, resources, ttl, proposal } = claim;
-  const { nodes } = placement;
-  let token = tokenOf(proposal!, received.counters(), quorum);
-  if (token !== undefined && token > proposal! + farAhead) {
-    await ended.race(received.all());
-    token = tokenOf(proposal!, received.counters(), quorum);
-  }
-  // The votes have stored the proposal; a larger token takes another round (PROTOCOL 8.2).
-  if (token === undefined || token === proposal) return token;
-  const madeOf = [...received.counters()];
-  const isVouchedFor = madeOf.filter((counter) => counter !== undefined).length > quorum;
-  if (isVouchedFor || token <= proposal! + farAhead) proposals!.saw(token);
-  const storing = new RoundClaim(placement, resources, claim.token, ttl);
-  storing.proposal = token;
-  const verdict = (answers: Tally): Verdict => {
-    const stored = answers.filter((answer, index) => isStored(token, madeOf[index], answer)).length;
-    return decide(nodes.length, stored, answers.filter(Boolean).length - stored);
-  };
-  const round: Round<Answer> = new Round<Answer>({
-    nodes,
-    runtime,
-    clock,
-    timeout: nodeTimeoutFor(ttl, settings),
-    ask: storing.question("extend"),
-    claim: storing,
-    onAnswer: (index, answer) => {
-      if (answer.vote === "yes") deadlines[index] = nodeDeadline(round.sentAt, ttl, settings.driftFactor);
-      else if (answer.vote === "no") deadlines[index] = never;
-      else report(answer.error);
-      return verdict(round.answers) !== "open";
-    },
-  });
-  await round.decidedOr(ended);
-  if (verdict(round.answers) === "won") return token;
-  storing.giveUp();
-  return undefined;
 }

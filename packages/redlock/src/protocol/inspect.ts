@@ -27,7 +27,7 @@ function beginningOf(token: string): string {
 
 /** Asks every master about `resource`, and waits for all that answer in time. Changes nothing. */
 export async function inspect(
-  context: Context,
+  context: Pick<Context, "nodes" | "runtime" | "clock">,
   resource: string,
   timeout: number,
 ): Promise<readonly Inspection[]> {

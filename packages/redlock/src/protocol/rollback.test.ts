@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { LeaseClock } from "../time/lease-clock.ts";
 import { settle, virtualSetting } from "../virtual-time.test.ts";
+import type { Leftover } from "./context.ts";
 import { Placement } from "./placement.ts";
-import { type Leftover, Rollbacks } from "./rollback.ts";
+import { Rollbacks } from "./rollback.ts";
 
 // PROTOCOL 2.6.
 

@@ -1,21 +1,10 @@
 import type { NodeError } from "../errors.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import type { Runtime, Timer } from "../time/runtime.ts";
+import type { Deletions, Leftover } from "./context.ts";
 import type { Fault, LockNode, ReleaseAnswer } from "./node.ts";
 import { type Asked, askAlone } from "./operation.ts";
-import type { Placement } from "./placement.ts";
 import { Round } from "./round.ts";
-
-/** Keys to delete: those of a failed attempt, or of a released lock. */
-export interface Leftover {
-  readonly placement: Placement;
-  readonly resources: readonly string[];
-  readonly tokens: readonly string[];
-  /** The ttl that the keys were last set with, ms: after that they have expired on the master. */
-  readonly ttl: number;
-  /** The masters, by their place in `placement`, that no such key was ever asked of. Default: none. */
-  readonly unasked?: readonly number[];
-}
 
 function deletionOf({ resources, tokens }: Leftover): Asked {
   return { kind: "release", keys: resources, values: tokens, ttl: 0, claim: undefined };
@@ -39,7 +28,7 @@ const defaultMaxPending = 100_000;
  * Deletes keys (PROTOCOL 2.6, 5.1), and keeps the deletes that failed: a master that was unreachable is cleaned when it
  * is back, for as long as the keys can still exist.
  */
-export class Rollbacks {
+export class Rollbacks implements Deletions {
   readonly #runtime: Runtime;
   readonly #clock: LeaseClock;
   readonly #report: (error: NodeError) => void;

@@ -1,5 +1,4 @@
-import { InvalidArgumentError, listed } from "../errors.ts";
-import { ownPrefix } from "../resource-names.ts";
+import { InvalidArgumentError, listed, ownPrefix } from "../errors.ts";
 import { isRevoked, readable, shown } from "./ranges.ts";
 
 /** Checks resource names and returns them as a new list. */

@@ -1,4 +1,5 @@
 import { ExecutionError, ResourceLockedError } from "../errors.ts";
+import type { Admission } from "../load/admission.ts";
 import { type AcquireResult, type Attempt, attempt, type LockRequest } from "../protocol/attempt.ts";
 import type { Context } from "../protocol/context.ts";
 import { Attempts } from "../protocol/execution-stats.ts";
@@ -24,7 +25,7 @@ const maxQueuedResources = 1000;
 
 /** The parameters of one acquire. */
 export interface Acquisition {
-  readonly context: Context;
+  readonly context: Context & { readonly admission: Admission };
   readonly request: LockRequest;
   /** Cancelled by the caller's signal or by `quit`. */
   readonly cancellation: Cancellation;

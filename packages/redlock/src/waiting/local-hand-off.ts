@@ -1,18 +1,11 @@
-import { type LockRequest, voteRound } from "../protocol/attempt.ts";
+import { type AcquireCall, type LockRequest, voteRound } from "../protocol/attempt.ts";
 import { RoundClaim } from "../protocol/claim.ts";
-import type { Attempts } from "../protocol/execution-stats.ts";
 import type { ExecutionResult } from "../protocol/lease.ts";
 import { Lease } from "../protocol/lease.ts";
 import { Released } from "../protocol/release.ts";
 import { firstToken, newToken } from "../protocol/token.ts";
 import { Cancellation } from "../time/cancellation.ts";
 import { leaseDeadline } from "../time/validity.ts";
-
-/** One call of `acquire` with its attempts. */
-export interface AcquireCall {
-  readonly request: LockRequest;
-  readonly attempts: Attempts;
-}
 
 export interface HandedOff {
   /** The lease of the next call. */

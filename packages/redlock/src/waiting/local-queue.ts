@@ -1,3 +1,4 @@
+import type { AcquireCall } from "../protocol/attempt.ts";
 import type { Context } from "../protocol/context.ts";
 import type { ExecutionResult, Lease } from "../protocol/lease.ts";
 import type { Contention } from "../protocol/quorum.ts";
@@ -6,7 +7,7 @@ import { waiterOf } from "../protocol/token.ts";
 import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import type { Cancellation } from "../time/cancellation.ts";
 import type { GrantListener } from "./grant-listener.ts";
-import { type AcquireCall, reuseLease, transferToken } from "./local-hand-off.ts";
+import { reuseLease, transferToken } from "./local-hand-off.ts";
 import { QueuedAcquire, type QueuedCall } from "./queue-entry.ts";
 import type { TicketClock } from "./ticket-clock.ts";
 

@@ -1,8 +1,7 @@
-import type { LockRequest } from "../protocol/attempt.ts";
+import { type AcquireCall, fence, type LockRequest } from "../protocol/attempt.ts";
 import { QueueEntryClaim } from "../protocol/claim.ts";
 import type { Context } from "../protocol/context.ts";
 import type { Attempts } from "../protocol/execution-stats.ts";
-import { fence } from "../protocol/fencing.ts";
 import { Lease } from "../protocol/lease.ts";
 import type { Answer, Push, Timed } from "../protocol/node.ts";
 import type { Placement } from "../protocol/placement.ts";
@@ -23,7 +22,6 @@ import { maxTimerDelay, type Timer } from "../time/runtime.ts";
 import { sleep } from "../time/sleep.ts";
 import { leaseDeadline, never, nodeDeadline } from "../time/validity.ts";
 import { type GrantHandler, type GrantListener, pushIn } from "./grant-listener.ts";
-import type { AcquireCall } from "./local-hand-off.ts";
 import type { TicketClock } from "./ticket-clock.ts";
 
 /**
