@@ -48,16 +48,31 @@ describe("retryCount", () => {
 
   test("the time between two attempts is the backoff's, which knows how many there were", async () => {
     const attempts: number[] = [];
+    const drawn = new Set<number>();
     const backoff = ({ attempt, random }: { attempt: number; random: number }) => {
       expect(random).toBeGreaterThanOrEqual(0);
       expect(random).toBeLessThan(1);
+      drawn.add(random);
       attempts.push(attempt);
       return attempt * 10;
     };
     const setting = lockedByRival(3, { retryCount: 3, backoff });
     await setting.time.measure(setting.redlock.acquire("r", 1000));
     expect(attempts.slice(0, 3)).toEqual([1, 2, 3]);
+    expect(drawn.size).toBe(attempts.length);
     expect(votesAt(setting)).toEqual([0, 12, 34, 66]);
+  });
+
+  test("of one call, like retryDelay, replaces that of the constructor for this call", async () => {
+    const setting = lockedByRival(3, { retryCount: 50, retryDelay: 5000 });
+    const attemptsOf = async (options: object): Promise<number> => {
+      const { error } = await setting.time.measure(setting.redlock.acquire("r", 1000, options));
+      return (error as ResourceLockedError).attempts.length;
+    };
+    expect(await attemptsOf({ retryCount: 2, retryDelay: 1 })).toBe(3);
+    expect(setting.time.now()).toBeLessThan(20);
+    expect(await attemptsOf({ retryCount: 0 })).toBe(1);
+    expect(await attemptsOf({ waitTimeout: 9000 })).toBe(3);
   });
 
   test("jitter spreads the waits over the whole of retryDelay give or take retryJitter", async () => {
@@ -151,11 +166,14 @@ describe("waitTimeout", () => {
     expect(took).toBeLessThanOrEqual(1000 + 50);
   });
 
-  test("a lock that is free at the limit is taken", async () => {
-    const setting = lockedByRival(3, { waitTimeout: 1000, backoff: () => 999_999 }, 995);
-    const lock = await setting.time.run(setting.redlock.acquire("r", 1000));
-    expect(lock.state).toBe("held");
-  });
+  test.each([999_999, Number.POSITIVE_INFINITY])(
+    "a lock that is free at the limit is taken, with a backoff of %s",
+    async (pause) => {
+      const setting = lockedByRival(3, { waitTimeout: 1000, backoff: () => pause }, 995);
+      const lock = await setting.time.run(setting.redlock.acquire("r", 1000));
+      expect(lock.state).toBe("held");
+    },
+  );
 
   test("without end waits without end", async () => {
     const setting = lockedByRival(3, { waitTimeout: Number.POSITIVE_INFINITY }, 60_000);
@@ -309,12 +327,20 @@ describe("votes that rivals split", () => {
   });
 });
 
-test("a backoff that gives no number ends the waiting, by name", async () => {
-  const setting = lockedByRival(3, { retryCount: 5, backoff: () => Number.NaN });
-  const { error } = await setting.time.measure(setting.redlock.acquire("r", 1000));
-  expect(error).toBeInstanceOf(InvalidArgumentError);
-  expect(votesAt(setting)).toHaveLength(1);
-});
+test.each([
+  ["gives no number", () => Number.NaN, InvalidArgumentError],
+  ["throws", failingBackoff, "no backoff"],
+] as const)(
+  "a backoff that %s ends the waiting with its error, and leaves no key",
+  async (_, backoff, error) => {
+    const setting = virtualSetting(3, { ...still, retryCount: 5, backoff });
+    for (const master of setting.masters.slice(1)) master.put("r", "rival");
+    await expect(setting.time.run(setting.redlock.acquire("r", 1000))).rejects.toThrow(error);
+    await setting.time.advance(10);
+    expect(votesAt(setting)).toHaveLength(1);
+    expect(setting.masters[0]!.owner("r")).toBeUndefined();
+  },
+);
 
 describe("what a failure says", () => {
   test("held by another: the error has the resource, the maximum remaining time and the votes", async () => {
