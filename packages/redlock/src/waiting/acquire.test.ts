@@ -390,36 +390,43 @@ describe("what a failure says", () => {
   });
 });
 
-async function aborted(setting: VirtualSetting, after: number, reason: unknown = "enough") {
+/** Every call that waits for a lock. */
+const calls = {
+  acquire: ({ redlock }: VirtualSetting, signal: AbortSignal) => redlock.acquire("r", 1000, { signal }),
+  tryAcquire: ({ redlock }: VirtualSetting, signal: AbortSignal) => redlock.tryAcquire("r", 1000, { signal }),
+  using: ({ redlock }: VirtualSetting, signal: AbortSignal) =>
+    redlock.using("r", 1000, { signal }, () => expect.unreachable("the routine runs")),
+};
+const names = Object.keys(calls) as Array<keyof typeof calls>;
+
+async function aborted(setting: VirtualSetting, after: number, call: keyof typeof calls = "acquire") {
   const controller = new AbortController();
-  const acquiring = setting.redlock.acquire("r", 1000, { signal: controller.signal });
-  acquiring.catch(() => {});
+  const calling = calls[call](setting, controller.signal);
+  calling.catch(() => {});
   await setting.time.advance(after);
-  controller.abort(reason);
+  controller.abort("enough");
   const begun = setting.time.now();
-  const { took, error } = await setting.time.measure(acquiring);
+  const { took, error } = await setting.time.measure(calling);
   expect(error).toBeInstanceOf(AbortError);
+  expect(error).toMatchObject({ code: "ABORTED", cause: "enough" });
   expect(setting.time.now() - begun).toBe(took);
-  return { took, error: error as AbortError };
+  expect(getEventListeners(controller.signal, "abort")).toEqual([]);
+  return { took };
 }
 
 describe("cancellation", () => {
-  test("before anything is sent sends nothing, and keeps the reason", async () => {
-    const { redlock, nodes, machine } = virtualSetting(3);
+  test.each(names)("of %s before anything is sent sends nothing, and keeps the reason", async (name) => {
+    const setting = virtualSetting(3);
     const signal = AbortSignal.abort("enough");
-    await expect(redlock.acquire("r", 1000, { signal })).rejects.toMatchObject({
-      code: "ABORTED",
-      cause: "enough",
-    });
-    expect(nodes.flatMap(({ sent }) => sent)).toEqual([]);
-    expect(machine.timers.size).toBe(0);
+    await expect(calls[name](setting, signal)).rejects.toMatchObject({ code: "ABORTED", cause: "enough" });
+    expect(setting.nodes.flatMap(({ sent }) => sent)).toEqual([]);
+    expect(setting.machine.timers.size).toBe(0);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
-  test("while the votes are under way rolls them back and waits for that", async () => {
+  test.each(names)("of %s while the votes are under way rolls them back and waits for that", async (name) => {
     const setting = virtualSetting(3);
-    const { took, error } = await aborted(setting, 1);
-    expect(error.cause).toBe("enough");
-    expect(took).toBe(2);
+    expect((await aborted(setting, 1, name)).took).toBe(2);
     for (const node of setting.nodes) expect(node.kinds).toEqual(["vote", "release"]);
     for (const master of setting.masters) expect(master.owner("r")).toBeUndefined();
   });
@@ -439,9 +446,9 @@ describe("cancellation", () => {
     expect(votesAt(setting)).toHaveLength(1);
   });
 
-  test("between two attempts settles at once", async () => {
+  test.each(["acquire", "using"] as const)("of %s between two attempts settles at once", async (name) => {
     const setting = lockedByRival(3, { retryCount: -1, retryDelay: 10_000 });
-    expect((await aborted(setting, 500)).took).toBe(0);
+    expect((await aborted(setting, 500, name)).took).toBe(0);
     expect(setting.machine.timers.size).toBe(0);
     await setting.time.advance(20_000);
     expect(votesAt(setting)).toEqual([0]);
@@ -492,17 +499,20 @@ describe("cancellation", () => {
     expect(votesAt(setting)).toHaveLength(sent);
   });
 
-  test("while it waits for its place settles at once, and its place is not used", async () => {
-    const setting = virtualSetting(3, { acquireConcurrency: 1, nodeTimeout: 90 });
-    for (const node of setting.nodes) node.hang();
-    const first = setting.redlock.acquire("other", 1000);
-    first.catch(() => {});
-    await settle();
-    expect((await aborted(setting, 10)).took).toBe(0);
-    await setting.time.measure(first);
-    for (const node of setting.nodes)
-      expect(node.sent.map(({ resources }) => resources[0])).not.toContain("r");
-  });
+  test.each(names)(
+    "of %s while it waits for its place settles at once, and its place is not used",
+    async (name) => {
+      const setting = virtualSetting(3, { acquireConcurrency: 1, nodeTimeout: 90 });
+      for (const node of setting.nodes) node.hang();
+      const first = setting.redlock.acquire("other", 1000);
+      first.catch(() => {});
+      await settle();
+      expect((await aborted(setting, 10, name)).took).toBe(0);
+      await setting.time.measure(first);
+      for (const node of setting.nodes)
+        expect(node.sent.map(({ resources }) => resources[0])).not.toContain("r");
+    },
+  );
 
   test("after the lock was granted changes nothing", async () => {
     const setting = virtualSetting(3);
