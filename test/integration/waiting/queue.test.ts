@@ -295,34 +295,22 @@ describe("waiters of one process", () => {
     await fleet.untilGone(resource);
   });
 
-  it("take over no lease whose deadlines allow for less drift than requested", async () => {
+  it.each([
+    ["whose deadlines allow for less drift than requested", ttl, ttl, { driftFactor: 0.05 }],
+    ["that lasts longer than requested", 60_000, 30_000, {}],
+  ] as const)("take over no lease %s", async (_, lasting, requested, settings) => {
     const resource = fresh();
     const { redlock } = fleet.open(patient);
     const held = await fleet.hold(resource, ttl);
-    const wary = { driftFactor: 0.05 };
-    const [first, second] = [redlock.acquire(resource, ttl), redlock.acquire(resource, ttl, wary)];
+    const first = redlock.acquire(resource, lasting);
+    const second = redlock.acquire(resource, requested, settings);
     await fleet.untilWaiting(resource, 1);
     await held.release();
     const one = await first;
     const token = await tokenOnAll(resource);
     await one.release();
     const two = await second;
-    expect(await tokenOnAll(resource)).not.toBe(token);
-    await two.release();
-  });
-
-  it("take over no lease that lasts longer than requested", async () => {
-    const resource = fresh();
-    const { redlock } = fleet.open(patient);
-    const held = await fleet.hold(resource, ttl);
-    const [first, second] = [redlock.acquire(resource, 60_000), redlock.acquire(resource, 30_000)];
-    await fleet.untilWaiting(resource, 1);
-    await held.release();
-    const one = await first;
-    const token = await tokenOnAll(resource);
-    await one.release();
-    const two = await second;
-    expect(two.remaining()).toBeLessThanOrEqual(30_000);
+    expect(two.remaining()).toBeLessThanOrEqual(requested);
     expect(await tokenOnAll(resource)).not.toBe(token);
     await two.release();
   });
@@ -432,39 +420,27 @@ describe("a lease that is handed off as it is", () => {
     await fleet.untilGone(resource);
   });
 
-  it("is not exposed by the old handle's value", async () => {
-    const resource = fresh();
-    const [first, second] = await passers(2, resource, fleet.open(patient).redlock);
-    const token = await tokenOnAll(resource);
-    const old = await first!;
-    await old.release();
-    const lock = await second!;
-    const resumed = fleet.open().redlock.resume(told(old));
-    expect(await resumed.verify()).toBe(false);
-    expect((await resumed.release()).outcome).not.toBe("released");
-    expect(await fleet.values(resource)).toEqual([token, token, token]);
-    expect([lock.state, await lock.verify()]).toEqual(["held", true]);
-    await lock.release();
-    await fleet.untilGone(resource);
-  });
-
-  it("has a new value: a copy with the old one cannot touch it", async () => {
-    const resource = fresh();
-    const [first, second] = await passers(2, resource, fleet.open(patient).redlock);
-    const old = await first!;
-    const known = told(old);
-    await old.release();
-    const lock = await second!;
-    const token = await tokenOnAll(resource);
-    expect(token).not.toBe(known.value);
-    const resumed = fleet.open().redlock.resume(known);
-    expect(await resumed.verify()).toBe(false);
-    expect((await resumed.release()).outcome).not.toBe("released");
-    expect(await fleet.values(resource)).toEqual([token, token, token]);
-    expect([lock.state, await lock.verify()]).toEqual(["held", true]);
-    await lock.release();
-    await fleet.untilGone(resource);
-  });
+  it.each(["before", "after"])(
+    "has a new value: a copy with the old one, taken %s the release, cannot touch it",
+    async (when) => {
+      const resource = fresh();
+      const [first, second] = await passers(2, resource, fleet.open(patient).redlock);
+      const old = await first!;
+      const held = told(old);
+      await old.release();
+      const known = when === "before" ? held : told(old);
+      const lock = await second!;
+      const token = await tokenOnAll(resource);
+      expect(token).not.toBe(known.value);
+      const resumed = fleet.open().redlock.resume(known);
+      expect(await resumed.verify()).toBe(false);
+      expect((await resumed.release()).outcome).not.toBe("released");
+      expect(await fleet.values(resource)).toEqual([token, token, token]);
+      expect([lock.state, await lock.verify()]).toEqual(["held", true]);
+      await lock.release();
+      await fleet.untilGone(resource);
+    },
+  );
 
   it("shows the votes that won it, at the old handle and at the new one", async () => {
     const resource = fresh();

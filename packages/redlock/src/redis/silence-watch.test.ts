@@ -91,22 +91,15 @@ describe("after a silence", () => {
     expect(silences.slice(3)).toEqual([11_000]);
   });
 
-  test("a reply starts a period of a second for the commands that still wait", async () => {
+  test.each([
+    ["a reply", undefined],
+    ["an error reply", new Error("ERR unknown command")],
+  ])("%s starts a period of a second for the commands that still wait", async (_, error) => {
     const { time, watch, silences } = setting();
     watch.onSent();
     watch.onSent();
     await time.advance(8000);
-    watch.onSettled(undefined);
-    await time.advance(1000);
-    expect(silences.slice(3)).toEqual([9000]);
-  });
-
-  test("an error reply is a reply", async () => {
-    const { time, watch, silences } = setting();
-    watch.onSent();
-    watch.onSent();
-    await time.advance(8000);
-    watch.onSettled(new Error("ERR unknown command"));
+    watch.onSettled(error);
     await time.advance(1000);
     expect(silences.slice(3)).toEqual([9000]);
   });

@@ -58,13 +58,11 @@ describe("overlap of holders", () => {
     expect(checked({ holds }).overlapsOfHolders.map(({ later }) => later)).toEqual(["b", "c"]);
   });
 
-  test("different keys have nothing to do with each other", () => {
-    const holds = [hold("a", 0, 10), hold("b", 5, 15, { key: "another" })];
-    expect(checked({ holds }).overlapsOfHolders).toEqual([]);
-  });
-
-  test("a lock that was never valid overlaps with no other", () => {
-    const holds = [hold("a", 0, 10), hold("b", 5, 15, { validUntil: 4 })];
+  test.each([
+    ["of another key", { key: "another" }],
+    ["that was never valid", { validUntil: 4 }],
+  ])("a lock %s overlaps with no other", (_, more) => {
+    const holds = [hold("a", 0, 10), hold("b", 5, 15, more)];
     expect(checked({ holds }).overlapsOfHolders).toEqual([]);
   });
 });
