@@ -10,7 +10,6 @@ const hang = 180_000;
 
 /** Files that take a minute and more, the longest first. Begun last, each would run while the other cores have nothing left. */
 const long = [
-  "mutants/guard-mutants.deep",
   "tarball/tarball.deep",
   "search/guided.deep",
   "tarball/testing.deep",
@@ -19,7 +18,6 @@ const long = [
   "contract/oldest-versions.deep",
   "semaphore/semaphore.deep",
   "read-write/read-write.deep",
-  "mutants/watch-mutants.deep",
 ];
 
 function placeOf({ moduleId }: TestSpecification): number {

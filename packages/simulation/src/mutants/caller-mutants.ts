@@ -5,21 +5,25 @@ export const callerMutants: readonly Mutant[] = [
   {
     name: "a lease is handed on to all who wait in its process",
     breaks: ["7.15"],
+    from: 69,
     edits: { "waiting/local-queue.ts #onFinished #bound value": "Number.POSITIVE_INFINITY" },
   },
   {
     name: "a release waits for the nodeTimeout of the next caller",
     breaks: ["7.15"],
+    from: 22,
     edits: { "waiting/local-queue.ts #onRelease #withinOwnTime": "this.#transferring" },
   },
   {
     name: "the end of using waits for the nodeTimeout of the constructor",
     breaks: ["1.10"],
+    from: 170,
     edits: { "holding/lock.ts releaseWithin value": "lock.#owner.release(lock)" },
   },
   {
     name: "the next waiter is not enqueued while the first backs off",
     breaks: ["7.15"],
+    from: 18,
     edits: {
       "waiting/local-queue.ts #enter body": (body) =>
         body.replace("isStanding === false) continue", "isStanding === false) return"),
@@ -28,6 +32,7 @@ export const callerMutants: readonly Mutant[] = [
   {
     name: "the ticket is drawn when the call begins to wait",
     breaks: ["7.2"],
+    from: 70,
     edits: {
       "waiting/acquire.ts acquire wait": (call) =>
         call.replace(/, call\)$/, ", Math.floor(context.runtime.monotonic() * 1000))"),

@@ -10,6 +10,7 @@ export const fencingMutants: readonly Mutant[] = [
   {
     name: "a fencing token is written back without looking whose the key is",
     breaks: ["8.2"],
+    from: 338,
     rules: { writesBackAnyway: true },
   },
   {

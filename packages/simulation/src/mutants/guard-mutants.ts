@@ -9,12 +9,14 @@ export const guardMutants: readonly Mutant[] = [
   {
     name: "the quarantine is shorter than maxTtl",
     breaks: ["9.8"],
+    from: 148,
     rules: { quarantine: (maxTtl) => String(Math.ceil(Number(maxTtl) / 2)) },
   },
-  { name: "a master votes in quarantine", breaks: ["9.1"], rules: { votesInQuarantine: true } },
+  { name: "a master votes in quarantine", breaks: ["9.1"], from: 24, rules: { votesInQuarantine: true } },
   {
     name: "the fencing counters are brought back before the quarantine ends, and that ends it",
     breaks: ["8.8"],
+    from: 20,
     edits: {
       "safeguards/master-guard.ts refused #restoreCounters condition": 'error.message.includes("UNSEEDED")',
     },
@@ -23,11 +25,13 @@ export const guardMutants: readonly Mutant[] = [
   {
     name: "a master votes before its fencing counters are brought back",
     breaks: ["8.8"],
+    from: 97,
     rules: { votesUnseeded: true },
   },
   {
     name: "the fencing counters are brought back to whichever master has the name",
     breaks: ["8.8"],
+    from: 6,
     edits: {
       "safeguards/restart-guard.ts 8.8 restoreCounters argument":
         "nodes.find(({ name }) => name === node.name)!",
@@ -36,24 +40,33 @@ export const guardMutants: readonly Mutant[] = [
   {
     name: "a client that is refused in quarantine gets a queue entry, and is granted the key",
     breaks: ["9.6"],
+    from: 144,
     rules: { handsOverInQuarantine: true },
   },
   {
     name: "a marker counts although its memory was loaded from a file",
     breaks: ["9.2"],
+    from: 102,
     rules: { trustsLoadedMemory: true },
   },
   {
     name: "a marker counts although another server at this address had a later epoch",
     breaks: ["9.5"],
+    from: 20,
     rules: { trustsOlderEpoch: true },
   },
   {
     name: "a marker counts although its master was a replica since",
     breaks: ["9.3"],
+    from: 172,
     rules: { trustsPromoted: true },
   },
-  { name: "a new quarantine keeps the epoch of the marker", breaks: ["9.5"], rules: { keepsEpoch: true } },
+  {
+    name: "a new quarantine keeps the epoch of the marker",
+    breaks: ["9.5"],
+    from: 7,
+    rules: { keepsEpoch: true },
+  },
 ];
 
 /** Too rare for the budget of the others: the seed bank keeps a run that shows it. */

@@ -8,6 +8,8 @@ export interface Mutant {
   readonly name: string;
   /** The rules of docs/protocol.md that it breaks. */
   readonly breaks: readonly string[];
+  /** The seed that the search begins with: one that has shown it. If none is given, it is shown by one of the first. */
+  readonly from?: number;
   /** The client's source is another. */
   readonly edits?: Edits;
   /** The client's scripts decide otherwise. */

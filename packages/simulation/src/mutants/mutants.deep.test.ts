@@ -8,7 +8,7 @@ import { mutants } from "./mutants.ts";
 
 /** The harness's budget for each. */
 const seeds = 400;
-/** The seven before it are the longest runs by far. From 1, 8 and 27 on each mutant is found, and mostly at once. */
+/** The seven before it are the longest runs by far. */
 const first = 8;
 
 describe("the harness finds every mutant", () => {
@@ -17,8 +17,8 @@ describe("the harness finds every mutant", () => {
 
   test.concurrent.each(mutants)(
     "$name",
-    async ({ name }) => {
-      console.log(await findOut(pool, name, plansOf(promisedPlan, first, seeds)));
+    async ({ name, from = first }) => {
+      console.log(await findOut(pool, name, plansOf(promisedPlan, from, seeds)));
     },
     1_200_000,
   );

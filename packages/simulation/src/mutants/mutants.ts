@@ -15,6 +15,7 @@ const queueMutants: readonly Mutant[] = [
   {
     name: "a lease that is handed off as it is counts from the hand-off",
     breaks: ["7.16"],
+    from: 20,
     edits: {
       "waiting/local-hand-off.ts reuseLease successor deadlines":
         "deadlines: nodes.map(() => context.clock.now() + ttl)",
@@ -33,6 +34,7 @@ const queueMutants: readonly Mutant[] = [
   {
     name: "a vote that was given up counts again",
     breaks: ["7.9"],
+    from: 13,
     edits: {
       "waiting/queue-entry.ts #forgetVotes #deadlines": (statement) =>
         `if (this.#deadlines.length === 0) ${statement}`,
@@ -41,11 +43,13 @@ const queueMutants: readonly Mutant[] = [
   {
     name: "the commands of a waiter touch the votes of all its rounds",
     breaks: ["2.13"],
+    from: 20,
     rules: { isMine: isOfOneWaiter },
   },
   {
     name: "a key is granted to a waiter that does not listen",
     breaks: ["7.4"],
+    from: 29,
     rules: { isSubscribed: () => true },
   },
   { name: "a grant is pushed before its key is set", breaks: ["7.5"], rules: { pushesFirst: true } },
@@ -57,6 +61,7 @@ const queueMutants: readonly Mutant[] = [
   {
     name: "a waiter that few masters answer stays in the queues",
     breaks: ["7.12"],
+    from: 14,
     edits: { "waiting/queue-entry.ts 7.12 condition": "false" },
   },
   {
@@ -77,7 +82,12 @@ const queueMutants: readonly Mutant[] = [
     breaks: ["7.11"],
     edits: { "waiting/queue-entry.ts onWake #startNextRound": "void 0" },
   },
-  { name: "a waiter stays in the queue after its grant", breaks: ["7.4"], rules: { grantedLeave: false } },
+  {
+    name: "a waiter stays in the queue after its grant",
+    breaks: ["7.4"],
+    from: 17,
+    rules: { grantedLeave: false },
+  },
 ];
 
 function isOfOneWaiter(owner: string | null, token: string): boolean {
@@ -94,6 +104,7 @@ const holdMutants: readonly Mutant[] = [
   {
     name: "a lease is repaired in another database than its votes are in",
     breaks: ["2.15"],
+    from: 37,
     edits: {
       "protocol/placement.ts Placement leave body": "{ void [why, node, old]; }",
       "protocol/placement.ts #leave lose": "undefined",
@@ -102,6 +113,7 @@ const holdMutants: readonly Mutant[] = [
   {
     name: "a predecessor takes back a grant to the token that it gave away",
     breaks: ["5.6", "7.18"],
+    from: 86,
     edits: { "waiting/local-queue.ts 5.6 condition": "false" },
   },
   { name: "a lease is renewed by setting its key again", breaks: ["7.5"], rules: { renewsBySet: true } },
@@ -116,6 +128,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "half of the masters are a quorum",
     breaks: ["2.3"],
+    from: 38,
     edits: { "protocol/quorum.ts quorumOf value": "Math.ceil(members / 2)" },
   },
   {
@@ -151,21 +164,25 @@ export const mutants: readonly Mutant[] = [
   {
     name: "the deadline has no timer",
     breaks: ["1.11", "3.6"],
+    from: 14,
     edits: { "protocol/lease.ts #watch #timerHandle value": "timers.add(due, { onDue: () => {} })" },
   },
   {
     name: "a silent master is waited for",
     breaks: ["1.10", "2.2"],
+    from: 13,
     edits: { "protocol/round.ts #setTimer #expire": "void due" },
   },
   {
     name: "only the wall clock counts",
     breaks: ["3.4"],
+    from: 15,
     runtime: (runtime) => changed(runtime, { monotonic: () => 0 }),
   },
   {
     name: "only the monotonic clock counts",
     breaks: ["3.4"],
+    from: 26,
     runtime: (runtime) => changed(runtime, { wall: () => 0 }),
   },
   {
@@ -221,11 +238,13 @@ export const mutants: readonly Mutant[] = [
   {
     name: "late votes make a lock",
     breaks: ["2.5"],
+    from: 178,
     edits: { "protocol/attempt.ts 2.5 condition": "!won" },
   },
   {
     name: "an extension that is answered after the deadline revives the lease",
     breaks: ["4.1"],
+    from: 14,
     edits: { ...revival, ...noEnd },
   },
   {
@@ -263,6 +282,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "an abandoned vote is sent behind its rollback",
     breaks: ["2.6", "12.2", "12.8"],
+    from: 13,
     edits: {
       "redis/commands.ts isAbandoned value": "false && claim",
       "redis/pipeline.ts sendAll abandoned": "false",
@@ -270,10 +290,16 @@ export const mutants: readonly Mutant[] = [
         `if (isRelease(operation)) this.#waiting.unshift({ operation, index }); else ${statement}`,
     },
   },
-  { name: "one deadline for two ttls", breaks: ["12.4"], edits: { "redis/commands.ts 12.4": "true" } },
+  {
+    name: "one deadline for two ttls",
+    breaks: ["12.4"],
+    from: 23,
+    edits: { "redis/commands.ts 12.4": "true" },
+  },
   {
     name: "a late reply of one round counts in the next",
     breaks: ["2.14"],
+    from: 36,
     edits: { "waiting/queue-entry.ts onAnswer 2.14 condition": 'answer.vote === "yes" && this.#claim' },
   },
 ];

@@ -7,21 +7,25 @@ export const watchMutants: readonly Mutant[] = [
   {
     name: "a suspension of the client counts as a step of every master",
     breaks: ["11.1"],
+    from: 14,
     edits: { "safeguards/clock-watch.ts agreedDifference body": "{ return byMonotonic; }" },
   },
   {
     name: "a step of the client's clock counts as a step of every master",
     breaks: ["11.1"],
+    from: 13,
     edits: { "safeguards/clock-watch.ts agreedDifference body": "{ return byWall; }" },
   },
   {
     name: "a clock reading is as precise across a suspension of the client as without one",
     breaks: ["11.1"],
+    from: 14,
     edits: { "safeguards/clock-watch.ts readingOf uncertainty value": "half + wallResolution" },
   },
   {
     name: "the masters' clocks stand still during a suspension of the client",
     breaks: ["11.1"],
+    from: 28,
     edits: {
       "safeguards/clock-watch.ts stepBetween elapsed": "after.heard.monotonic - before.sent.monotonic",
     },
@@ -29,16 +33,19 @@ export const watchMutants: readonly Mutant[] = [
   {
     name: "a clock step is never reported",
     breaks: ["1.3", "11.1"],
+    from: 8,
     edits: { "safeguards/clock-watch.ts observe #steppedAt condition": "false" },
   },
   {
     name: "the votes of an excluded master count",
     breaks: ["11.3"],
+    from: 66,
     edits: { "protocol/round-clocks.ts #verdictOn hasSteppedLately": "false" },
   },
   {
     name: "the grants of an excluded master count",
     breaks: ["11.4"],
+    from: 66,
     edits: { "redis/redis-node.ts #onPush condition": "clock" },
   },
 ];
@@ -56,6 +63,7 @@ export const outlierMutants: readonly Mutant[] = [
   {
     name: "a vote comes without its reading",
     breaks: ["11.4"],
+    from: 5,
     edits: { "redis/redis-node.ts 11.4 judgesVotes condition": "false" },
   },
 ];
