@@ -116,7 +116,7 @@ describe("a wait for a key that is known to expire", () => {
     expect(seen.size).toBeGreaterThan(3);
   });
 
-  test("is the backoff's where the key has no expiry", async () => {
+  test("is the backoff's if the key has no expiry: a held lock is not requested again quickly", async () => {
     const setting = lockedByRival(3, { retryCount: 1, retryDelay: 5000 });
     await setting.time.measure(setting.redlock.acquire("r", 1000));
     expect(votesAt(setting)).toEqual([0, 5002]);
@@ -175,13 +175,11 @@ describe("waitTimeout", () => {
     },
   );
 
-  test("without end waits without end", async () => {
-    const setting = lockedByRival(3, { waitTimeout: Number.POSITIVE_INFINITY }, 60_000);
-    expect((await setting.time.run(setting.redlock.acquire("r", 1000))).state).toBe("held");
-  });
-
-  test("longer than any timer's delay is kept as well", async () => {
-    const setting = lockedByRival(3, { waitTimeout: 2 ** 40 }, 60_000);
+  test.each([
+    ["without end waits without end", Number.POSITIVE_INFINITY],
+    ["longer than any timer's delay is kept as well", 2 ** 40],
+  ])("%s", async (_, waitTimeout) => {
+    const setting = lockedByRival(3, { waitTimeout }, 60_000);
     expect((await setting.time.run(setting.redlock.acquire("r", 1000))).state).toBe("held");
   });
 
@@ -308,12 +306,6 @@ describe("votes that rivals split", () => {
       expect(settled.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
       expect(time.now()).toBeLessThan(500);
     }
-  });
-
-  test("a held lock is not requested again quickly", async () => {
-    const setting = lockedByRival(3, { retryCount: 1, retryDelay: 500 });
-    await setting.time.measure(setting.redlock.acquire("r", 1000));
-    expect(votesAt(setting)).toEqual([0, 502]);
   });
 
   test("waits for the last answer if that shows whether the votes were split", async () => {

@@ -11,15 +11,17 @@ import { movedServerMutants, sharedServerMutants } from "./shared-server-mutants
 /** The harness's budget for each. */
 const seeds = 30;
 
+async function expectNoViolation(pool: Pool, planOf: (seed: number) => Plan, count: number): Promise<void> {
+  const { violated, runs } = await explore(inOrder(pool.runner(), plansOf(planOf, 1, count)));
+  expect(violated.map(({ plan: { seed }, outcome }) => [seed, outcome.violations])).toEqual([]);
+  expect(runs).toBe(count);
+}
+
 describe("two masters that are one server", () => {
   const pool = new Pool();
   afterAll(() => pool.close());
 
-  test("are one vote, which is no quorum", async () => {
-    const { violated, runs } = await explore(inOrder(pool.runner(), plansOf(sharedServerPlan, 1, seeds)));
-    expect(violated.map(({ plan: { seed }, outcome }) => [seed, outcome.violations])).toEqual([]);
-    expect(runs).toBe(seeds);
-  }, 1_200_000);
+  test("are one vote, which is no quorum", () => expectNoViolation(pool, sharedServerPlan, seeds), 1_200_000);
 
   test.each(sharedServerMutants)(
     "$name",
@@ -64,17 +66,10 @@ describe("addresses that change places", () => {
   const pool = new Pool();
   afterAll(() => pool.close());
 
-  test("lead to no server that votes twice", async () => {
-    const { violated, runs } = await explore(inOrder(pool.runner(), plansOf(movedPlan, 1, seeds)));
-    expect(violated.map(({ plan: { seed }, outcome }) => [seed, outcome.violations])).toEqual([]);
-    expect(runs).toBe(seeds);
-  }, 1_200_000);
-
-  test("keep the vote that a holder has by one of them from counting by another one", async () => {
-    const { violated, runs } = await explore(inOrder(pool.runner(), plansOf(holderMovesPlan, 1, 20)));
-    expect(violated.map(({ plan: { seed }, outcome }) => [seed, outcome.violations])).toEqual([]);
-    expect(runs).toBe(20);
-  }, 1_200_000);
+  test.each([
+    ["lead to no server that votes twice", movedPlan, seeds],
+    ["keep the vote that a holder has by one of them from counting by another one", holderMovesPlan, 20],
+  ] as const)("%s", (_, planOf, count) => expectNoViolation(pool, planOf, count), 1_200_000);
 
   test.each([
     [movedServerMutants[0]!.name, holderMovesPlan, 20],
