@@ -1,13 +1,13 @@
 import { WeakListeners } from "../protocol/weak-listeners.ts";
 import type { Args, Connection } from "../redis/connection.ts";
-import { hashSlot } from "../redis/hash-slot.ts";
-import { NotSent } from "../redis/session.ts";
-import { SilenceWatch } from "../redis/silence-watch.ts";
 import { whyReserved } from "../settings/resources.ts";
 import { outside } from "../time/async-context.ts";
 import type { Timer } from "../time/runtime.ts";
 import { afterTurn, systemRuntime } from "../time/system.ts";
+import { hashSlot } from "./hash-slot.ts";
 import { type OwnClient, runIdIn, type UserClient } from "./own-client.ts";
+import { NotSent } from "./session.ts";
+import { SilenceWatch } from "./silence-watch.ts";
 import { Subscriber } from "./subscriber.ts";
 
 /**

@@ -1,7 +1,6 @@
 import type { Push } from "../protocol/node.ts";
 import type { Connection } from "./connection.ts";
-import { counterIn, ticketIn } from "./reply-numbers.ts";
-import { UnexpectedReply } from "./transaction.ts";
+import { counterIn, ticketIn, UnexpectedReply } from "./reply-numbers.ts";
 
 /** The inbox of a queue entry without a working subscription. */
 const noInbox = "-";

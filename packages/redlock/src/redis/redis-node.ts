@@ -29,8 +29,8 @@ import { systemRuntime } from "../time/system.ts";
 import { isAbandoned, isRelease, purposeOf } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 import { GrantSubscription } from "./grant-subscription.ts";
+import { UnexpectedReply } from "./reply-numbers.ts";
 import { type SendQueue, type SendQueueRuntime, sendQueueOf } from "./send-queue.ts";
-import { UnexpectedReply } from "./transaction.ts";
 
 export interface RedisNodeOptions {
   /** Whether operations are sent together while earlier ones are unanswered. Default true. */

@@ -2,6 +2,16 @@
 // a proxy in between, a key that another program wrote, a different kind of server) is not a vote, and
 // nothing in it is stored (PROTOCOL 1.7, 13.3).
 
+/** A reply that is not a valid answer to its command. */
+export class UnexpectedReply extends Error {
+  readonly reply: unknown;
+
+  constructor(reply: unknown) {
+    super("a reply that is not a valid answer to its command");
+    this.reply = reply;
+  }
+}
+
 /** Redis integers have 64 bits. */
 const maxInteger = 2 ** 63;
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Claim } from "../protocol/node.ts";
-import { CommandQueue } from "../redis/command-queue.ts";
 import type { Connection } from "../redis/connection.ts";
 import { ask, Gate, settle } from "../virtual-time.test.ts";
+import { CommandQueue } from "./command-queue.ts";
 import { WatchingNode } from "./watching-node.ts";
 
 class ReplyError extends Error {

@@ -1,3 +1,4 @@
+import { Session } from "../adapters/session.ts";
 import { abandoned, failed, fault } from "../protocol/faults.ts";
 import type {
   Answer,
@@ -14,19 +15,11 @@ import type {
 } from "../protocol/node.ts";
 import { masked } from "../protocol/token.ts";
 import { WeakListeners } from "../protocol/weak-listeners.ts";
-import { type Call, CommandQueue } from "../redis/command-queue.ts";
 import type { Connection } from "../redis/connection.ts";
-import { countIn, timeLeftIn } from "../redis/reply-numbers.ts";
-import { Session } from "../redis/session.ts";
-import {
-  type Command,
-  discard,
-  type FoundKey,
-  foundKeyIn,
-  Transaction,
-  UnexpectedReply,
-} from "../redis/transaction.ts";
+import { countIn, timeLeftIn, UnexpectedReply } from "../redis/reply-numbers.ts";
 import { whyReserved } from "../settings/resources.ts";
+import { type Call, CommandQueue } from "./command-queue.ts";
+import { type Command, discard, type FoundKey, foundKeyIn, Transaction } from "./transaction.ts";
 
 /**
  * The maximum number of transactions for one call, if keys change during each of them. Each takes two round

@@ -1,7 +1,7 @@
 import { isCluster, newConnection, type RedisClient } from "../adapters/client-libraries.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import type { LockNode } from "../protocol/node.ts";
-import { CommandQueue } from "../redis/command-queue.ts";
+import { CommandQueue } from "./command-queue.ts";
 import { WatchingNode } from "./watching-node.ts";
 
 /**

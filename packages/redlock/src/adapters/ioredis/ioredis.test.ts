@@ -4,9 +4,9 @@ import { Cluster as Cluster5, Redis as Redis5 } from "ioredis-5";
 import { afterEach, describe, expect, test } from "vitest";
 import { type ExecutionError, InvalidArgumentError } from "../../errors.ts";
 import type { Connection } from "../../redis/connection.ts";
-import { NotSent } from "../../redis/session.ts";
 import { Redlock } from "../../redlock.ts";
 import { connectionOf, newConnection } from "../client-libraries.ts";
+import { NotSent } from "../session.ts";
 import { ClusterDuplicate, Duplicate } from "./duplicate.ts";
 
 // PROTOCOL 2.2.

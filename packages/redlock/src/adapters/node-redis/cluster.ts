@@ -1,9 +1,8 @@
 import type { Args } from "../../redis/connection.ts";
-import { hashSlot } from "../../redis/hash-slot.ts";
-import { NotSent } from "../../redis/session.ts";
 import { outside } from "../../time/async-context.ts";
 import type { Timer } from "../../time/runtime.ts";
 import { systemRuntime } from "../../time/system.ts";
+import { hashSlot } from "../hash-slot.ts";
 import type { OwnEvents } from "../own-client.ts";
 import {
   defaultConnectTimeout,
@@ -11,6 +10,7 @@ import {
   type SingleConnection,
   type SingleConnectionEvents,
 } from "../reconnecting-client.ts";
+import { NotSent } from "../session.ts";
 import {
   destroy,
   duplicateOf,

@@ -7,9 +7,9 @@ import {
 } from "redis-5";
 import { describe, expect, test } from "vitest";
 import { InvalidArgumentError } from "../../errors.ts";
-import { NotSent } from "../../redis/session.ts";
 import { Redlock } from "../../redlock.ts";
 import { connectionOf, isRedisClient, newConnection } from "../client-libraries.ts";
+import { NotSent } from "../session.ts";
 import { retryDelay } from "./duplicate.ts";
 import { firstKeyOf, wordsOf } from "./words.ts";
 

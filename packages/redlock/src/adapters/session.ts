@@ -1,4 +1,4 @@
-import type { Args, Connection } from "./connection.ts";
+import type { Args, Connection } from "../redis/connection.ts";
 
 /** The connection of the command has been replaced or is not ready: nothing was sent. */
 export class NotSent extends Error {

@@ -1,12 +1,12 @@
+import { NotSent, Session } from "../adapters/session.ts";
 import { abandoned, crowdedOut, failed, unexpected, unsent } from "../protocol/faults.ts";
 import type { Claim, Fault, Purpose } from "../protocol/node.ts";
+import type { Connection } from "../redis/connection.ts";
+import { slowAnswerThreshold } from "../redis/pipeline.ts";
+import { UnexpectedReply } from "../redis/reply-numbers.ts";
 import { Fifo } from "../time/fifo.ts";
 import type { Runtime } from "../time/runtime.ts";
 import { systemRuntime } from "../time/system.ts";
-import type { Connection } from "./connection.ts";
-import { slowAnswerThreshold } from "./pipeline.ts";
-import { NotSent, Session } from "./session.ts";
-import { UnexpectedReply } from "./transaction.ts";
 
 /** One call to a master. */
 export interface Call<A> {

@@ -1,5 +1,5 @@
-import { timeLeftIn } from "./reply-numbers.ts";
-import type { Session } from "./session.ts";
+import type { Session } from "../adapters/session.ts";
+import { timeLeftIn, UnexpectedReply } from "../redis/reply-numbers.ts";
 
 export type Command = readonly [name: string, args: readonly (string | number)[]];
 
@@ -9,16 +9,6 @@ export interface FoundKey {
   readonly owner: string | undefined;
   /** The remaining time, ms: 0 if the key is free, `Infinity` without expiry. */
   readonly remaining: number;
-}
-
-/** A reply that is not a valid answer to its command. */
-export class UnexpectedReply extends Error {
-  readonly reply: unknown;
-
-  constructor(reply: unknown) {
-    super("a reply that is not a valid answer to its command");
-    this.reply = reply;
-  }
 }
 
 /**
