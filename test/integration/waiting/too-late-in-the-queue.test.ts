@@ -59,6 +59,33 @@ it("a waiter that wants nearly a whole lease is served before one behind it, how
   expect(order).toEqual(["first", "second"]);
 });
 
+it("waiters that want more than a lease has come first once each, however soon they ask again", async () => {
+  const resource = fresh("late");
+  const [holder, greedy, plain] = [await fleet.openWarm(), await fleet.openWarm(), await fleet.openWarm()];
+  const held = await fleet.hold(resource, 20_000, holder.redlock);
+  const stop = new AbortController();
+  let backoffs = 0;
+  const backoff = (): number => {
+    backoffs += 1;
+    return 1;
+  };
+  const waits = { minimumValidity, waitTimeout: 20_000, signal: stop.signal, backoff };
+  const count = 6;
+  const wanting = Array.from({ length: count }, () =>
+    greedy.redlock.acquire(resource, ttl, waits).catch((error: unknown) => error),
+  );
+  await fleet.untilWaiting(resource, 1);
+  const waiting = plain.redlock.acquire(resource, ttl, { waitTimeout: 20_000 });
+  await fleet.untilWaiting(resource, 2);
+  const before = backoffs;
+  await held.release();
+  const lock = await waiting;
+  expect(backoffs - before).toBeLessThanOrEqual(count);
+  await lock.release();
+  stop.abort();
+  await Promise.all(wanting);
+});
+
 async function callsAt(admin: (typeof fleet.admins)[number]): Promise<number> {
   return Number(/total_commands_processed:(\d+)/.exec(await admin.info("stats"))![1]);
 }

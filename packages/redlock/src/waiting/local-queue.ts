@@ -174,7 +174,10 @@ export class LocalQueue {
   #enqueue(waiter: LocalWaiter): void {
     const entry = new QueuedAcquire(this.#context, this.#grantListener, this.#clock, waiter, {
       onAway: () => this.#enter(),
-      onRaised: () => this.#keepOrder(this.#waiters.indexOf(waiter)),
+      onRaised: () => {
+        this.#remove(waiter);
+        this.#insert(waiter);
+      },
       onFinished: (lease, error) => this.#onFinished(waiter, lease, error),
     });
     waiter.entry = entry;

@@ -39,10 +39,10 @@ const minRemainingFraction = 1 / 2;
 
 /** A call of `acquire` with its place in the order of all calls. */
 export interface QueuedCall extends AcquireCall {
-  /** Drawn when it began: it is kept through every round and backoff (PROTOCOL 7.2). */
+  /** Drawn when it began: it is kept through every round and turn (PROTOCOL 7.2). */
   ticket: number;
-  /** The microsecond in which it began, by the monotonic clock: no two calls began in the same one. */
-  readonly call: number;
+  /** The microsecond in which it began, by the monotonic clock; later if it demanded more than a lease has (2.5). */
+  call: number;
   /** Whether the ticket is by our own clock: it is drawn again once the masters have told their time. */
   isOwnTime: boolean;
   /** Whether no queue has been seen since the ticket was drawn: if our time is behind, it goes behind those that are there. */
@@ -380,7 +380,7 @@ export class QueuedAcquire implements GrantHandler {
       else void this.#fence(claim);
     } else if (left > never && isFresh && (this.#isTooSlow || !hasWaited)) {
       this.#isTooSlow = true;
-      this.#unlessItThrows(() => this.#backOff());
+      this.#unlessItThrows(() => this.#backOffFromTooLate(left));
       // PROTOCOL 2.5: the votes of another round have more time left.
     } else if (left > never) this.#startNextRound();
     // No quorum yet: another round soon finds where the other votes went.
@@ -398,10 +398,22 @@ export class QueuedAcquire implements GrantHandler {
   }
 
   /**
-   * PROTOCOL 2.5: votes with less than `minimumValidity` left are a failed attempt. The entry leaves the
-   * queues for a backoff and keeps its ticket: at the head of the queues it would get the same late votes
-   * again and block all others. Its place is free for the next call of this process meanwhile.
+   * PROTOCOL 2.5: votes with less than `minimumValidity` left are a failed attempt. A call that demands more than the
+   * lease had (`left`) counts as called now: with its old ticket it would come first after each backoff.
    */
+  #backOffFromTooLate(left: number): void {
+    this.#isBackingOff = true;
+    const call = this.#call!;
+    if (left > 0) {
+      call.call = this.#clock.callNow();
+      call.ticket = this.#clock.ticketOf(call.call);
+      this.#propose();
+      this.#events?.onRaised();
+    }
+    this.#backOff();
+  }
+
+  /** Leaves the queues for a backoff. Its place is free for the next call of this process meanwhile. */
   #backOff(): void {
     this.#cancelNextRound();
     const pause = pauseBetween(this.#request.settings, this.#context.runtime, this.#roundCount);
@@ -457,7 +469,7 @@ export class QueuedAcquire implements GrantHandler {
     }
     // Otherwise another round, as soon as this one is closed.
     const isTooLate = left > never && left <= settings.minimumValidity;
-    if (token !== undefined && isTooLate) this.#unlessItThrows(() => this.#backOff());
+    if (token !== undefined && isTooLate) this.#unlessItThrows(() => this.#backOffFromTooLate(left));
     else this.#startNextRound();
   }
 

@@ -70,6 +70,12 @@ export class TicketClock {
     this.#asked = undefined;
   }
 
+  /** The microsecond of a call that counts as called now. */
+  callNow(): number {
+    this.latestCall = Math.max(Math.floor(this.#context.runtime.monotonic() * 1000), this.latestCall + 1);
+    return this.latestCall;
+  }
+
   /** The ticket of a call, by the microsecond in which it began. */
   ticketOf(call: number): number {
     const offset = Math.max(this.#reading?.offset ?? this.#wallOffset(), this.#floor);

@@ -36,6 +36,7 @@ interface Place {
  * - was called later, or earlier by less than clocks can tell;
  * - came into the queues after the votes of the lock had been given;
  * - has stopped waiting: it was aborted, or its time is over;
+ * - may have demanded more time than a lease had left: then it counts as called later (2.5);
  * - does not stand in the queues of a quorum of masters: its masters do not answer, its votes came too late. Without faults there is no
  *   such call: each counts a few round trips after it was called.
  *
@@ -126,7 +127,8 @@ export class Order {
     for (const other of open) {
       const shared = other.resources.find((resource) => wait.resources.includes(resource));
       if (shared === undefined || other === wait || !this.#isEarlier(other, wait)) continue;
-      if (!other.isWaiting || !this.#stood(other, shared, grantedAt, [wait, ...open])) continue;
+      if (!other.isWaiting || !other.keepsPlace || !this.#stood(other, shared, grantedAt, [wait, ...open]))
+        continue;
       const ahead = ((wait.begunAt - other.begunAt) / 1000).toFixed(3);
       const who = `${other.process.name} had called ${ahead} ms before ${wait.process.name} for "${shared}"`;
       this.#findings.violated("order", `${who}, and was not served before hold ${interval.number}`);

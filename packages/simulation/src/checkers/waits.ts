@@ -15,6 +15,8 @@ export interface Wait {
   readonly begunAt: number;
   /** Maximum time that a lock may be free without faults while it waits for it, by its own settings, us. */
   readonly maxIdle: number;
+  /** Whether it is served in the order of the calls, whatever happens (PROTOCOL 2.5). */
+  readonly keepsPlace: boolean;
   /** While it neither has been aborted nor has run out of time. */
   readonly isWaiting: boolean;
   /** It has been aborted. */
@@ -33,6 +35,8 @@ export interface WaitTerms {
    * the constructor.
    */
   maxIdle(call?: CallTerms): number;
+  /** Whether a call by what it was passed keeps its place: no lease has less time left than it demands. */
+  keepsPlace(call?: CallTerms): boolean;
   /** Maximum number of times that a waiter may be overtaken without faults; infinite if no queue is kept. */
   readonly maxOvertaken: number;
 }
@@ -83,6 +87,7 @@ export class Waits {
       ttl,
       begunAt,
       maxIdle: this.#terms.maxIdle(call),
+      keepsPlace: this.#terms.keepsPlace(call),
       isAborted: false,
       get isWaiting() {
         return !this.isAborted && process.now < begunAt + lasting;

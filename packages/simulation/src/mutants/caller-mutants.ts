@@ -30,6 +30,11 @@ export const callerMutants: readonly Mutant[] = [
     },
   },
   {
+    name: "a call that demands more than a lease has keeps its place before others",
+    breaks: ["2.5"],
+    edits: { "waiting/queue-entry.ts #backOffFromTooLate condition": "false" },
+  },
+  {
     name: "the ticket is drawn when the call begins to wait",
     breaks: ["7.2"],
     from: 70,

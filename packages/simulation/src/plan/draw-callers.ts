@@ -8,7 +8,8 @@ import type { CallSettings, LockSettings, Plan, Workload } from "./plan.ts";
 export function withCallers(plan: Plan, random: Random): Plan {
   if (!random.chance(0.35)) return plan;
   const head = random.stream("head");
-  if (head.chance(0.15)) return withHeadOfLine(plan, head);
+  if (head.chance(0.15)) return withHeadOfLine(plan, head, false);
+  if (head.chance(0.15)) return withHeadOfLine(plan, head, true);
   const { settings, workload } = plan;
   const isCrowded = random.chance(0.3);
   const nearby = random.chance(0.6);
@@ -34,10 +35,11 @@ export function withCallers(plan: Plan, random: Random): Plan {
 }
 
 /**
- * A few calls in each process for one lock, and no faults. Some demand more than a lease has, and back off for long each time they are
- * first: the lock is free then, and calls behind them in their process have it at once.
+ * A few calls in each process for one lock, and no faults. Some demand more than a lease has, and back off each time they are first: for
+ * long, and the lock is free then, and calls behind them in their process have it at once; or if they are `hasty` so shortly that they
+ * are back before others had their turn.
  */
-function withHeadOfLine(plan: Plan, random: Random): Plan {
+function withHeadOfLine(plan: Plan, random: Random, hasty: boolean): Plan {
   const { settings, workload, clients } = plan;
   const { ttl, driftFactor } = settings;
   const nodeTimeout = Math.max(2, Math.round(ttl * 0.1));
@@ -57,12 +59,12 @@ function withHeadOfLine(plan: Plan, random: Random): Plan {
     workload: {
       ...workload,
       resources: 1,
-      parallel: random.integer(2, 4),
+      parallel: hasty ? random.integer(6, 10) : random.integer(2, 4),
       hold: Math.min(workload.hold, ttl * 0.1),
       think: Math.min(workload.think, ttl * 0.1),
       styles: { acquire: 1, using: random.fraction() },
       calls: [
-        { ...pauses, minimumValidity, retryDelay: long },
+        { ...pauses, minimumValidity, retryDelay: hasty ? 1 : long },
         { ...pauses, retryDelay: random.integer(1, 20) },
       ],
     },

@@ -22,13 +22,20 @@ export function termsOf(plan: Plan): WaitTerms {
   const calmAt = Math.max(plan.duration, calmFrom(plan)) + network.longestLatency + quarantine;
   const isServed = servesAll(plan, calls);
   const { parallel = 1 } = workload;
-  const isCrowdedOut = calls.some((call) => comesAgain(call, parallel * clients.length, network.latency));
+  // PROTOCOL 2.5: each call that demands more than a lease has comes first once.
+  const visits = calls.every(isModest) ? 0 : parallel * clients.length;
+  const visited = visits * tripsOfVisit * 2 * slowOf(network.latency);
   const patience = patienceOf(plan, calls);
   return {
     calmAt: 1000 * calmAt,
     maxIdle(call = calls[0]!) {
-      if (!isServed || isCrowdedOut || !isModest(call)) return Number.POSITIVE_INFINITY;
-      return 1000 * patience(call);
+      if (!isServed || !isModest(call)) return Number.POSITIVE_INFINITY;
+      return 1000 * (patience(call) + visited);
+    },
+    keepsPlace(call = calls[0]!) {
+      const { minimumValidity = 0 } = call.settings;
+      const isInTime = answersWithin(call.ttl - minimumValidity, network.latency);
+      return minimumValidity === 0 || (plan.faults.length === 0 && isModest(call) && isInTime);
     },
     maxOvertaken: isServed ? 2 * clients.length * parallel : Number.POSITIVE_INFINITY,
   };
@@ -101,18 +108,8 @@ function isModest({ ttl, settings: { minimumValidity = 0 } }: CallTerms): boolea
   return minimumValidity < 0.5 * ttl;
 }
 
-/**
- * Whether `count` calls that demand more than a lease has come back to the heads of the queues so soon that others hardly get a turn: each
- * is granted the lock, finds that it is too late, and gives it back.
- */
-function comesAgain(call: CallTerms, count: number, latency: Latency): boolean {
-  const { retryDelay, retryJitter, backoff } = call.settings;
-  const pause = backoff ? backoff.initial : retryDelay - retryJitter;
-  return !isModest(call) && pause < count * tripsOfTurn * 2 * slowOf(latency);
-}
-
-/** A grant, the release that follows, and the next grant. */
-const tripsOfTurn = 2;
+/** A call that demands more than a lease has: the rest of the turn before, a grant, another round, and the release. */
+const tripsOfVisit = 4;
 
 /** All other faults change what clients know of the masters' clocks, or how long messages take. */
 const harmless: ReadonlySet<FaultName> = new Set<FaultName>(["kill", "refuse"]);

@@ -312,7 +312,7 @@ return replies
  *               | "r" keys "," tokens                  release by that number of tokens
  *               | "l" keys "," tokens                  the same, with dequeueing and grants
  *               | "i1,0"                               reads the key: value, PTTL, queue length
- *               | "m1," ttl                            makes, renews or, with 0, removes the mark of a writer that retries
+ *               | "m1," ttl                            makes, renews or, with 0, removes the mark of an exclusive claim that retries
  *               | "c0,0"                               TIME
  *               | "g0,0"                               the restart guard for the following operations; no reply
  *               | "h0,0"                               the guard state
