@@ -73,6 +73,8 @@ export class Calls {
     const { process, name, bound, begunAt, frozenBefore, interruptionsBefore } = call;
     const took = (process.now - begunAt - (process.frozenTime - frozenBefore)) / 1000;
     const again = (process.interruptions - interruptionsBefore) * Math.min(bound, this.#longestRound);
+    // A timer that is late by a tenth of a round has it take its time again: the allowance covers rounds of up to ten times
+    // the lateness that is no interruption.
     const limit = (bound + again + slack + 40 * process.timerLateness) * slowestClock;
     this.longest.set(name, Math.max(this.longest.get(name) ?? 0, took / limit));
     if (took <= limit) return;

@@ -106,8 +106,8 @@ export class Process implements TurnTaker, Runtime {
   }
 
   /**
-   * How often time has passed so far in which it did not run, as its own clocks say: it was frozen, or its wall clock was set
-   * forward.
+   * How often time has passed so far in which it did not run, as its own clocks say: it was frozen, its wall clock was set
+   * forward, or a timer was much later than its timers are.
    */
   get interruptions(): number {
     return this.#interruptions + (this.isStalled ? 1 : 0);
@@ -238,6 +238,7 @@ export class Process implements TurnTaker, Runtime {
   run(timer: ProcessTimer): void {
     if (this.#timers[timer.place] !== timer) return;
     this.forget(timer);
+    if (timer.late > 4 * this.#timerLateness + 2000) this.#interruptions += 1;
     this.#kernel.trace.add(this.#kernel.now, this.name, "timer");
     timer.callback();
   }

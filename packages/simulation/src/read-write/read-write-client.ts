@@ -149,7 +149,16 @@ export function readWriteLocksOf(
 }
 
 /** The traits of the subject, for every copy of the client. */
-export const readWriteTraits: Pick<Subject, "keysOf"> = { keysOf: (name) => Object.values(keysOf(name)) };
+export const readWriteTraits: Pick<Subject, "isOver" | "keysOf"> = {
+  keysOf: (name) => Object.values(keysOf(name)),
+  // An expired reader stays in the set until the set expires with its last reader, or another reader comes.
+  isOver: (name, key, master) => {
+    const { readers, write } = keysOf(name);
+    const claims = master.peek(readers)?.value;
+    if (key === write || typeof claims !== "object" || !("sorted" in claims)) return false;
+    return claims.sorted.every(({ score }) => score < master.process.wallNow());
+  },
+};
 
 export function readWriteClient(client: ClientClasses, Class: typeof ReadWriteLock): Subject["create"] {
   return (connections, runtime, settings) =>

@@ -1,7 +1,7 @@
 import type { Findings } from "../checkers/findings.ts";
 import type { Master } from "../master/master.ts";
 import { queuePrefix } from "../master/twins/queue.ts";
-import type { SubjectLock } from "./subject.ts";
+import type { Subject, SubjectLock } from "./subject.ts";
 import type { Worker } from "./worker.ts";
 
 // The liveness checks that apply once all faults are over and every lock has expired.
@@ -174,13 +174,16 @@ export function judgePlaces(masters: readonly Master[], findings: Findings): voi
 /** No lock is held any more: a key that is left was not deleted by its attempt or release, and stays for its ttl. */
 export function judgeLeftovers(
   masters: readonly Master[],
-  keys: readonly string[],
+  resources: readonly string[],
+  { keysOf = (resource) => [resource], isOver = () => false }: Pick<Subject, "isOver" | "keysOf">,
   findings: Findings,
 ): void {
   for (const master of masters) {
-    for (const key of keys) {
-      if (!master.peek(key)) continue;
-      findings.violated("leftover", `${master.name} still has a key for ${key} without a holder`);
+    for (const resource of resources) {
+      for (const key of keysOf(resource)) {
+        if (!master.peek(key) || isOver(resource, key, master)) continue;
+        findings.violated("leftover", `${master.name} still has a key for ${key} without a holder`);
+      }
     }
   }
 }

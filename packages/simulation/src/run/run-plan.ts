@@ -263,8 +263,7 @@ class Run {
     if (this.#answersInTime) await this.#serve(resources, timeLimit);
     await this.#each(this.#living, timeLimit, (worker) => tryEach(worker, resources, findings));
     await this.#run(this.#now + 3 * network.longestLatency);
-    const { keysOf = (resource: string) => [resource] } = this.#options.subject ?? theClient;
-    if (first) judgeLeftovers(masters, all.flatMap(keysOf), findings);
+    if (first) judgeLeftovers(masters, all, this.#options.subject ?? theClient, findings);
     const lasting = maxPlace(masters);
     if (lasting > maxPatience) findings.violated("leftover", `a place in a queue lasts ${lasting} ms`);
     await this.#run(this.#now + 1.1 * Math.min(lasting, maxPatience) + 100);

@@ -3,6 +3,7 @@ import { type AcquireOptions, type ClockEvent, Redlock, type Runtime } from "@qu
 import type * as InternalModule from "@quorlock/redlock/internal";
 import { type Connection, RedisNode } from "@quorlock/redlock/internal";
 import type { Entry } from "../master/entries.ts";
+import type { Master } from "../master/master.ts";
 import type { LockSettings } from "../plan/plan.ts";
 import type { Bounds } from "./bounds.ts";
 
@@ -28,6 +29,8 @@ export interface Subject {
   readonly boundsFor?: (settings: LockSettings) => Bounds;
   /** The keys of a resource, where there are others than the one of its name. */
   readonly keysOf?: (resource: string) => readonly string[];
+  /** Whether only claims that have expired are left in a key of a resource: such a key keeps nothing out. */
+  readonly isOver?: (resource: string, key: string, master: Master) => boolean;
   /** One client process. It gets all its time, randomness and network from these. */
   create(connections: readonly Connection[], runtime: Runtime, settings: LockSettings): SubjectClient;
 }
