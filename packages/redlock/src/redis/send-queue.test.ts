@@ -241,6 +241,19 @@ describe("where more is asked than may be in flight", () => {
     expect(await answers[0]).toEqual({ vote: "yes" });
   });
 
+  test("what has not left in its turn is sent while it is being found out where the connection leads, and its script too", async () => {
+    const { connection, node, sent } = start();
+    const released = ask(node).release(["r"], ["t"]);
+    connection.isReady = false;
+    connection.isOpen = true;
+    await settle();
+    expect(sent()).toEqual([["EVALSHA", releaseAndGrantScript.sha1, 1, "r", "t"]]);
+    await reply(connection, 0, new ReplyError("NOSCRIPT No matching script"));
+    expect(sent()[1]).toEqual(["EVAL", releaseAndGrantScript.source, 1, "r", "t"]);
+    await reply(connection, 1, 1);
+    expect(await released).toEqual({ vote: "yes" });
+  });
+
   test("nothing of it is given up if the loss is noticed by what is in flight", async () => {
     const { connection, answers } = await crowded((node) => [ask(node).release(["r"], ["t"])]);
     connection.isReady = false;
