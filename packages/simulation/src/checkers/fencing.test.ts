@@ -34,6 +34,20 @@ describe("fencing tokens", () => {
     expect(judged([8, 0, 10], [4, 9, 20], [6, 21, 30])).toHaveLength(1);
   });
 
+  test("of shares may be equal if neither was requested after the other began", () => {
+    const findings = new Findings(() => 0);
+    const fencing = new Fencing(findings);
+    for (const [askedAt, at] of [
+      [0, 10],
+      [5, 11],
+      [12, 20],
+    ] as const)
+      fencing.granted("r", 5, askedAt, at, true);
+    expect(findings.violations.map(({ detail }) => detail)).toEqual([
+      'a hold of "r" has token 5, and an earlier one had 5',
+    ]);
+  });
+
   test("no two are equal, whenever they were requested", () => {
     expect(judged([5, 0, 10], [5, 0, 11])).toEqual(['fencing: two holds of "r" have token 5']);
   });

@@ -1,4 +1,5 @@
 import type { Findings } from "./findings.ts";
+import type { LockInterval } from "./lock-intervals.ts";
 
 interface Grant {
   /** When the holder's code had the lock; true time, us. */
@@ -9,7 +10,8 @@ interface Grant {
 
 /**
  * Fencing tokens, in the order that the resource relies on: a lock that was *requested* after another had begun has a
- * larger token, and no two locks share one. Whether the leases overlapped meanwhile does not matter (PROTOCOL 8).
+ * larger token, and no two locks share one. Whether the leases overlapped meanwhile does not matter (PROTOCOL 8). The
+ * holders of shares have one sequence; those who hold at a time may have the same token.
  */
 export class Fencing {
   readonly #findings: Findings;
@@ -26,15 +28,24 @@ export class Fencing {
     this.#isStopped = true;
   }
 
+  /** A hold that its client was granted begins. */
+  began({ lock: { share, resources }, fencingToken, askedAt, beganAt }: LockInterval): void {
+    if (fencingToken === undefined) return;
+    const isShared = share !== undefined;
+    // (An exclusive lock of that name has another sequence.)
+    for (const name of isShared ? [`the shares of ${share.of}`] : resources)
+      this.granted(name, fencingToken, askedAt, beganAt, isShared);
+  }
+
   /** A hold of `resource` with `token` was asked for at `askedAt` and begins at `at`, not before those so far. */
-  granted(resource: string, token: number, askedAt: number, at: number): void {
+  granted(resource: string, token: number, askedAt: number, at: number, isShared = false): void {
     if (this.#isStopped) return;
     const grants = this.#grants.get(resource) ?? [];
     this.#grants.set(resource, grants);
     const tokens = this.#tokens.get(resource) ?? new Set();
     this.#tokens.set(resource, tokens);
     const earlier = largestUntil(grants, askedAt);
-    if (tokens.has(token))
+    if (tokens.has(token) && !isShared)
       this.#findings.violated("fencing", `two holds of "${resource}" have token ${token}`);
     else if (earlier >= token) {
       const text = `a hold of "${resource}" has token ${token}, and an earlier one had ${earlier}`;

@@ -40,6 +40,11 @@ export const readWriteMutants: readonly Mutant[] = [
     breaks: ["10.8"],
     rules: { removesOwnMark: false },
   },
+  {
+    name: "a writer is given its proposal, whatever the masters had",
+    breaks: ["8.2"],
+    edits: { "protocol/fencing.ts tokenOf max": "proposal" },
+  },
   { name: "a key is granted beside those who hold it", breaks: ["10.4"], rules: { grantsWhatIsFree: false } },
 ];
 

@@ -48,6 +48,11 @@ class Hold implements SubjectLock {
     this.#follow(lock);
   }
 
+  /** With `fencing`. */
+  get fencingToken(): number | undefined {
+    return this.#lock.fencingToken;
+  }
+
   remaining(): number {
     return this.#lock.remaining();
   }

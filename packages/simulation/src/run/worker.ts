@@ -382,11 +382,8 @@ export class Worker implements Receiver {
     if (lock.remaining() === 0 && !this.process.isStalled) {
       findings.violated("expired", `${this.process.name} was given a lock that had expired`);
     }
-    const { fencingToken, askedAt, beganAt } = interval;
     // (Given away, a lock keeps its fencing token.)
-    if (fencingToken !== undefined && isGranted) {
-      for (const resource of lock.resources) fencing.granted(resource, fencingToken, askedAt, beganAt);
-    }
+    if (isGranted) fencing.began(interval);
     this.#options.triggerPoints.granted(this.process, tokenOf(lock));
     return interval;
   }
