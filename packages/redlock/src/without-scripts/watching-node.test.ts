@@ -14,6 +14,7 @@ class TestConnection implements Connection {
   readonly name = "host:1";
   readonly client = {};
   isReady = true;
+  isOpen?: boolean;
   session = 0;
   notReadyReason = "ECONNREFUSED";
   first: Promise<void> | undefined;
@@ -501,6 +502,28 @@ describe("nonsense", () => {
       expect(answer).toMatchObject({ vote: "none", error: { reason: "UNEXPECTED_REPLY" } });
     }
   });
+});
+
+test("what waits while it is being found out where the connection leads goes on once that is known", async () => {
+  const { node, connection } = opened();
+  const gate = new Gate();
+  const first = ask(node).vote(both);
+  expect(connection.sent).toEqual(["WATCH a b", "GET a", "PTTL a", "GET b", "PTTL b", "MULTI"]);
+  connection.isReady = false;
+  connection.isOpen = true;
+  connection.first = gate.opened;
+  const later = ask(node).release(["r"], ["t"]);
+  await connection.answer("OK", null, -2, null, -2, "OK");
+  expect(connection.sent).toEqual(["SET a t PX 1000", "SET b t PX 1000", "EXEC"]);
+  await connection.answer("QUEUED", "QUEUED", ["OK", "OK"]);
+  expect(await first).toMatchObject({ vote: "yes" });
+  expect(connection.sent).toEqual([]);
+  connection.isReady = true;
+  gate.open();
+  await settle();
+  expect(connection.sent).toEqual(reads("r"));
+  await connection.answer(...free);
+  expect(await later).toEqual({ vote: "no" });
 });
 
 test("closing waits for what was called before", async () => {
