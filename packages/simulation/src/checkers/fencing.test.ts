@@ -34,7 +34,7 @@ describe("fencing tokens", () => {
     expect(judged([8, 0, 10], [4, 9, 20], [6, 21, 30])).toHaveLength(1);
   });
 
-  test("of shares may be equal if neither was requested after the other began", () => {
+  test("of readers may be equal if neither was requested after the other began", () => {
     const findings = new Findings(() => 0);
     const fencing = new Fencing(findings);
     for (const [askedAt, at] of [

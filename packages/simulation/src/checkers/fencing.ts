@@ -11,7 +11,7 @@ interface Grant {
 /**
  * Fencing tokens, in the order that the resource relies on: a lock that was *requested* after another had begun has a
  * larger token, and no two locks share one. Whether the leases overlapped meanwhile does not matter (PROTOCOL 8). The
- * holders of shares have one sequence; those who hold at a time may have the same token.
+ * readers and writers of a lock have one sequence, and readers who hold at a time may have the same token.
  */
 export class Fencing {
   readonly #findings: Findings;
@@ -29,12 +29,12 @@ export class Fencing {
   }
 
   /** A hold that its client was granted begins. */
-  began({ lock: { share, resources }, fencingToken, askedAt, beganAt }: LockInterval): void {
+  began({ lock, fencingToken, askedAt, beganAt }: LockInterval): void {
     if (fencingToken === undefined) return;
-    const isShared = share !== undefined;
-    // (An exclusive lock of that name has another sequence.)
-    for (const name of isShared ? [`the shares of ${share.of}`] : resources)
-      this.granted(name, fencingToken, askedAt, beganAt, isShared);
+    // Of readers and writers, who have one. (An exclusive lock of that name has another.)
+    const { sequence } = lock as { readonly sequence?: string };
+    for (const name of sequence === undefined ? lock.resources : [sequence])
+      this.granted(name, fencingToken, askedAt, beganAt, sequence !== undefined);
   }
 
   /** A hold of `resource` with `token` was asked for at `askedAt` and begins at `at`, not before those so far. */

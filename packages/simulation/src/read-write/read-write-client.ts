@@ -30,6 +30,8 @@ class Hold implements SubjectLock {
   readonly value: string;
   readonly share: Share & { permits: number };
   readonly signal: AbortSignal;
+  /** Of fencing tokens. */
+  readonly sequence: string;
   readonly #name: string;
   readonly #controller = new AbortController();
   readonly #runtime: Runtime;
@@ -43,6 +45,7 @@ class Hold implements SubjectLock {
     this.#writing = writing;
     this.value = lock.value;
     this.resources = [writing ? keysOf(name).write : `${keysOf(name).readers} ${lock.value}`];
+    this.sequence = `readers and writers of ${name}`;
     this.share = { of: name, permits: writing ? everyShare : 1, limit: everyShare };
     this.signal = this.#controller.signal;
     this.#follow(lock);
