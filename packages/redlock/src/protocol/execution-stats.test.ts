@@ -3,7 +3,6 @@ import { ResourceLockedError } from "../errors.ts";
 import { refusal, virtualSetting } from "../virtual-time.test.ts";
 import { Attempts } from "./execution-stats.ts";
 import type { Answer } from "./node.ts";
-import type { Round } from "./round.ts";
 
 function bed(...answers: Array<Answer | undefined>) {
   const { nodes } = virtualSetting(answers.length);
@@ -12,7 +11,7 @@ function bed(...answers: Array<Answer | undefined>) {
   const onClosed = (listener: () => void) => {
     close = listener;
   };
-  attempts.add({ answers, closed: Promise.resolve(), onClosed } as unknown as Round<Answer>);
+  attempts.add({ answers, closed: Promise.resolve(), onClosed });
   return { nodes, attempts, close: () => close!() };
 }
 
