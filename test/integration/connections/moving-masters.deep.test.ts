@@ -194,7 +194,9 @@ describe.each(versions)("with %s:", (_version, Version) => {
       const holder = guarded(400);
       const rival = guarded(400);
       try {
-        await holder.redlock.initialize();
+        // A busy machine may take long to connect.
+        await guarded(maxTtl / 4).redlock.initialize();
+        await untilAllVote(holder.redlock, holder.clients);
         await untilAllVote(rival.redlock, rival.clients);
         const resource = fresh();
         const lock = await holder.redlock.acquire(resource, maxTtl);
