@@ -38,7 +38,7 @@ export interface Counts {
 }
 
 /** The functions of the client that a call enters, and the files that they are in. */
-export interface Entered {
+interface Entered {
   readonly functions: number;
   readonly files: number;
 }

@@ -1,13 +1,12 @@
 import { baseline, before, ours, peers, pipelinedBaseline, pipelinedPeers } from "../contenders/lineup.ts";
 import { startProgram } from "../programs/child.ts";
-import type { Counts, CountsTask, Entered } from "../programs/counts.ts";
+import type { Counts, CountsTask } from "../programs/counts.ts";
 import type { Goal } from "../report/goal.ts";
 import { figure, type Table } from "../report/table.ts";
 import type { Workload } from "../workload.ts";
 
 const ttl = 10_000;
 const limit = 60_000;
-const none: Entered = { functions: Number.NaN, files: Number.NaN };
 const columns = ["", "promises", "timers", "kB allocated", "commands", "bytes sent"];
 
 /** Counts what one acquire and release allocates and sends. Unlike times, counts compare across machines. */
@@ -36,10 +35,6 @@ export const counts: Workload = {
           ...[promises, timers, kilobytes, commands, bytes].map((value) => figure(value)),
         ]);
         if (contender !== ours || callers > 1) continue;
-        const { acquire = none, release = none } = counted;
-        notes.push(
-          `Functions of ours that are entered: ${acquire.functions} by acquire, ${release.functions} by release.`,
-        );
         goals.push(...goalsOf(counted));
       }
       const where = callers === 1 ? "one at a time" : `${callers} at once`;
@@ -54,12 +49,10 @@ export const counts: Workload = {
   },
 };
 
-function goalsOf({ promises, timers, kilobytes, acquire = none, release = none }: Counts): Goal[] {
+function goalsOf({ promises, timers, kilobytes }: Counts): Goal[] {
   return [
     { name: "a cycle: promises", measured: promises, limit: 25, unit: "" },
     { name: "a cycle: timers", measured: timers, limit: 2, unit: "" },
     { name: "a cycle: allocated", measured: kilobytes, limit: 40, unit: "kB" },
-    { name: "acquire: functions entered", measured: acquire.functions, limit: 50, unit: "" },
-    { name: "release: functions entered", measured: release.functions, limit: 45, unit: "" },
   ];
 }
