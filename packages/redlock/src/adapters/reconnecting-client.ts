@@ -3,6 +3,7 @@ import { outside } from "../time/async-context.ts";
 import { maxTimerDelay, type Timer } from "../time/runtime.ts";
 import { afterTurn, systemRuntime } from "../time/system.ts";
 import type { OwnClient, OwnEvents, UserClient } from "./own-client.ts";
+import { NotSent } from "./session.ts";
 
 /** One connection of a client library: made, used, and discarded when it is lost. */
 export interface SingleConnection {
@@ -74,7 +75,12 @@ export abstract class ReconnectingClient<Single extends SingleConnection> implem
   }
 
   send(command: string, args: Args): Promise<unknown> {
-    const single = this.current!;
+    const single = this.current;
+    // Its connection may have been lost since its last answer.
+    if (!single) {
+      const { message } = this.#lostBecause instanceof Error ? this.#lostBecause : new Error("it is closed");
+      return Promise.reject(new NotSent(message));
+    }
     return single.send(command, args).catch((error: unknown) => {
       throw this.#reasonOf(error, single);
     });
