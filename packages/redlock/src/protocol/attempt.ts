@@ -24,7 +24,7 @@ export interface LockRequest {
   readonly unless?: string | undefined;
   /** A waiter asks the masters again after this time at the earliest, ms. */
   readonly minHeartbeat?: number;
-  /** What the claim leaves on the masters while it retries without a queue. */
+  /** Left on the masters while the claim retries without a queue. */
   readonly mark?: Mark;
 }
 

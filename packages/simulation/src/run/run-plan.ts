@@ -97,7 +97,7 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Out
     await run.progress();
     await run.quit();
   } finally {
-    // What it has left behind, rejections that nothing handled too, comes now: not in the next run of this thread.
+    // Anything left of it, such as an unhandled rejection, comes now: not in the next run of this thread.
     await new Promise<void>(breathe);
     stopListening();
   }
