@@ -1,7 +1,6 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import type { LockNode } from "@quorlock/redlock/internal";
-import { clusterConfig, formCluster } from "@quorlock/testbed";
 import type { Driver, DriverMaker } from "@quorlock/testing/contract";
 import { Cluster, Redis } from "ioredis";
 import Redis50, { Cluster as Cluster50 } from "ioredis-5.0";
@@ -12,7 +11,7 @@ import { createClient as createClient50, createCluster as createCluster50 } from
 import { createClient as createClient60, createCluster as createCluster60 } from "redis-6.0";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ask } from "./ask.ts";
-import { type RedisDriverOptions, redisDriver } from "./redis-driver.ts";
+import { ofCluster, redisDriver } from "./redis-driver.ts";
 import { until } from "./until.ts";
 
 // A node that is ended while it dials keeps no connection. A dial is over within a turn of the event loop, so a test
@@ -20,15 +19,6 @@ import { until } from "./until.ts";
 // on until a node is ready before it dials that often.
 
 const host = "127.0.0.1";
-const cluster: Pick<RedisDriverOptions, "config" | "keepsQueues" | "keepsCounters" | "prepare"> = {
-  config: clusterConfig,
-  keepsQueues: false,
-  keepsCounters: false,
-  async prepare(admin, master) {
-    await formCluster([admin]);
-    return master;
-  },
-};
 
 /** To the compiler, a class of one version will do. */
 const ofIoredis = [
@@ -48,7 +38,7 @@ for (const [name, Redis, Cluster] of ofIoredis) {
   endedCases(
     `${name}, Cluster`,
     redisDriver({
-      ...cluster,
+      ...ofCluster,
       client: (port, master) =>
         new Cluster([{ host, port }], { natMap: { [`${host}:${master.port}`]: { host, port } } }),
     }),
@@ -60,7 +50,7 @@ for (const [name, createClient, createCluster] of ofNodeRedis) {
   endedCases(
     `${name}, Cluster`,
     redisDriver({
-      ...cluster,
+      ...ofCluster,
       client(port, master) {
         const socket = { host, port };
         return createCluster({

@@ -1,8 +1,7 @@
-import { clusterConfig, formCluster } from "@quorlock/testbed";
 import { Cluster } from "ioredis";
 import { Cluster as Cluster5 } from "ioredis-5";
 import { lockNodeContract } from "./lock-node-contract.ts";
-import { redisDriver } from "./redis-driver.ts";
+import { ofCluster, redisDriver } from "./redis-driver.ts";
 
 for (const [version, make] of [
   ["6", (port: number, natMap: NatMap) => new Cluster([{ host: "127.0.0.1", port }], { natMap })],
@@ -11,15 +10,9 @@ for (const [version, make] of [
   lockNodeContract(
     `ioredis ${version}, Cluster`,
     redisDriver({
-      config: clusterConfig,
-      keepsQueues: false,
-      keepsCounters: false,
+      ...ofCluster,
       // The cluster tells its clients where its masters are: the proxy has to be put in between there as well.
       client: (port, master) => make(port, { [`127.0.0.1:${master.port}`]: { host: "127.0.0.1", port } }),
-      async prepare(admin, master) {
-        await formCluster([admin]);
-        return master;
-      },
     }),
   );
 }

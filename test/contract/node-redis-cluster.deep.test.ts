@@ -1,8 +1,7 @@
-import { clusterConfig, formCluster } from "@quorlock/testbed";
 import { createCluster } from "redis";
 import { createCluster as createCluster5 } from "redis-5";
 import { lockNodeContract } from "./lock-node-contract.ts";
-import { redisDriver } from "./redis-driver.ts";
+import { ofCluster, redisDriver } from "./redis-driver.ts";
 
 for (const [version, make] of [
   ["6", (options: Options) => createCluster(options)],
@@ -11,17 +10,11 @@ for (const [version, make] of [
   lockNodeContract(
     `node-redis ${version}, Cluster`,
     redisDriver({
-      config: clusterConfig,
-      keepsQueues: false,
-      keepsCounters: false,
+      ...ofCluster,
       // The cluster tells its clients where its masters are: the proxy has to be put in between there as well.
       client: (port, master) => {
         const socket = { host: "127.0.0.1", port };
         return make({ rootNodes: [{ socket }], nodeAddressMap: { [`127.0.0.1:${master.port}`]: socket } });
-      },
-      async prepare(admin, master) {
-        await formCluster([admin]);
-        return master;
       },
     }),
   );

@@ -1,27 +1,16 @@
-import { clusterConfig, formCluster } from "@quorlock/testbed";
 import Redis50, { Cluster as Cluster50 } from "ioredis-5.0";
 import { Cluster as Cluster58, Redis as Redis58 } from "ioredis-5.8";
 import { Cluster as ClusterOfValkey, Redis as RedisOfValkey } from "iovalkey";
 import { createClient as createClient50, createCluster as createCluster50 } from "redis-5.0";
 import { createClient as createClient60, createCluster as createCluster60 } from "redis-6.0";
 import { lockNodeContract } from "./lock-node-contract.ts";
-import { type RedisDriverOptions, redisDriver } from "./redis-driver.ts";
+import { ofCluster, redisDriver } from "./redis-driver.ts";
 
 // The contract with the oldest version that each peer range admits, and the last one of ioredis that does not find the
 // keys of commands in upper case. The newest versions have their own files.
 
 const host = "127.0.0.1";
 const keyPrefix = "app:";
-/** The cluster tells its clients where its masters are: the proxy has to be put in between there as well. */
-const cluster: Pick<RedisDriverOptions, "config" | "keepsQueues" | "keepsCounters" | "prepare"> = {
-  config: clusterConfig,
-  keepsQueues: false,
-  keepsCounters: false,
-  async prepare(admin, master) {
-    await formCluster([admin]);
-    return master;
-  },
-};
 
 /** To the compiler, a class of one version will do. */
 type AnyRedis = typeof Redis58;
@@ -44,7 +33,7 @@ for (const [name, Redis, Cluster] of [
   lockNodeContract(
     `${name}, Cluster`,
     redisDriver({
-      ...cluster,
+      ...ofCluster,
       keyPrefix,
       client: (port, master) =>
         new Cluster([{ host, port }], { keyPrefix, natMap: { [`${host}:${master.port}`]: { host, port } } }),
@@ -60,7 +49,7 @@ for (const [name, createClient, createCluster] of [
   lockNodeContract(
     `${name}, Cluster`,
     redisDriver({
-      ...cluster,
+      ...ofCluster,
       client(port, master) {
         const socket = { host, port };
         const nodeAddressMap = { [`${host}:${master.port}`]: socket };

@@ -1,6 +1,13 @@
 import { type Connection, RedisNode } from "@quorlock/redlock/internal";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
-import { type Master, type Masters, startMasters, startProxy } from "@quorlock/testbed";
+import {
+  clusterConfig,
+  formCluster,
+  type Master,
+  type Masters,
+  startMasters,
+  startProxy,
+} from "@quorlock/testbed";
 import { type Driver, type DriverMaker, masterViewOf, pathThrough } from "@quorlock/testing/contract";
 import { Redis } from "ioredis";
 // The package makes nodes of clients and exports no function for it: the contract is for what it makes.
@@ -33,6 +40,17 @@ export interface RedisDriverOptions {
   /** Starts the one master. Default: a real one. */
   start?(): Promise<Pick<Masters, "list" | "stop">>;
 }
+
+/** The options for a client of a Cluster of one master. */
+export const ofCluster: Omit<RedisDriverOptions, "client"> = {
+  config: clusterConfig,
+  keepsQueues: false,
+  keepsCounters: false,
+  async prepare(admin, master) {
+    await formCluster([admin]);
+    return master;
+  },
+};
 
 /** Nodes of clients of any library, each through a proxy to another master. */
 export function redisDriver(options: RedisDriverOptions): DriverMaker {
