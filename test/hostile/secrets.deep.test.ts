@@ -12,7 +12,6 @@ import { Cluster as ClusterOfValkey, Redis as RedisOfValkey } from "iovalkey";
 import { createClient, createCluster } from "redis";
 import { createClient as createClient5, createCluster as createCluster5 } from "redis-5";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { until } from "../contract/until.ts";
 import { Fleet, fresh, rejection } from "../integration/fleet/fleet.ts";
 
 // A token is enough to release a lock. All primitives run with each library while every error, event, diagnostics channel
@@ -140,13 +139,12 @@ class Run {
   async locks(): Promise<void> {
     const [one, other] = [this.redlock(), this.redlock()];
     for (const resources of [[fresh()], [fresh(), fresh()]]) {
-      let lock = await one.acquire(resources, ttl);
+      // On all masters: on one that voted for `other`, the waiter would hold the keys and have no queue entry.
+      let lock = await fleet.hold(resources, ttl, one);
       await this.refused(other.acquire(resources, ttl, { retryCount: 0 }));
       this.#tell(await other.tryAcquire(resources, ttl));
       const waiting = other.acquire(resources, ttl, { waitTimeout: 15_000 });
-      await until("the waiter is in the queue", async () => {
-        return (await fleet.admins[0]!.exists(`quorlock:queue:{${resources[0]}}`)) === 1;
-      });
+      await fleet.untilWaiting(resources[0]!);
       lock = await lock.extend(ttl);
       this.#tell(lock);
       this.#tell(await one.inspect(resources[0]!));
