@@ -139,8 +139,13 @@ class Run {
   async locks(): Promise<void> {
     const [one, other] = [this.redlock(), this.redlock()];
     for (const resources of [[fresh()], [fresh(), fresh()]]) {
-      // On all masters: on one that voted for `other`, the waiter would hold the keys and have no queue entry.
-      let lock = await fleet.hold(resources, ttl, one);
+      let lock = await one.acquire(resources, ttl);
+      // On a master that votes for `other`, the waiter would hold the keys and have no queue entry. (The values are secret.)
+      await fleet.untilAll(
+        "the lock is held",
+        () => Promise.all(fleet.admins.map((admin) => admin.exists(...resources))),
+        resources.length,
+      );
       await this.refused(other.acquire(resources, ttl, { retryCount: 0 }));
       this.#tell(await other.tryAcquire(resources, ttl));
       const waiting = other.acquire(resources, ttl, { waitTimeout: 15_000 });
