@@ -31,7 +31,7 @@ export interface LocalWaiter extends QueuedCall {
 export interface LocalQueueEvents {
   /** Others hold one of the resources. */
   onRefused(resources: readonly string[]): void;
-  /** The queue of this key is empty. */
+  /** The queue of this key is empty, and no hand-off is running. */
   onEmpty(key: string): void;
 }
 
@@ -157,7 +157,7 @@ export class LocalQueue {
       if (!first.entry) this.#enqueue(first);
       return;
     }
-    if (this.#waiters.length === 0 && !this.#lease) this.#events.onEmpty(this.#key);
+    if (this.#waiters.length === 0 && !this.#lease && !this.#transferring) this.#events.onEmpty(this.#key);
   }
 
   /** The number of calls with smaller tickets. */
@@ -247,7 +247,8 @@ export class LocalQueue {
    */
   #onRelease(lease: Lease, settings: Settings): Promise<ExecutionResult> | undefined {
     const isHere = this.#lease === lease;
-    const next = isHere ? this.#next : undefined;
+    // PROTOCOL 7.17: one transfer at a time. (The next call may be its receiver, which would get two leases.)
+    const next = isHere && !this.#transferring ? this.#next : undefined;
     const reused = next && reuseLease(lease, this.#holder!, next);
     if (reused) {
       // The token stays in use: an extension may find and count its grants (PROTOCOL 7.18).
@@ -274,7 +275,8 @@ export class LocalQueue {
       return handedOff.result;
     }
     // PROTOCOL 7.15: before the release, or later calls of other processes come before the calls here.
-    this.#clearLease(lease);
+    if (this.#lease === lease) this.#lease = undefined;
+    this.#enter();
     return releaseKeys(lease, settings);
   }
 
