@@ -15,6 +15,8 @@ export interface Wait {
   readonly begunAt: number;
   /** Maximum time that a lock may be free without faults while it waits for it, by its own settings, us. */
   readonly maxIdle: number;
+  /** From when on it stands in the queues: backoffs that faults have caused are over (PROTOCOL 7.12); true time, us. */
+  readonly backAt: number;
   /** Whether it is served in the order of the calls, whatever happens (PROTOCOL 2.5). */
   readonly keepsPlace: boolean;
   /** While it neither has been aborted nor has run out of time. */
@@ -35,6 +37,8 @@ export interface WaitTerms {
    * the constructor.
    */
   maxIdle(call?: CallTerms): number;
+  /** Maximum time that a call by what it was passed is out of the queues after a fault, us: its own backoff, which others do not wait for. */
+  maxAway(call?: CallTerms): number;
   /** Whether a call by what it was passed keeps its place: no lease has less time left than it demands. */
   keepsPlace(call?: CallTerms): boolean;
   /** Maximum number of times that a waiter may be overtaken without faults; infinite if no queue is kept. */
@@ -87,6 +91,7 @@ export class Waits {
       ttl,
       begunAt,
       maxIdle: this.#terms.maxIdle(call),
+      backAt: this.#terms.calmAt + this.#terms.maxAway(call),
       keepsPlace: this.#terms.keepsPlace(call),
       isAborted: false,
       get isWaiting() {
@@ -142,10 +147,9 @@ export class Waits {
   }
 
   #overtake(wait: Wait, resource: string, { process, askedAt, lock }: LockInterval): void {
-    const { calmAt } = this.#terms;
     // With several permits, that many more waiters are served meanwhile.
     const maxOvertaken = this.#terms.maxOvertaken * (lock.share?.limit ?? 1);
-    const isLater = askedAt > wait.begunAt && this.#kernel.now > calmAt;
+    const isLater = askedAt > wait.begunAt && this.#kernel.now > wait.backAt;
     if (wait.process === process || wait.process.isDead || !isLater) return;
     wait.overtaken += 1;
     if (!Number.isFinite(maxOvertaken + wait.maxIdle)) return;

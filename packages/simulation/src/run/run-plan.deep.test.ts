@@ -53,7 +53,7 @@ describe("within the promised model", () => {
 
   // (The plans that a seed drew then are in the bank, where the swarm has changed since.)
   test("nothing is violated in later seeds that once showed something", async () => {
-    const found = [354, 386, 588, 633, 692, 1914, 3062, 4486, 4703, 4953, 7826];
+    const found = [354, 386, 588, 633, 692, 1914, 2012, 3062, 4486, 4703, 4953, 7826];
     const plans = [...found.map(promisedPlan), guardedPlan(1688)];
     const { violated } = await explore(inOrder(pool.runner(), plans));
     expect(told(violated)).toEqual([]);

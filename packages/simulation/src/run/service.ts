@@ -32,6 +32,9 @@ export function termsOf(plan: Plan): WaitTerms {
       if (!isServed || !isModest(call)) return Number.POSITIVE_INFINITY;
       return 1000 * (patience(call) + visited);
     },
+    // (Before the backoff it leaves the queues, and its clock may be slow.)
+    maxAway: (call = calls[0]!) =>
+      plan.faults.length > 0 ? 1100 * (longestPauseOf(call) + 2 * call.bounds.nodeTimeout) : 0,
     keepsPlace(call = calls[0]!) {
       const { minimumValidity = 0 } = call.settings;
       const isInTime = answersWithin(call.ttl - minimumValidity, network.latency);
@@ -55,10 +58,12 @@ function patienceOf(
   // again, or is notified. If a foreign client listens to the inbox of a dead waiter, the waiter counts as alive: it
   // is granted the key as well.
   const listened = masters.some(({ listeners = [] }) => listeners.includes("channels")) ? 1.2 * ttl : 0;
-  return ({ settings: { retryDelay, retryJitter, backoff }, bounds: { nodeTimeout } }) => {
-    const pause = backoff ? backoff.maximum : retryDelay + retryJitter;
-    return 1.2 * ttl + listened + entryTtl + 4 * (nodeTimeout + pause);
-  };
+  return (call) => 1.2 * ttl + listened + entryTtl + 4 * (call.bounds.nodeTimeout + longestPauseOf(call));
+}
+
+/** The longest backoff of a call, ms. */
+function longestPauseOf({ settings: { retryDelay, retryJitter, backoff } }: CallTerms): number {
+  return backoff ? backoff.maximum : retryDelay + retryJitter;
 }
 
 /** The bounds on the time until a first lock is granted at all. */
