@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 // The package makes nodes of clients and exports no function for it.
 import { connectionOf } from "../../packages/redlock/src/adapters/client-libraries.ts";
 import { ask } from "../contract/ask.ts";
-import { documentedRule } from "../contract/permissions.ts";
+import { documentedRule, documentedRuleOfReaders } from "../contract/permissions.ts";
 
 // PROTOCOL 7.5.
 
@@ -121,12 +121,58 @@ const cases: Record<string, Case> = {
   },
 };
 
+const [writers, readers] = ["quorlock:rw:{a}:write", "quorlock:rw:{a}:readers"];
+const writing = (token: string) => ({ ...claim(token, []), resources: [writers] });
+const reading = (token: string) => ({ ...claim(token, []), resources: [readers] });
+
+const casesOfReaders: Record<string, Case> = {
+  "the vote of a writer": { prepare: async () => {}, act: (bound) => bound.vote(writing("mine.1")) },
+  "the vote of a reader": { prepare: async () => {}, act: (bound) => bound.vote(reading("mine.1")) },
+  "the vote of a second reader": {
+    prepare: (free) => free.vote(reading("holder.1")),
+    act: (bound) => bound.vote(reading("mine.1")),
+  },
+  "the extension of a writer": {
+    prepare: (free) => free.vote(writing("holder.1")),
+    act: (bound) => bound.extend(writing("holder.1"), true),
+  },
+  "the extension of a reader": {
+    prepare: (free) => free.vote(reading("holder.1")),
+    act: (bound) => bound.extend(reading("holder.1"), true),
+  },
+  "a downgrade": {
+    prepare: (free) => free.vote(writing("holder.1")),
+    act: (bound) => bound.extend(reading("holder.1"), true),
+  },
+  "the release of a writer": {
+    prepare: (free) => free.vote(writing("holder.1")),
+    act: (bound) => bound.release([writers], ["holder.1"]),
+  },
+  "the release of a reader": {
+    prepare: (free) => free.vote(reading("holder.1")),
+    act: (bound) => bound.release([readers], ["holder.1"]),
+  },
+  "the release of a writer that a reader waits for": {
+    prepare: async (free) => {
+      await free.vote(writing("holder.1"));
+      await free.enqueue(reading("waiter.1"));
+    },
+    act: (bound) => bound.release([writers], ["holder.1"]),
+  },
+  "the queue entry of a writer behind a reader": {
+    prepare: (free) => free.vote(reading("holder.1")),
+    act: (bound) => bound.enqueue(writing("waiter.1")),
+  },
+};
+
 /** All keys with their values, and whether they expire. (Each operation of a batch is refused alone.) */
 async function contents(): Promise<Record<string, unknown>> {
   const keys = (await admin.keys("*")).filter((key) => key !== "lock:other").toSorted();
   const entries = keys.map(async (key) => {
     const isSet = (await admin.type(key)) === "zset";
-    const value = isSet ? await admin.call("ZRANGE", key, "0", "-1", "WITHSCORES") : await admin.get(key);
+    // (The score of a reader is its expiry.)
+    const scores = key === readers ? [] : ["WITHSCORES"];
+    const value = isSet ? await admin.call("ZRANGE", key, "0", "-1", ...scores) : await admin.get(key);
     return [key, [value, (await admin.pttl(key)) > 0]] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
@@ -154,20 +200,51 @@ async function outcomeOf({ prepare, act }: Case, rule: readonly string[]) {
 
 /** Not of scripts, or optional by the page on permissions: without them a waiter finds its grant by polling. */
 const optional = ["+publish", "+subscribe", "+pubsub|numsub", "+info", "+evalsha", "+eval"];
-const commands = documentedRule.filter((word) => word.startsWith("+") && !optional.includes(word));
 
-describe.each(commands)("without %s", (word) => {
-  it.each(Object.entries(cases))("%s is done as a whole or not at all", async (name, each) => {
-    const whole = await outcomeOf(each, documentedRule);
-    expect(whole.answer.vote).not.toBe("none");
-    const { before, answer, after } = await outcomeOf(
-      each,
-      documentedRule.filter((other) => other !== word),
-    );
-    if (word === "+mget") expect(answer.vote).toBe(whole.answer.vote);
-    if (answer.vote === "none") expect(answer.error.reason).toBe("NOPERM");
-    if (canAsk || !/wait|queue/.test(name))
-      expect(after).toEqual(answer.vote === "none" ? before : whole.after);
-    else for (const key of Object.keys(after)) expect({ ...before, ...whole.after }).toHaveProperty([key]);
-  });
+/** `isAsked`: whether the script asks for the command before it writes, or writes only once. */
+async function isWholeOrNothing(
+  each: Case,
+  rule: readonly string[],
+  word: string,
+  isAsked: boolean,
+): Promise<void> {
+  const whole = await outcomeOf(each, rule);
+  expect(whole.answer.vote).not.toBe("none");
+  const { before, answer, after } = await outcomeOf(
+    each,
+    rule.filter((other) => other !== word),
+  );
+  if (word === "+mget") expect(answer.vote).toBe(whole.answer.vote);
+  if (answer.vote === "none") expect(answer.error.reason).toBe("NOPERM");
+  if (isAsked) expect(after).toEqual(answer.vote === "none" ? before : whole.after);
+  else for (const key of Object.keys(after)) expect({ ...before, ...whole.after }).toHaveProperty([key]);
+}
+
+function commandsIn(rule: readonly string[]): readonly string[] {
+  return rule.filter((word) => word.startsWith("+") && !optional.includes(word));
+}
+
+describe.each(commandsIn(documentedRule))("without %s", (word) => {
+  it.each(Object.entries(cases))("%s is done as a whole or not at all", (name, each) =>
+    isWholeOrNothing(each, documentedRule, word, canAsk || !/wait|queue/.test(name)),
+  );
+});
+
+const ruleOfReaders = [...documentedRule, ...documentedRuleOfReaders];
+
+describe.each(commandsIn(ruleOfReaders))("without %s", (word) => {
+  it.each(Object.entries(casesOfReaders))("%s is done as a whole or not at all", (_, each) =>
+    isWholeOrNothing(each, ruleOfReaders, word, canAsk),
+  );
+});
+
+describe.each(["+zadd", "+zrem", "+zscore", "+del", "+pexpire"])("without %s", (word) => {
+  it.each(["the vote of a writer", "the vote of a reader"])(
+    "%s is refused: what it claims could not be released",
+    async (name) => {
+      const rule = ruleOfReaders.filter((other) => other !== word);
+      const { answer, after } = await outcomeOf(casesOfReaders[name]!, rule);
+      if (canAsk) expect([answer.vote, after]).toEqual(["none", {}]);
+    },
+  );
 });

@@ -33,6 +33,29 @@ describe("fencing tokens of readers and writers", () => {
     expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b));
   });
 
+  it("are larger for readers that overlap than that of the writer before, and smaller than that of the next", async () => {
+    const name = fresh("report");
+    const locks = [1, 2, 3].map(() => new ReadWriteLock(fleet.open({ fencing: true }).redlock, name));
+    // Every proposal is too small, so readers that overlap compute their tokens from the same counters.
+    for (const admin of fleet.admins)
+      await admin.set(`quorlock:fence:quorlock:rw:{${name}}:write`, 4_000_000_000_000_000, "PX", ttl);
+    for (const lock of locks) {
+      const before = await lock.write(ttl);
+      const calls = locks.map((other) => other.read(ttl));
+      await before.release();
+      const readings = await Promise.all(calls);
+      const waiting = lock.write(ttl);
+      for (const reading of readings) await reading.release();
+      const after = await waiting;
+      for (const { fencingToken } of readings) {
+        expect(fencingToken).toBeGreaterThan(before.fencingToken!);
+        expect(fencingToken).toBeLessThan(after.fencingToken!);
+      }
+      await after.release();
+    }
+    for (const admin of fleet.admins) await admin.flushall();
+  });
+
   it("are one sequence: a counter that only writers have raised counts for a reader", async () => {
     const name = fresh("report");
     const lock = new ReadWriteLock(fleet.open({ fencing: true }).redlock, name);

@@ -43,8 +43,9 @@ local function demand(key, commands)
     end
   end
 end
-local toGive, toEnter = "DEL GET PTTL SET ZRANGE ZREM<<|| PEXPIRE ZADD ZSCORE>>", "PEXPIRE ZADD"
-
+<<local toGive, toEnter = "DEL GET PTTL SET ZRANGE ZREM", "PEXPIRE ZADD"
+||local needed = "DEL EXISTS GET PEXPIRE PTTL SET ZADD ZRANGE ZREM ZSCORE"
+>>
 -- Before Redis 5 a script may write after PUBSUB only with replicate_commands.
 local mayAsk = redis.replicate_commands or redis.REDIS_VERSION_NUM
 if redis.replicate_commands then redis.replicate_commands() end
@@ -268,8 +269,8 @@ local function enqueue(first, last, token, ttl, ticket, entryTtl, proposal, inbo
   local waited = 0
   for index = first, blocked and first - 1 or last do waited = waited + call("EXISTS", queues[index]) end
   if not blocked and waited == 0 then return claim(first, last, token, ttl, true) end
-  demand(KEYS[first], toGive .. " " .. toEnter)
-  local entry = round .. " " .. ttl .. " " .. inbox .. " " .. proposal .. " "
+<<  demand(KEYS[first], toGive .. " " .. toEnter)
+||>>  local entry = round .. " " .. ttl .. " " .. inbox .. " " .. proposal .. " "
   local isFirst, waitsFor = {}, nil
   for index = first, last do
     local queue = queues[index]
@@ -318,8 +319,8 @@ local function forgetAll(key, from, to)
 end
 
 local function leave(first, last, from, to)
-  demand(KEYS[first], toGive)
-  for index = first, last do forgetAll(KEYS[index], from, to) end
+<<  demand(KEYS[first], toGive)
+||>>  for index = first, last do forgetAll(KEYS[index], from, to) end
   local given = 0
   for index = first, last do
 <<    local owner, mine = ownerOf(KEYS[index]), false

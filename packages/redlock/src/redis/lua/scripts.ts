@@ -375,7 +375,9 @@ end
     return seeded
   end
   if kind == "c" then return call("TIME") end
-<<||  if kind == "m" then return retry(KEYS[key], ARGV[arg], tonumber(number)) end
+<<||  -- A claim that could not be released is refused (PROTOCOL 7.5).
+  if kind ~= "i" then demand(KEYS[key], needed) end
+  if kind == "m" then return retry(KEYS[key], ARGV[arg], tonumber(number)) end
 >>  -- A key that may be promised to another client is not granted.
   if kind == "r" or kind == "l" and inQuarantine() then
     return release(key, last, arg, arg + tonumber(number) - 1)
@@ -431,5 +433,5 @@ export const batchScript: Script = {
 /** The same operations on locks that may be shared. */
 export const sharedBatchScript: Script = {
   source: withSharedClaims(batch),
-  sha1: "e38aef4174cfb19d46bd749597cab153cfe1619b",
+  sha1: "b8476b5e31047adbdc0d5604c84038d580b5e225",
 };
