@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import type { LockNode } from "@quorlock/redlock/internal";
+import { type Master, startMasters, startProxy } from "@quorlock/testbed";
 import type { Driver, DriverMaker } from "@quorlock/testing/contract";
 import { Cluster, Redis } from "ioredis";
 import Redis50, { Cluster as Cluster50 } from "ioredis-5.0";
@@ -10,6 +11,8 @@ import { createClient as createClient5, createCluster as createCluster5 } from "
 import { createClient as createClient50, createCluster as createCluster50 } from "redis-5.0";
 import { createClient as createClient60, createCluster as createCluster60 } from "redis-6.0";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+// The package makes connections of clients and exports no function for it.
+import { connectionOf } from "../../packages/redlock/src/adapters/client-libraries.ts";
 import { ask } from "./ask.ts";
 import { ofCluster, redisDriver } from "./redis-driver.ts";
 import { until } from "./until.ts";
@@ -46,20 +49,55 @@ for (const [name, Redis, Cluster] of ofIoredis) {
 }
 
 for (const [name, createClient, createCluster] of ofNodeRedis) {
-  endedCases(name, redisDriver({ client: (port) => createClient({ socket: { host, port } }) }));
+  const single = (port: number) => createClient({ socket: { host, port } });
+  const cluster = (port: number, master: Master) => {
+    const socket = { host, port };
+    return createCluster({
+      rootNodes: [{ socket }],
+      nodeAddressMap: { [`${host}:${master.port}`]: socket },
+    });
+  };
+  endedCases(name, redisDriver({ client: single }));
+  endedCases(`${name}, Cluster`, redisDriver({ ...ofCluster, client: cluster }));
   endedCases(
-    `${name}, Cluster`,
-    redisDriver({
-      ...ofCluster,
-      client(port, master) {
-        const socket = { host, port };
-        return createCluster({
-          rootNodes: [{ socket }],
-          nodeAddressMap: { [`${host}:${master.port}`]: socket },
-        });
-      },
-    }),
+    `${name}, with the connection of its user`,
+    redisDriver({ client: (port) => connecting(single(port)) }),
   );
+}
+
+describe.each(ofNodeRedis)(
+  "a client of %s that was ended with its node while it dialed",
+  (_, createClient) => {
+    it.each([
+      ["a server that accepts", true],
+      ["a server that refuses", false],
+    ])("is connected again by its user, after it dialed %s", async (_what, accepts) => {
+      const masters = await startMasters(1, { say: () => {} });
+      const proxy = await startProxy(masters.list[0]!);
+      const client = createClient({
+        socket: { host, port: proxy.port, reconnectStrategy: accepts ? 50 : false },
+      });
+      client.on("error", () => {});
+      try {
+        if (!accepts) await proxy.refuse();
+        connecting(client);
+        connectionOf(client).disconnect();
+        await until("it is closed", () => !client.isOpen);
+        if (!accepts) await proxy.accept();
+        await client.connect();
+        expect(await client.ping()).toBe("PONG");
+      } finally {
+        if (client.isOpen) client.destroy();
+        await proxy.stop();
+        await masters.stop();
+      }
+    });
+  },
+);
+
+function connecting<Client extends { connect(): Promise<unknown> }>(client: Client): Client {
+  client.connect().catch(() => {});
+  return client;
 }
 
 function endedCases(name: string, makeDriver: DriverMaker): void {

@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from "../../errors.ts";
 import type { Done, Message } from "../../redis/connection.ts";
 import { outside } from "../../time/async-context.ts";
+import { afterTurn } from "../../time/system.ts";
 import { Dials } from "../dials.ts";
 import {
   type OwnClient,
@@ -65,6 +66,10 @@ export class NodeRedisUser implements UserClient {
   #isEnded: boolean;
   /** Whether it was opened, and not closed by its own `socketTimeout`, which is no reason to end locks. */
   #isInUse: boolean;
+  /** Whether its current dial has ended, as far as events tell. */
+  #hasDialed = false;
+  /** Whether it is to be destroyed when its current dial has ended. */
+  #isEnding = false;
   readonly #dials = new Dials();
 
   constructor(client: NodeRedisClient) {
@@ -100,20 +105,34 @@ export class NodeRedisUser implements UserClient {
 
   watch({ onReady, onEnd }: UserEvents): void {
     const { client } = this;
+    // (Its greeting has begun a turn later: only then does it reject the `connect` of the user.)
+    const onDialed = (): void => {
+      this.#hasDialed = true;
+      if (this.#isEnding) afterTurn(() => this.#endDialed());
+    };
     client.on("connect", () => {
       this.#isInUse = true;
-      if (client.isOpen) this.#isEnded = false;
-      else destroyConnected(client);
+      onDialed();
+      if (!client.isOpen) destroyConnected(client);
+      else if (!this.#isEnding) this.#isEnded = false;
     });
     const onConnected = (): void => {
+      onDialed();
+      // Its end is about to take effect.
+      if (this.status === "end") return;
       this.#dials.ready();
       onReady();
     };
     client.on("ready", onConnected);
-    client.on("reconnecting", () => this.#dials.redial());
+    client.on("reconnecting", () => {
+      this.#hasDialed = false;
+      this.#dials.redial();
+    });
     if (this.isCluster) this.#watchNodes(onConnected);
     const onOver = (): void => {
       this.#isEnded = true;
+      this.#isEnding = false;
+      this.#hasDialed = false;
       onEnd();
     };
     client.on("end", onOver);
@@ -122,10 +141,18 @@ export class NodeRedisUser implements UserClient {
     // No "end" is emitted if its reconnect strategy gives up.
     const { errorMonitor } = client.constructor as unknown as { readonly errorMonitor: string };
     client.on(errorMonitor, (error: unknown) => {
+      this.#hasDialed = client.isOpen;
+      this.#endDialed();
       if (client.isOpen) return;
       if (error instanceof Error && error.message.startsWith("Socket timeout")) this.#isInUse = false;
       else onOver();
     });
+  }
+
+  #endDialed(): void {
+    if (!this.#isEnding) return;
+    this.#isEnding = false;
+    outside(() => destroy(this.client));
   }
 
   /** The nodes of a Cluster reconnect by themselves. Version 5 reports only their first connection. */
@@ -169,9 +196,13 @@ export class NodeRedisUser implements UserClient {
     this.disconnect();
   }
 
+  /** A client of node-redis 5 that is destroyed while it dials stays connected: it is destroyed once the dial has ended. */
   disconnect(): void {
+    const { client } = this;
+    const isDialing = !this.isCluster && this.status === "connecting" && !this.#hasDialed;
     this.#isEnded = true;
-    if (this.client.isOpen) destroy(this.client);
+    this.#isEnding = isDialing && client.isOpen;
+    if (client.isOpen && !this.#isEnding) destroy(client);
   }
 }
 
