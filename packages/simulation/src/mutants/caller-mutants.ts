@@ -50,6 +50,13 @@ export const callerMutants: readonly Mutant[] = [
   },
 ];
 
+/** Found where calls demand most of a lease, and waits end between two heartbeats. */
+export const lateGrantMutant: Mutant = {
+  name: "a waiter that is handed votes too late for it makes no other round",
+  breaks: ["2.5"],
+  edits: { "waiting/queue-entry.ts onGrant hasWaited value": "false" },
+};
+
 /** Found by an error that nothing catches: only a thread of a pool survives that. */
 export const throwingMutant: Mutant = {
   name: "a backoff that throws ends the process",

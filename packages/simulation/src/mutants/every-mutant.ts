@@ -1,6 +1,6 @@
 import { readWriteMutants } from "../read-write/mutants.ts";
 import { semaphoreMutants } from "../semaphore/mutants.ts";
-import { throwingMutant } from "./caller-mutants.ts";
+import { lateGrantMutant, throwingMutant } from "./caller-mutants.ts";
 import { guardMutants, rareGuardMutants, slowBootMutants } from "./guard-mutants.ts";
 import type { Mutant } from "./mutant.ts";
 import { mutants, rareMutants } from "./mutants.ts";
@@ -10,5 +10,12 @@ import { outlierMutants, watchMutants } from "./watch-mutants.ts";
 /** Those of the client and of its other primitives. */
 export const everyMutant: readonly Mutant[] = [
   ...[mutants, rareMutants, guardMutants, slowBootMutants, sharedServerMutants, watchMutants, outlierMutants],
-  ...[rareGuardMutants, movedServerMutants, readWriteMutants, semaphoreMutants, throwingMutant],
+  ...[
+    rareGuardMutants,
+    movedServerMutants,
+    readWriteMutants,
+    semaphoreMutants,
+    throwingMutant,
+    lateGrantMutant,
+  ],
 ].flat();

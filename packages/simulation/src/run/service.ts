@@ -26,10 +26,11 @@ export function termsOf(plan: Plan): WaitTerms {
   const visits = calls.every(isModest) ? 0 : parallel * clients.length;
   const visited = visits * tripsOfVisit * 2 * slowOf(network.latency);
   const patience = patienceOf(plan, calls);
+  const hasTime = (call: CallTerms): boolean => isModest(call) || leavesTime(plan, call);
   return {
     calmAt: 1000 * calmAt,
     maxIdle(call = calls[0]!) {
-      if (!isServed || !isModest(call)) return Number.POSITIVE_INFINITY;
+      if (!isServed || !hasTime(call)) return Number.POSITIVE_INFINITY;
       return 1000 * (patience(call) + visited);
     },
     // (Before the backoff it leaves the queues, and its clock may be slow.)
@@ -38,7 +39,7 @@ export function termsOf(plan: Plan): WaitTerms {
     keepsPlace(call = calls[0]!) {
       const { minimumValidity = 0 } = call.settings;
       const isInTime = answersWithin(call.ttl - minimumValidity, network.latency);
-      return minimumValidity === 0 || (plan.faults.length === 0 && isModest(call) && isInTime);
+      return minimumValidity === 0 || (plan.faults.length === 0 && hasTime(call) && isInTime);
     },
     maxOvertaken: isServed ? 2 * clients.length * parallel : Number.POSITIVE_INFINITY,
   };
@@ -111,6 +112,15 @@ function servesAll({ settings, clients, network }: Plan, calls: readonly CallTer
 /** Whether a lock may have as much time left as the call demands. */
 function isModest({ ttl, settings: { minimumValidity = 0 } }: CallTerms): boolean {
   return minimumValidity < 0.5 * ttl;
+}
+
+/** Whether votes that answer a round at once have as much time left as the call demands, though older ones may have less (PROTOCOL 2.5). */
+function leavesTime(
+  { faults, network: { latency }, settings: { driftFactor } }: Plan,
+  { ttl, settings: { minimumValidity = 0 } }: CallTerms,
+): boolean {
+  const spare = (0.95 - driftFactor) * ttl - minimumValidity - 10;
+  return faults.length === 0 && latency.shape === "constant" && answersWithin(spare / tripsOfRound, latency);
 }
 
 /** A call that demands more than a lease has: the rest of the turn before, a grant, another round, and the release. */
