@@ -26,11 +26,9 @@ export class WaitingMark implements Mark {
     this.#name = newToken(context.runtime);
   }
 
-  /** Makes or renews it, and goes on to renew it: so it outlasts any pause, and not this process. */
+  /** Makes it, and goes on to renew it: so it outlasts any pause, and not this process. */
   keep(): void {
-    this.#timer?.cancel();
-    this.#write(this.#lifetime);
-    this.#timer = this.#context.runtime.setTimer(() => this.keep(), interval);
+    if (!this.#timer) this.#renew();
   }
 
   remove(): void {
@@ -38,6 +36,12 @@ export class WaitingMark implements Mark {
     this.#timer.cancel();
     this.#timer = undefined;
     this.#write(0);
+  }
+
+  /** Also makes it on masters where readers have come since. */
+  #renew(): void {
+    this.#write(this.#lifetime);
+    this.#timer = this.#context.runtime.setTimer(() => this.#renew(), interval);
   }
 
   /** A master that this does not reach lets the mark expire. */
