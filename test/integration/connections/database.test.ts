@@ -245,6 +245,42 @@ describe("a lock that is held when a client is switched", () => {
     });
   });
 
+  describe.each(libraries)("by a Redlock whose client reconnects, by %s", (_, Client) => {
+    it.each([
+      ["the one selected before", undefined, 1],
+      ["the one selected meanwhile", 2, 2],
+      ["the first, selected again meanwhile", 0, 0],
+      ["that of the options, after a SELECT that was refused meanwhile", 99, 0],
+    ] as const)("is in the database of the client: %s", async (_what, meanwhile, expected) => {
+      const clients = fleet.masters.map(({ host, port }) =>
+        new Client({ host, port, retryStrategy: () => 10 }).on("error", () => {}),
+      );
+      try {
+        const redlock = new Redlock(clients, { retryCount: 0, nodeTimeout: 900 });
+        await Promise.all(clients.map((client) => client.select(1)));
+        await (await redlock.acquire(fresh(), ttl)).release();
+        const ready = clients.map((client) => once(client, "ready"));
+        const closed = clients.map((client) => once(client, "close"));
+        for (const client of clients) client.disconnect(true);
+        await Promise.all(closed);
+        if (meanwhile !== undefined)
+          await Promise.allSettled(clients.map((client) => client.select(meanwhile)));
+        await Promise.all(ready);
+        for (const client of clients) expect(await client.client("INFO")).toContain(` db=${expected} `);
+        await until("locks are there", async () => {
+          const lock = await redlock.acquire(fresh(), ttl).catch(() => undefined);
+          if (!lock) return false;
+          await Promise.all(lock.attempts);
+          const found = await Promise.all(clients.map((client) => client.get(lock.resources[0]!)));
+          await Promise.all((await lock.release()).attempts);
+          return found.every((value) => value === lock.value);
+        });
+      } finally {
+        for (const client of clients) client.disconnect();
+      }
+    });
+  });
+
   it("is in the database of a client that took long to connect, and was refused a SELECT", async () => {
     const proxies = await Promise.all(fleet.masters.map(startProxy));
     for (const proxy of proxies) proxy.delay(150);

@@ -120,13 +120,19 @@ export class IoredisUser implements UserClient {
   /** (A switched client emits `select` again after each reconnect.) */
   watch(events: UserEvents): void {
     onEnd(this.client, events.onEnd);
+    let hasSelected = false;
     this.client.on("select", (database: number) => {
       // Emitted when the command is written: the server may refuse it, and the client then stays where it is.
       const reply = selectReplyOf(this.client, database);
       if (reply)
         reply.then(
-          () => events.onSelect(database),
-          () => {},
+          () => {
+            hasSelected = true;
+            events.onSelect(database);
+          },
+          () => {
+            if (hasSelected) void this.#onRefused(events);
+          },
         );
       else events.onSelect(database);
     });
@@ -142,6 +148,16 @@ export class IoredisUser implements UserClient {
     };
     this.client.on("ready", onReady);
     if (this.isCluster) this.#watchNodes(onReady);
+  }
+
+  /**
+   * A server that refuses a SELECT keeps the database, but a new connection has never been in the one before: ioredis
+   * selects only the latest again, and stays in that of the options (PROTOCOL 2.15).
+   */
+  async #onRefused({ onSelect }: UserEvents): Promise<void> {
+    const claimed = this.database;
+    const database = await this.askDatabase();
+    if (database !== undefined && claimed === this.database) onSelect(database);
   }
 
   /** A Cluster makes another client for a node that it has lost: the address of the node may have moved. */
