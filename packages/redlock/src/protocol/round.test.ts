@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { LeaseClock } from "../time/lease-clock.ts";
 import { settle, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
-import type { Answer, Claim, LockNode } from "./node.ts";
+import type { Answer, Claim, Fault, LockNode } from "./node.ts";
 import { Round } from "./round.ts";
 
 // PROTOCOL 2.2, 12.9.
@@ -172,7 +172,7 @@ describe("a node that throws", () => {
 });
 
 test.each([2, -1, 0.5, undefined])(
-  "a node that answers with the index %s, of no master, gives no vote: it counts as silent",
+  "a node that answers with the index %s, of no master, gives no vote: it counts as silent, and its error says why",
   async (index) => {
     const setting = virtualSetting(2);
     setting.nodes[0]!.ask = ({ onAnswer }) => onAnswer(index as number, { vote: "yes", remaining: 1000 });
@@ -180,6 +180,8 @@ test.each([2, -1, 0.5, undefined])(
     await setting.time.run(round.closed);
     expect(told).toEqual(["1 yes at 2", "0 none at 50"]);
     expect(round.answers).toHaveLength(2);
+    const { error } = round.answers[0] as Fault;
+    expect([error.reason, error.message]).toEqual(["TIMEOUT", expect.stringContaining("without the index")]);
   },
 );
 

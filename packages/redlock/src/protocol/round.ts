@@ -77,6 +77,8 @@ export class Round<Reply extends object> {
    * for ever.
    */
   #hasStalled = false;
+  /** Whether an answer came without the index of a master. */
+  #hasStray = false;
 
   constructor(plan: RoundPlan<Reply>) {
     this.timeout = plan.timeout;
@@ -154,7 +156,10 @@ export class Round<Reply extends object> {
   #receive(plan: RoundPlan<Reply>, index: number, reply: Reply | Fault | Timed<Reply>): void {
     // A vote belongs to its round: one more than masters were asked could make a quorum (PROTOCOL 2.14). A node that does
     // not pass on its index counts as silent.
-    if (!(index in this.answers)) return;
+    if (!(index in this.answers)) {
+      this.#hasStray = true;
+      return;
+    }
     if (!this.#timer && this.#missing > 0) {
       // An answer given synchronously is processed after all masters have been asked.
       void Promise.resolve().then(() => this.#receive(plan, index, reply));
@@ -205,7 +210,8 @@ export class Round<Reply extends object> {
     for (const [index, node] of nodes.entries()) {
       const isDraining = (node.drainedAt ?? Number.NEGATIVE_INFINITY) > drainedSince;
       if (this.answers[index] !== undefined || (isDraining && hasTime)) continue;
-      const silence = (isDraining ? overtaken : timedOut)(node, this.timeout);
+      const silenceOf = isDraining ? overtaken : timedOut;
+      const silence = (this.#hasStray ? unnumbered : silenceOf)(node, this.timeout);
       this.#accept(plan, index, this.#clocks?.giveUp(index) ?? silence);
     }
     if (this.#missing > 0) this.#setTimer(plan);
@@ -247,6 +253,12 @@ function overtaken(node: Voter, timeout: number): Fault {
 }
 
 const timeOuts = new WeakMap<Voter, { readonly timeout: number; readonly fault: Fault }>();
+
+/** Some node of the user's own does not pass on its index. */
+function unnumbered(node: Voter, timeout: number): Fault {
+  const why = "an answer came without the index that `ask` was called with";
+  return fault(node.name, "TIMEOUT", `no answer within ${timeout} ms; ${why}`, true);
+}
 
 /**
  * One error object for all rounds of a master: thousands of rounds may time out at once, and an error is slow to
