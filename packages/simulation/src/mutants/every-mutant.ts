@@ -1,4 +1,4 @@
-import { readWriteMutants } from "../read-write/mutants.ts";
+import { mixedBatchMutants, readWriteMutants } from "../read-write/mutants.ts";
 import { semaphoreMutants } from "../semaphore/mutants.ts";
 import { lateGrantMutant, throwingMutant } from "./caller-mutants.ts";
 import { guardMutants, rareGuardMutants, slowBootMutants } from "./guard-mutants.ts";
@@ -17,5 +17,6 @@ export const everyMutant: readonly Mutant[] = [
     semaphoreMutants,
     throwingMutant,
     lateGrantMutant,
+    mixedBatchMutants,
   ],
 ].flat();

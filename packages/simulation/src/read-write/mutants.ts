@@ -2,7 +2,7 @@ import type * as ReadWriteModule from "@quorlock/redlock/read-write-lock";
 import type { Mutant } from "../mutants/mutant.ts";
 import { importMutated, knowScripts } from "../mutants/mutated-client.ts";
 import type { ClientModule, Subject } from "../run/subject.ts";
-import { readWriteClient, readWriteTraits } from "./read-write-client.ts";
+import { mixedSubject, readWriteClient, readWriteTraits } from "./read-write-client.ts";
 
 /** Sends at once, and ends the write claim only when that is confirmed. */
 const releaseAfterwards = (releaseOnce: string): string => `(send: () => Promise<Released>) => {
@@ -48,16 +48,41 @@ export const readWriteMutants: readonly Mutant[] = [
   { name: "a key is granted beside those who hold it", breaks: ["10.4"], rules: { grantsWhatIsFree: false } },
 ];
 
+/** Each must be found where a client uses exclusive locks beside these, and reads the masters' clocks. */
+export const mixedBatchMutants: readonly Mutant[] = [
+  {
+    name: "a batch is by one script, whatever locks it is for",
+    breaks: ["10.3"],
+    edits: { "redis/commands.ts needsOtherScript body": "{ return false; }" },
+  },
+  {
+    name: "behind a time read a batch takes locks of any kind",
+    breaks: ["10.3"],
+    from: 5,
+    edits: {
+      "redis/pipeline.ts sendAll body": (body) =>
+        body.replace("if (operation.keys.length > 0) other =", "other ="),
+    },
+  },
+];
+
+/** The client of such a mutant. */
+export async function mixedMutant(mutant: Mutant): Promise<Subject> {
+  const client = await importOf(mutant);
+  return mixedSubject(client, client.ReadWriteLock);
+}
+
 export const readWriteMutantNames: readonly string[] = readWriteMutants.map(({ name }) => name);
 
 /** The mutant of this name, if there is one. */
 export async function readWriteMutant(name: string): Promise<Subject | undefined> {
   const mutant = readWriteMutants.find((candidate) => candidate.name === name);
   if (!mutant) return undefined;
-  const client = await importMutated<ClientModule & typeof ReadWriteModule>(
-    mutant,
-    'export * from "./primitives/read-write-lock.ts";',
-  );
+  const client = await importOf(mutant);
   if (mutant.rules) knowScripts(client, name, mutant.rules);
   return { name, ...readWriteTraits, create: readWriteClient(client, client.ReadWriteLock) };
+}
+
+function importOf(mutant: Mutant): Promise<ClientModule & typeof ReadWriteModule> {
+  return importMutated(mutant, 'export * from "./primitives/read-write-lock.ts";');
 }

@@ -179,3 +179,30 @@ export const theReadWriteLock: Subject = {
   ...readWriteTraits,
   create: readWriteClient(publishedClasses, ReadWriteLock),
 };
+
+/** Clients whose every other use takes the exclusive lock of the same name instead, which keeps nobody from the others. */
+export function mixedSubject(client: ClientClasses, Class: typeof ReadWriteLock): Subject {
+  return {
+    name: "readers, writers and exclusive locks",
+    ...readWriteTraits,
+    keysOf: (name) => [name, ...Object.values(keysOf(name))],
+    create(connections, runtime, settings) {
+      const redlock = clientOf(client, connections, runtime, settings);
+      const shared = readWriteLocksOf(redlock, runtime, Class);
+      let uses = 0;
+      const next = () => {
+        uses += 1;
+        return uses % 2 === 0 ? redlock : shared;
+      };
+      return {
+        acquire: (resources, ttl, options) => next().acquire(resources, ttl, options),
+        tryAcquire: (resources, ttl, options) => next().tryAcquire(resources, ttl, options),
+        using: (resources, ttl, options, routine) => next().using(resources, ttl, options, routine),
+        quit: () => redlock.quit(),
+      };
+    },
+  };
+}
+
+/** Those of the published client. */
+export const theMixedSubject: Subject = mixedSubject(publishedClasses, ReadWriteLock);

@@ -5,12 +5,13 @@ import { afterAll, describe, expect, test } from "vitest";
 import { Pool } from "../cli/pool.ts";
 import { startEmbeddedMasters } from "../embedded/start-embedded-masters.ts";
 import { findOut } from "../mutants/find-out.ts";
-import { outlierPlan, promisedPlan } from "../plan/swarm.ts";
+import type { Plan } from "../plan/plan.ts";
+import { outlierPlan, promisedPlan, watchedPlan } from "../plan/swarm.ts";
 import { runPlan } from "../run/run-plan.ts";
 import { explore, plansOf } from "../search/explore.ts";
 import { inOrder } from "../search/runner.ts";
-import { readWriteMutantNames } from "./mutants.ts";
-import { theReadWriteLock } from "./read-write-client.ts";
+import { mixedBatchMutants, mixedMutant, readWriteMutantNames } from "./mutants.ts";
+import { theMixedSubject, theReadWriteLock } from "./read-write-client.ts";
 
 const pool = new Pool();
 afterAll(() => pool.close());
@@ -75,6 +76,34 @@ describe("the harness finds every mutant of them", () => {
     "%s",
     async (name) => {
       console.log(await findOut(pool, name, plansOf(promisedPlan, 1, 200)));
+    },
+    1_200_000,
+  );
+});
+
+/** Many calls of one process in one turn, and readings of the masters' clocks in their batches. */
+function mixedPlan(seed: number): Plan {
+  const plan = watchedPlan(seed);
+  return { ...plan, workload: { ...plan.workload, parallel: 6 } };
+}
+
+describe("exclusive locks beside readers and writers", () => {
+  test("have batches that each are for one kind of locks", async () => {
+    for (const plan of plansOf(mixedPlan, 1, 12)) {
+      const { violations } = await runPlan(plan, { engine: "heap", subject: theMixedSubject });
+      expect(violations).toEqual([]);
+    }
+  }, 1_200_000);
+
+  test.each(mixedBatchMutants)(
+    "show that $name",
+    async (mutant) => {
+      const subject = await mixedMutant(mutant);
+      for (const plan of plansOf(mixedPlan, mutant.from ?? 1, 12)) {
+        const { violations } = await runPlan(plan, { engine: "heap", subject });
+        if (violations.length > 0) return;
+      }
+      expect.unreachable("no seed of 12 has shown it");
     },
     1_200_000,
   );
