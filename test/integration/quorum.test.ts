@@ -58,8 +58,9 @@ describe.each([1, 2, 3, 5])("%i masters", (count) => {
   it("a second one is refused with the owner, the remaining time and the votes, without an error event", async () => {
     const resource = fresh();
     const holder = await open().redlock.acquire(resource, ttl);
-    const { redlock, clients, errors } = open({ queue: false, retryCount: 2, retryDelay: 5, retryJitter: 0 });
-    await fleet.teachScripts();
+    await Promise.all(holder.attempts);
+    const quick = { queue: false, retryCount: 2, retryDelay: 5, retryJitter: 0 };
+    const { redlock, clients, errors } = await fleet.openWarm({ on: masters(), ...quick });
     const error = await rejection(redlock.acquire(resource, ttl));
     expect(error).toBeInstanceOf(ResourceLockedError);
     expect(error).toBeInstanceOf(ExecutionError);

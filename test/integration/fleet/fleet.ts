@@ -110,10 +110,14 @@ export class Fleet {
     return opened;
   }
 
-  /** Until every master has been connected to, has voted and has released: nothing of it is on its way any more. */
+  /**
+   * Until every master has been connected to, has voted and has released: nothing of it is on its way any more. It takes
+   * its time, however short the `nodeTimeout`, which is for the test behind it.
+   */
   async warmUp({ redlock, clients }: { redlock: Redlock; clients: readonly object[] }): Promise<void> {
     await this.teachScripts();
-    const lock = await redlock.acquire(fresh("warm-up"), 60_000);
+    await untilConnected({ redlock });
+    const lock = await redlock.acquire(fresh("warm-up"), 60_000, { nodeTimeout: 10_000 });
     const [stats] = await Promise.all(lock.attempts);
     const { attempts } = await lock.release();
     await Promise.all(attempts);
@@ -179,6 +183,13 @@ export class Fleet {
       () => Promise.all(admins.map((admin) => admin.zcard(queue))),
       count,
     );
+  }
+
+  /** Until this number of clients is told of grants by each of the masters: the connections for that open and close late. */
+  async untilListening(count: number): Promise<void> {
+    const channels = (admin: Redis) => admin.pubsub("CHANNELS", "quorlock:inbox:*") as Promise<string[]>;
+    const listening = () => Promise.all(this.admins.map(async (admin) => (await channels(admin)).length));
+    await this.untilAll(`${count} listen`, listening, count);
   }
 
   /** Until each of the values is `wanted`; `what`: for the error. */
@@ -250,6 +261,13 @@ export async function deleteAll(admins: readonly Redis[]): Promise<void> {
     );
     await admin.flushall();
   }
+}
+
+/** Until the clients of the Redlock are connected to every master. */
+export function untilConnected({ redlock }: Pick<Opened, "redlock">): Promise<void> {
+  return until("every master answers", async () =>
+    (await redlock.inspect("nothing")).every(({ unreachable }) => unreachable === undefined),
+  );
 }
 
 /** Whether each of the clients' masters said yes, in their order. */

@@ -2,7 +2,7 @@ import type { Lock } from "@quorlock/redlock";
 import type { Master, MastersOptions } from "@quorlock/testbed";
 import { expect } from "vitest";
 import { until } from "../../contract/until.ts";
-import { Fleet, fresh, type Opened, type OpenOptions } from "./fleet.ts";
+import { Fleet, fresh, type Opened, type OpenOptions, untilConnected } from "./fleet.ts";
 
 /** The longest ttl that the restart guard is told of, ms; the quarantines of these tests are as long. */
 export const ttl = 6000;
@@ -77,11 +77,4 @@ export class GuardedFleet implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.fleet.stop();
   }
-}
-
-/** Until the clients of the Redlock are connected to every master again. */
-export function untilConnected(opened: Pick<Opened, "redlock">): Promise<void> {
-  return until("every master answers", async () =>
-    (await opened.redlock.inspect("nothing")).every(({ unreachable }) => unreachable === undefined),
-  );
 }

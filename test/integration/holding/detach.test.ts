@@ -63,6 +63,7 @@ async function granted(resource: string, callers = 1) {
   const held = await fleet.hold(resource, ttl);
   const locks = Array.from({ length: callers }, () => giver.acquire(resource, ttl));
   await untilQueued(resource, 1);
+  await fleet.untilListening(1);
   third.isLate = true;
   await fleet.admins[2]!.set(resource, passerBy, "PX", ttl);
   await held.release();

@@ -3,8 +3,8 @@ import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
 import type { Master } from "@quorlock/testbed";
 import { beforeEach, describe, expect, it } from "vitest";
-import { Fleet, fresh } from "../fleet/fleet.ts";
-import { GuardedFleet, ttl, untilConnected } from "../fleet/guarded-fleet.ts";
+import { Fleet, fresh, untilConnected } from "../fleet/fleet.ts";
+import { GuardedFleet, ttl } from "../fleet/guarded-fleet.ts";
 
 /** The keys that keep readers and writers out. */
 const claimsOf = (name: string): readonly string[] => [`quorlock:rw:{${name}}:write`];

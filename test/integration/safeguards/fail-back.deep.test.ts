@@ -3,8 +3,8 @@ import { type Master, startProxy } from "@quorlock/testbed";
 import type { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
-import { Fleet, fresh } from "../fleet/fleet.ts";
-import { GuardedFleet, restartGuard, ttl, untilConnected } from "../fleet/guarded-fleet.ts";
+import { Fleet, fresh, untilConnected } from "../fleet/fleet.ts";
+import { GuardedFleet, restartGuard, ttl } from "../fleet/guarded-fleet.ts";
 
 // The promises of the restart guard, and their limits, if old primaries get their clients back (PROTOCOL 9.5).
 

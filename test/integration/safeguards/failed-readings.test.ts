@@ -6,8 +6,7 @@ import { expect, it } from "vitest";
 import { connectionOf } from "../../../packages/redlock/src/adapters/client-libraries.ts";
 import { MasterGuard } from "../../../packages/redlock/src/safeguards/master-guard.ts";
 import { until } from "../../contract/until.ts";
-import { Fleet } from "../fleet/fleet.ts";
-import { untilConnected } from "../fleet/guarded-fleet.ts";
+import { Fleet, untilConnected } from "../fleet/fleet.ts";
 
 const fleet = Fleet.forTests(1);
 const maxTtl = 60_000;

@@ -6,8 +6,8 @@ import { describe, expect, it } from "vitest";
 // The package makes nodes of clients: these have the name that a Sentinel group would give them.
 import { connectionOf } from "../../../packages/redlock/src/adapters/client-libraries.ts";
 import { until } from "../../contract/until.ts";
-import { Fleet, fresh, rejection } from "../fleet/fleet.ts";
-import { GuardedFleet, restartGuard, ttl, untilConnected } from "../fleet/guarded-fleet.ts";
+import { Fleet, fresh, rejection, untilConnected } from "../fleet/fleet.ts";
+import { GuardedFleet, restartGuard, ttl } from "../fleet/guarded-fleet.ts";
 
 // PROTOCOL 1.2, 8.8, 9.3, 9.4, 9.5, 9.9.
 

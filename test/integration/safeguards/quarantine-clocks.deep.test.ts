@@ -3,8 +3,7 @@ import { type ClockedMasters, startMastersWithClocks } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
-import { deleteAll, fresh } from "../fleet/fleet.ts";
-import { untilConnected } from "../fleet/guarded-fleet.ts";
+import { deleteAll, fresh, untilConnected } from "../fleet/fleet.ts";
 
 // PROTOCOL 9.10, 9.11.
 

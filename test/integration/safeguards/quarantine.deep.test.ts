@@ -2,8 +2,8 @@ import { ExecutionError, InvalidArgumentError } from "@quorlock/redlock";
 import type { MastersOptions } from "@quorlock/testbed";
 import { describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
-import { fresh, type Opened, rejection } from "../fleet/fleet.ts";
-import { GuardedFleet, restartGuard, ttl, untilConnected } from "../fleet/guarded-fleet.ts";
+import { fresh, type Opened, rejection, untilConnected } from "../fleet/fleet.ts";
+import { GuardedFleet, restartGuard, ttl } from "../fleet/guarded-fleet.ts";
 
 // PROTOCOL 8.8.
 

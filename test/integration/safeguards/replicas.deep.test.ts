@@ -3,8 +3,8 @@ import { type Proxy as Address, type Master, startProxy } from "@quorlock/testbe
 import type { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
-import { Fleet, fresh, type Opened } from "../fleet/fleet.ts";
-import { GuardedFleet, restartGuard, ttl, untilConnected } from "../fleet/guarded-fleet.ts";
+import { Fleet, fresh, type Opened, untilConnected } from "../fleet/fleet.ts";
+import { GuardedFleet, restartGuard, ttl } from "../fleet/guarded-fleet.ts";
 
 // PROTOCOL 1.2, 9.5, 9.12.
 

@@ -5,8 +5,8 @@ import { Cluster, Redis } from "ioredis";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { documentedRule } from "../../contract/permissions.ts";
 import { until } from "../../contract/until.ts";
-import { type Fleet, fresh, rejection, timed } from "../fleet/fleet.ts";
-import { GuardedFleet, restartGuard, ttl, untilConnected } from "../fleet/guarded-fleet.ts";
+import { type Fleet, fresh, rejection, timed, untilConnected } from "../fleet/fleet.ts";
+import { GuardedFleet, restartGuard, ttl } from "../fleet/guarded-fleet.ts";
 import { itWithIoredis } from "../fleet/library.ts";
 
 // PROTOCOL 9.1, 9.2, 9.6, 9.7, 9.8, 9.9, 9.12.
