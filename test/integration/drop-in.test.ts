@@ -39,21 +39,23 @@ function clientsOf(masters: readonly Master[] = fleet.masters): Redis[] {
 /** `settings`: also those that redlock 5 does not know, and does not look at. */
 function make(
   module: RedlockModule,
-  settings: SharedSettings & Pick<ours.RedlockOptions, "queue"> = {},
+  settings: SharedSettings & Pick<ours.RedlockOptions, "queue" | "nodeTimeout"> = {},
   opened: Redis[] = clientsOf(),
 ): SharedRedlock {
   // redlock 5 knows no time-out of one master. To ours, a busy machine is not to look like a silent one.
-  return new module.default(opened, { nodeTimeout: 300, ...settings } as SharedSettings);
+  return new module.default(opened, { nodeTimeout: 5000, ...settings } as SharedSettings);
 }
 
 const once = { retryCount: 0 };
+/** For locks that last less than the default. */
+const brief = { nodeTimeout: 300 };
 
 describe.each([
   ["redlock 5", "quorlock"],
   ["quorlock", "redlock 5"],
 ] as const)("a lock of %s", (holds, waits) => {
-  const holder = () => make(modules[holds]!);
-  const waiter = (settings: SharedSettings = once) => make(modules[waits]!, settings);
+  const holder = (settings?: Parameters<typeof make>[1]) => make(modules[holds]!, settings);
+  const waiter = (settings: Parameters<typeof make>[1] = once) => make(modules[waits]!, settings);
 
   it(`keeps ${waits} out until it is released`, async () => {
     const resource = fresh();
@@ -71,7 +73,7 @@ describe.each([
   it(`keeps ${waits} out until it expires`, async () => {
     const resource = fresh();
     const begun = performance.now();
-    await holder().acquire([resource], 400);
+    await holder(brief).acquire([resource], 400);
     const next = await waiter({ retryCount: -1, retryDelay: 20, retryJitter: 10 }).acquire(
       [resource],
       20_000,
@@ -114,16 +116,21 @@ describe.each([
 
   it("is kept while it is extended", async () => {
     const resource = fresh();
-    const rival = waiter();
-    const value = await holder().using([resource], 900, { automaticExtensionThreshold: 500 }, async () => {
-      const end = performance.now() + 1300;
-      let refused = 0;
-      while (performance.now() < end) {
-        await rejection(rival.acquire([resource], 900));
-        refused += 1;
-      }
-      return refused;
-    });
+    const rival = waiter({ ...once, ...brief });
+    const value = await holder(brief).using(
+      [resource],
+      900,
+      { automaticExtensionThreshold: 500 },
+      async () => {
+        const end = performance.now() + 1300;
+        let refused = 0;
+        while (performance.now() < end) {
+          await rejection(rival.acquire([resource], 900));
+          refused += 1;
+        }
+        return refused;
+      },
+    );
     expect(value).toBeGreaterThan(5);
   });
 });

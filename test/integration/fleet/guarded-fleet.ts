@@ -54,6 +54,8 @@ export class GuardedFleet implements AsyncDisposable {
     const others = this.fleet.masters.slice(3);
     await this.fleet.occupy(resource, others);
     const lock = await redlock.acquire(resource, ttl);
+    // The others have refused: a vote on its way would find the key free.
+    await Promise.all(lock.attempts);
     await this.fleet.free(resource, others);
     return lock;
   }

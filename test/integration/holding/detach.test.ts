@@ -201,8 +201,12 @@ describe("waiters in the process that detaches a lock", () => {
     const held = await fleet.hold(resource, ttl);
     const locks = Array.from({ length: 3 }, () => redlock.acquire(resource, ttl));
     await untilQueued(resource, 1);
+    await fleet.untilListening(1);
     await held.release();
-    const lock = receiver.resume(await give(await locks[0]!));
+    // On a master without the key the next one would hold it, and wait in the queues of the others alone.
+    const first = await locks[0]!;
+    await fleet.untilHeld(first);
+    const lock = receiver.resume(await give(first));
     await lock.extend(ttl);
     // The next one stands up at the detach, and so is in every queue when the lock is released.
     await untilQueued(resource, 1);

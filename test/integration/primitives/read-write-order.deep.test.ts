@@ -15,7 +15,7 @@ const ttl = 30_000;
 const longPause = 3200;
 
 function open(name: string, options: OpenOptions = {}): ReadWriteLock {
-  const { redlock } = fleet.open({ nodeTimeout: 200, waitTimeout: 30_000, ...options });
+  const { redlock } = fleet.open({ nodeTimeout: 5000, waitTimeout: 30_000, ...options });
   return new ReadWriteLock(redlock, name);
 }
 
@@ -71,6 +71,7 @@ describe("a waiting writer comes before readers that call later", () => {
   it("all calls of different clients are served in their order", async () => {
     const name = fresh("report");
     const holding = await open(name).write(ttl);
+    await Promise.all(holding.attempts);
     const served: string[] = [];
     const calls = ["write 0", "read 1", "write 2", "read 3", "write 4"].map(async (call, index) => {
       const since = performance.now();
@@ -107,7 +108,7 @@ describe("a waiting writer comes before readers that call later", () => {
 
   it("a Redlock that quits in the pause lets readers in at once", async () => {
     const name = fresh("report");
-    const { redlock } = fleet.open({ nodeTimeout: 200, backoff: () => longPause, waitTimeout: 30_000 });
+    const { redlock } = fleet.open({ nodeTimeout: 5000, backoff: () => longPause, waitTimeout: 30_000 });
     expect(redlock).toBeInstanceOf(Redlock);
     const reading = await open(name).read(ttl);
     const reader = open(name);

@@ -58,6 +58,7 @@ async function votesFor(redlock: Redlock): Promise<number> {
 async function holdByTwo(redlock: Redlock, resource: string): Promise<Lock> {
   await admins[0]!.set(resource, "another client");
   const lock = await redlock.acquire(resource, ttl);
+  await Promise.all(lock.attempts);
   await admins[0]!.del(resource);
   return lock;
 }

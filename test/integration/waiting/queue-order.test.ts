@@ -182,9 +182,11 @@ it("a waiter that loses its subscription keeps its place: it starts another roun
       .then(([id]) => admin.get(`quorlock:queue:{${resource}}:${id}`));
   const firstServed = wait(first, "first", 1);
   await fleet.untilWaiting(resource, 1);
+  await fleet.untilListening(1);
   const before = await Promise.all(fleet.admins.map(entries));
   const secondServed = wait(second, "second", 2);
   await fleet.untilWaiting(resource, 2);
+  await fleet.untilListening(2);
   // Each master has its own inbox for the same waiter.
   const inboxes = new Set(before.map((entry) => entry?.split(" ")[2]));
   for (const admin of fleet.admins) {

@@ -36,51 +36,6 @@ async function tokenOnAll(resource: string): Promise<string> {
   return values[0]!;
 }
 
-setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
-import { type Lock, LockLostError, Redlock, ResourceLockedError } from "@quorlock/redlock";
-import { leaveScript, RedisNode } from "@quorlock/redlock/internal";
-import type { Redis } from "ioredis";
-import { describe, expect, it } from "vitest";
-import { until } from "../../contract/until.ts";
-import { Fleet, fresh, rejection, timed } from "../fleet/fleet.ts";
-import { LateConnection } from "../fleet/late-connection.ts";
-import { WireTap } from "../fleet/wire-tap.ts";
-
-// PROTOCOL 5.4, 7.10, 7.11, 7.13, 7.16, 7.17.
-
-const fleet = Fleet.forTests(3);
-
-const ttl = 30_000;
-const patient = { retryCount: -1 };
-
-const failing = () => {
-  throw new Error("this backoff fails");
-};
-
-/**
- * The token, once all masters have the key under the same one. (Not by the lock's `value`: a hold that was asked for it
- * is not passed on as it is.)
- */
-async function tokenOnAll(resource: string): Promise<string> {
-  let values: readonly (string | null)[] = [];
-  await until(
-    () => `its key is everywhere and the same, but: ${values.join(", ")}`,
-    async () => {
-      values = await fleet.values(resource);
-      return values[0] !== null && values.every((value) => value === values[0]);
-    },
-  );
-  return values[0]!;
-}
-
-/** Until so many clients are told of grants by each of the masters: connections open and close at different times. */
-function untilListening(count: number): Promise<void> {
-  const ask = () => Promise.all(fleet.admins.map((admin) => admin.pubsub("CHANNELS", "quorlock:inbox:*")));
-  const listening = async () => (await ask()).map(({ length }) => length);
-  return fleet.untilAll(`${count} listen`, listening, count);
-}
-
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 

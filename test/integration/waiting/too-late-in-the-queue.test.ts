@@ -77,6 +77,8 @@ it("waiters that want more than a lease has come first once each, however soon t
   await fleet.untilWaiting(resource, 1);
   const waiting = plain.redlock.acquire(resource, ttl, { waitTimeout: 20_000 });
   await fleet.untilWaiting(resource, 2);
+  // Until then the greedy ones ask again and again.
+  await fleet.untilListening(2);
   const before = backoffs;
   await held.release();
   const lock = await waiting;
