@@ -43,7 +43,7 @@ function make(
   opened: Redis[] = clientsOf(),
 ): SharedRedlock {
   // redlock 5 knows no time-out of one master. To ours, a busy machine is not to look like a silent one.
-  return new module.default(opened, { nodeTimeout: 5000, ...settings } as SharedSettings);
+  return new module.default(opened, { nodeTimeout: 5000, ...settings });
 }
 
 const once = { retryCount: 0 };

@@ -187,8 +187,8 @@ export class Fleet {
 
   /** Until this number of clients is told of grants by each of the masters: the connections for that open and close late. */
   async untilListening(count: number): Promise<void> {
-    const channels = (admin: Redis) => admin.pubsub("CHANNELS", "quorlock:inbox:*") as Promise<string[]>;
-    const listening = () => Promise.all(this.admins.map(async (admin) => (await channels(admin)).length));
+    const ask = () => Promise.all(this.admins.map((admin) => admin.pubsub("CHANNELS", "quorlock:inbox:*")));
+    const listening = async () => (await ask()).map((channels) => (channels as unknown[]).length);
     await this.untilAll(`${count} listen`, listening, count);
   }
 
