@@ -188,7 +188,7 @@ export class Fleet {
   /** Until this number of clients is told of grants by each of the masters: the connections for that open and close late. */
   async untilListening(count: number): Promise<void> {
     const ask = () => Promise.all(this.admins.map((admin) => admin.pubsub("CHANNELS", "quorlock:inbox:*")));
-    const listening = async () => (await ask()).map((channels) => (channels as unknown[]).length);
+    const listening = async () => (await ask()).map(({ length }) => length);
     await this.untilAll(`${count} listen`, listening, count);
   }
 
