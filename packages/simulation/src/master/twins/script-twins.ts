@@ -65,7 +65,7 @@ export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   voteBatchScript: { script: voteBatchScript, writtenFrom: "dc49dd108de197f9d3d3c3bd60a63bb23082bb76" },
   releaseBatchScript: { script: releaseBatchScript, writtenFrom: "79cfd60983fc885db420c429e8e8a8baa70cfbea" },
   batchScript: { script: batchScript, writtenFrom: "159e3f6eadc71641ffbdad988b19663f86de0343" },
-  sharedBatchScript: { script: sharedBatchScript, writtenFrom: "e38aef4174cfb19d46bd749597cab153cfe1619b" },
+  sharedBatchScript: { script: sharedBatchScript, writtenFrom: "b8476b5e31047adbdc0d5604c84038d580b5e225" },
 };
 
 /** Twins of the client's scripts; with other rules, those of a mutant's. */
