@@ -120,19 +120,13 @@ export class IoredisUser implements UserClient {
   /** (A switched client emits `select` again after each reconnect.) */
   watch(events: UserEvents): void {
     onEnd(this.client, events.onEnd);
-    let hasSelected = false;
     this.client.on("select", (database: number) => {
-      // Emitted when the command is written: the server may refuse it, and the client then stays where it is.
+      // Emitted when the command is written: the server may refuse it.
       const reply = selectReplyOf(this.client, database);
       if (reply)
         reply.then(
-          () => {
-            hasSelected = true;
-            events.onSelect(database);
-          },
-          () => {
-            if (hasSelected) void this.#onRefused(events);
-          },
+          () => events.onSelect(database),
+          () => void this.#onRefused(events),
         );
       else events.onSelect(database);
     });
@@ -151,8 +145,8 @@ export class IoredisUser implements UserClient {
   }
 
   /**
-   * A server that refuses a SELECT keeps the database, but a new connection has never been in the one before: ioredis
-   * selects only the latest again, and stays in that of the options (PROTOCOL 2.15).
+   * A refused SELECT leaves the client where it is, which only the server knows: a new connection is in the first
+   * database until ioredis has selected the latest one that was asked for (PROTOCOL 2.15).
    */
   async #onRefused({ onSelect }: UserEvents): Promise<void> {
     const claimed = this.database;
