@@ -119,13 +119,13 @@ describe.each([
     const rival = waiter({ ...once, ...brief });
     const value = await holder(brief).using(
       [resource],
-      900,
-      { automaticExtensionThreshold: 500 },
+      2000,
+      { automaticExtensionThreshold: 1500 },
       async () => {
-        const end = performance.now() + 1300;
+        const end = performance.now() + 2600;
         let refused = 0;
         while (performance.now() < end) {
-          await rejection(rival.acquire([resource], 900));
+          await rejection(rival.acquire([resource], 2000));
           refused += 1;
         }
         return refused;

@@ -66,7 +66,8 @@ it.each([
   const untilWaiting = (count: number) =>
     until(`${count} wait`, async () => (await admin.zcard(`quorlock:queue:{${resource}}`)) === count);
   const held = await open().acquire(resource, ttl);
-  await until("its key is there", async () => (await admin.get(resource)) === held.value);
+  const values = () => Promise.all(offsets.map((_, index) => clientOf(index).get(resource)));
+  await until("its keys are there", async () => (await values()).every((value) => value === held.value));
   const served: string[] = [];
   const take = async (redlock: Redlock, name: string): Promise<void> => {
     const lock = await redlock.acquire(resource, ttl);
