@@ -218,8 +218,8 @@ describe("a lock that is held when a client is switched", () => {
             await lock.release();
             await vi.waitFor(async () => {
               lock = await acquire();
-              const values = expected === 0 ? fleet.values : valuesElsewhere;
-              const found = await values.call(fleet, lock.resources[0]!);
+              const [name] = lock.resources as [string];
+              const found = await (expected === 0 ? fleet.values(name) : valuesElsewhere(name));
               if (found.some((value) => value !== lock.value)) await lock.release();
               expect(found).toEqual([lock.value, lock.value, lock.value]);
             }, 10_000);
