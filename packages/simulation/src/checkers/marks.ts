@@ -4,6 +4,7 @@ import type { Master } from "../master/master.ts";
 import { operationsIn, repliedIn } from "../master/twins/batch.ts";
 import { isSharable, isShared, membersOf } from "../master/twins/family.ts";
 import type { Findings } from "./findings.ts";
+import { waiterOf } from "./token-owners.ts";
 
 /**
  * The marks of writers that retry: while one stands, its master votes for no further reader; and only the client that
@@ -14,7 +15,7 @@ export class Marks {
   readonly #master: Master;
   /** The client that has made each mark, by its name. */
   readonly #owners = new Map<string, Process>();
-  /** In the command that is being executed: the marks before it, by their key. */
+  /** In the command that is being executed: the marks, and the readers, before it, by their key. */
   readonly #before = new Map<string, ReadonlyMap<string, number>>();
 
   constructor(findings: Findings, master: Master) {
@@ -23,9 +24,10 @@ export class Marks {
   }
 
   wrote({ key, entry, previous }: Write, sender: Process): void {
-    if (!isSharable(key) || !key.endsWith(":marks")) return;
+    if (!isSharable(key) || !/:(?:marks|readers)$/.test(key)) return;
     const [before, after] = [previous, entry].map((value) => new Map(membersOf(value)));
     if (!this.#before.has(key)) this.#before.set(key, before!);
+    if (isShared(key)) return;
     for (const name of after!.keys()) if (!this.#owners.has(name)) this.#owners.set(name, sender);
     const now = this.#master.process.wallNow();
     for (const [name, expiry] of before!) {
@@ -36,10 +38,12 @@ export class Marks {
   }
 
   ran(args: readonly (string | number)[], reply: unknown, sender: Process): void {
-    for (const key of readersVotedFor(args, reply)) {
+    for (const [key, token] of readersVotedFor(args, reply)) {
       const marks = key.replace(/:readers$/, ":marks");
       const after = new Map(membersOf(this.#master.peek(marks)));
       const now = this.#master.process.wallNow();
+      // A vote that arrives behind an extension of its lock, on another connection, renews a reader that was there.
+      if ((this.#before.get(key)?.get(waiterOf(token)) ?? -1) >= now) continue;
       for (const [name, expiry] of this.#before.get(marks) ?? after)
         if (expiry >= now && after.has(name))
           this.#violated("unfair", `${sender.name} reads beside the mark of ${this.#owners.get(name)?.name}`);
@@ -52,8 +56,11 @@ export class Marks {
   }
 }
 
-/** The keys of readers that a batch has voted for. */
-function readersVotedFor(args: readonly (string | number)[], reply: unknown): readonly string[] {
+/** The keys of readers that a batch has voted for, and their tokens. */
+function readersVotedFor(
+  args: readonly (string | number)[],
+  reply: unknown,
+): ReadonlyArray<readonly [key: string, token: string]> {
   const count = Number(args[1]);
   const list = args[2 + count];
   if (!Array.isArray(reply) || typeof list !== "string" || !list.includes("v")) return [];
@@ -64,7 +71,9 @@ function readersVotedFor(args: readonly (string | number)[], reply: unknown): re
       const [key = ""] = operation.keys;
       const isVote = operation.kind === "v" && isShared(key);
       const its: unknown = reply[index];
-      return isVote && (typeof its === "number" || (Array.isArray(its) && its[0] === -1)) ? [key] : [];
+      return isVote && (typeof its === "number" || (Array.isArray(its) && its[0] === -1))
+        ? [[key, operation.args[0] ?? ""] as const]
+        : [];
     },
   );
 }

@@ -36,6 +36,7 @@ describe("readers and writers", () => {
   test.each([
     [730_016, "are granted to a reader again whose last claim has expired and is still in the set"],
     [844, "leave an expired reader in the set until the set expires with its last reader"],
+    [1270, "renew a reader beside a mark by a vote that arrives behind its extension, on another connection"],
     [651, "settle a verification one round later if the timer of its round is late by a tenth of it"],
   ])(
     "seed %i: %s",
