@@ -1,8 +1,14 @@
 import { describe, expect, test } from "vitest";
+import { engineOf } from "../engine/engine-of.ts";
+import { Kernel } from "../engine/kernel.ts";
+import { Trace } from "../engine/trace.ts";
 import type { Fault } from "../plan/fault.ts";
 import type { LockSettings, Plan } from "../plan/plan.ts";
+import { guardedPlan } from "../plan/swarm.ts";
+import { Cluster } from "../run/cluster.ts";
 import { runPlan } from "../run/run-plan.ts";
 import { type Subject, theClient } from "../run/subject.ts";
+import { FirstGrant } from "./first-grant.ts";
 
 function plan(faults: readonly Fault[], others: Partial<LockSettings> = {}): Plan {
   return {
@@ -39,7 +45,7 @@ const refused: Subject = {
   },
 };
 
-describe("a run in which every client was killed and nothing was granted", () => {
+describe("a run in which nothing was granted", () => {
   test("is ok if no client lived for as long as a lock may take, and says so", async () => {
     const { verdict, whyNothing } = await runPlan(plan([killed(15)]), { engine: "heap" });
     expect(verdict).toBe("ok");
@@ -52,6 +58,23 @@ describe("a run in which every client was killed and nothing was granted", () =>
     });
     expect(verdict).toBe("ok");
     expect(whyNothing).toBe("no answer comes within a nodeTimeout: each takes 20.0 ms at least");
+  });
+
+  test("is ok if the calls of clients that live ended sooner than a lock may take, and unknown if not", async () => {
+    // Few answers come in time, so that no lock is owed in the calm either.
+    const slow = guardedPlan(3274);
+    const short = await runPlan(slow, { engine: "heap" });
+    expect(short.whyNothing).toMatch(
+      /^client-\d was undisturbed for 183\.0 ms before its calls ended, .* may take/,
+    );
+    expect(short.verdict).toBe("ok");
+    const terms = { patience: 500, obstacle: undefined, excuse: undefined, startsAt: [0] };
+    const judged = (endsAt: number) => {
+      const { kernel, clients } = new Cluster(new Kernel(engineOf("heap"), new Trace()), plan([]));
+      return new FirstGrant(kernel, { ...terms, endsAt }).judge(clients.slice(0, 1));
+    };
+    expect(judged(500)).toMatchObject({ isOwed: false });
+    expect(judged(501)).toBeUndefined();
   });
 
   test("is violated if a client could have been granted a lock for long", async () => {

@@ -11,6 +11,8 @@ export interface FirstGrantTerms {
   readonly excuse: string | undefined;
   /** When each process begins to use locks, ms of true time. */
   readonly startsAt: readonly number[];
+  /** When those that live make no further call, ms of true time. */
+  readonly endsAt: number;
 }
 
 interface Disturbance {
@@ -20,8 +22,8 @@ interface Disturbance {
 }
 
 /**
- * Judges a run in which no lock was granted and every process was killed. Either no process lived undisturbed for as long as the first
- * lock may take: then none was owed one. Or one of them did: then the client has failed to get a lock that was free.
+ * Judges a run in which no lock was granted. Either no process was at work undisturbed for as long as the first lock may take: then
+ * none was owed one. Or one of them was: if every process was killed, the client has failed to get a lock that was free.
  */
 export class FirstGrant {
   readonly #kernel: Kernel;
@@ -44,19 +46,21 @@ export class FirstGrant {
     if (!this.#ends.has(process)) this.#ends.set(process, this.#kernel.now);
   }
 
-  /** Of a run without any grant. Nothing is returned if a process lives. */
+  /** Of a run without any grant. Nothing is returned if a process lives, and one was at work for long enough. */
   judge(processes: readonly Process[]): { readonly isOwed: boolean; readonly reason: string } | undefined {
-    if (processes.some((process) => !this.#ends.has(process))) return undefined;
-    const { patience, obstacle, excuse, startsAt } = this.#terms;
+    const { patience, obstacle, excuse, startsAt, endsAt } = this.#terms;
     if (obstacle !== undefined) return { isOwed: false, reason: obstacle };
     const lives = processes.map((process, index) => ({
       name: process.name,
-      left: this.#longestQuiet(1000 * startsAt[index]!, this.#ends.get(process)!) / 1000,
+      isKilled: this.#ends.has(process),
+      left: this.#longestQuiet(1000 * startsAt[index]!, this.#ends.get(process) ?? 1000 * endsAt) / 1000,
     }));
-    const { name, left } = lives.reduce((a, b) => (b.left > a.left ? b : a));
-    const text = `${name} was undisturbed for ${left.toFixed(1)} ms before it was killed, no other for longer`;
+    const { name, left, isKilled } = lives.reduce((a, b) => (b.left > a.left ? b : a));
+    const end = isKilled ? "it was killed" : "its calls ended";
+    const text = `${name} was undisturbed for ${left.toFixed(1)} ms before ${end}, no other for longer`;
     if (left <= patience)
       return { isOwed: false, reason: `${text}; a lock may take ${patience.toFixed(1)} ms` };
+    if (lives.some((life) => !life.isKilled)) return undefined;
     return excuse === undefined
       ? { isOwed: true, reason: `${text}, and no lock was granted` }
       : { isOwed: false, reason: excuse };

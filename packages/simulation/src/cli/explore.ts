@@ -19,7 +19,7 @@ import { type Command, exitCodes, neverInterrupted } from "./command.ts";
 import { writeReplay } from "./files.ts";
 import { Pool } from "./pool.ts";
 import { Progress } from "./progress.ts";
-import { fileCommand, marginText, markLines, nothingLine, seedCommand, violationLines } from "./report.ts";
+import { fileCommand, marginText, markLines, seedCommand, shortfallLine, violationLines } from "./report.ts";
 
 const options = {
   seeds: text("N", "number of runs"),
@@ -128,10 +128,10 @@ async function watch(
       const [first] = violationLines(trial.outcome);
       console.log(`seed ${trial.plan.seed}: ${first}\nreplay: ${await commandFor(trial)}`);
     }
-    const nothing = nothingLine(trial.outcome);
-    if (nothing !== undefined) {
+    const shortfall = shortfallLine(trial.outcome);
+    if (shortfall !== undefined) {
       progress.clear();
-      console.log(`seed ${trial.plan.seed}: ${nothing}`);
+      console.log(`seed ${trial.plan.seed}: ${shortfall}`);
     }
     progress.reach(soFar[unit]);
     return soFar[unit] >= count;

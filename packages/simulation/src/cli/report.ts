@@ -29,9 +29,11 @@ export function violationLines({ violations }: Outcome): string[] {
   return violations.map(({ kind, at, detail }) => `violation at ${at.toFixed(3)} ms: ${kind}: ${detail}`);
 }
 
-/** Why nothing was granted, if nothing could be. */
-export function nothingLine({ whyNothing }: Outcome): string | undefined {
-  return whyNothing === undefined ? undefined : `nothing was granted, and nothing could be: ${whyNothing}`;
+/** Why a run without a violation shows less than others. */
+export function shortfallLine({ verdict, whyNothing, events, simulated }: Outcome): string | undefined {
+  if (whyNothing !== undefined) return `nothing was granted, and nothing could be: ${whyNothing}`;
+  if (verdict !== "unknown") return undefined;
+  return `unknown: it ended after ${events} events and ${(simulated / 1000).toFixed(1)} simulated seconds`;
 }
 
 /** The number of times that each rare situation occurred, with a line that explains it. */

@@ -3,7 +3,7 @@ import type { Plan } from "../plan/plan.ts";
 import { type Outcome, runPlan } from "../run/run-plan.ts";
 import type { Subject } from "../run/subject.ts";
 import { exitCodes } from "./command.ts";
-import { markLines, nothingLine, summaryLine, violationLines } from "./report.ts";
+import { markLines, shortfallLine, summaryLine, violationLines } from "./report.ts";
 
 export interface RunTwiceOptions {
   readonly engine: EngineKind;
@@ -24,8 +24,8 @@ export async function runTwice(
   console.log(summaryLine(outcome));
   for (const line of markLines(outcome.marks)) console.log(line);
   for (const line of violationLines(outcome)) console.log(line);
-  const nothing = nothingLine(outcome);
-  if (nothing !== undefined) console.log(nothing);
+  const shortfall = shortfallLine(outcome);
+  if (shortfall !== undefined) console.log(shortfall);
   const isSame = outcome.hash === again.hash;
   if (!isSame) console.log(`not deterministic: the second run came to hash ${again.hash}`);
   if (outcome.verdict !== "ok" || !isSame) console.log(`replay: ${replay} --engine ${engine} --trace`);

@@ -81,7 +81,7 @@ export function firstGrantTermsOf(plan: Plan): FirstGrantTerms {
     ? `no answer comes within a nodeTimeout: each takes ${trip.toFixed(1)} ms at least`
     : undefined;
   const startsAt = clients.map((client) => client.startsAt ?? 0);
-  return { patience, obstacle, excuse: excuseOf(plan, calls), startsAt };
+  return { patience, obstacle, excuse: excuseOf(plan, calls), startsAt, endsAt: plan.duration };
 }
 
 /** Why it may be that no call is ever granted a lock. */
