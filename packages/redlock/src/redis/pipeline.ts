@@ -96,6 +96,8 @@ export class Pipeline {
   /** The operations of the next batch. */
   #next: Posted[] = [];
   #keys = 0;
+  /** One of them that has a key: it decides on the script. */
+  #keyed: Operation | undefined;
   /** The number of operations that keep a lease, in flight and in the next batch. */
   #keepCount = 0;
   /** The part of it that is in the next batch. */
@@ -254,6 +256,7 @@ export class Pipeline {
     const keepCount = this.#nextKeepCount;
     this.#next = [];
     this.#keys = 0;
+    this.#keyed = undefined;
     this.#nextKeepCount = 0;
     const batch = this.#batchOf(next, keepCount);
     batch.send();
@@ -393,7 +396,7 @@ export class Pipeline {
   #add(posted: Posted): void {
     const { operation } = posted;
     const isFull = this.#next.length >= maxBatchSize || this.#keys + operation.keys.length > maxBatchKeys;
-    const isOther = this.#next.some((other) => needsOtherScript(operation, other.operation));
+    const isOther = this.#keyed !== undefined && needsOtherScript(operation, this.#keyed);
     if (operation.isUnbatched || isFull || isOther) this.send();
     if (purposeOf(operation) === "keep") {
       this.#keepCount += 1;
@@ -401,6 +404,7 @@ export class Pipeline {
     } else this.#otherCount += 1;
     this.#next.push(posted);
     this.#keys += operation.keys.length;
+    if (operation.keys.length > 0) this.#keyed = operation;
     this.#maxTtl = Math.max(this.#maxTtl, operation.ttl);
     if (operation.isUnbatched) this.send();
   }
