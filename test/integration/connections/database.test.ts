@@ -72,7 +72,7 @@ const connectingNodeRedis =
     return { clients, close: () => closeAll(clients) };
   };
 
-const open = (options: OpenOptions = {}) => fleet.openWarm({ nodeTimeout: 400, ...options });
+const open = (options: OpenOptions = {}) => fleet.openWarm({ nodeTimeout: 900, ...options });
 
 async function hang(masters: readonly Master[]): Promise<void> {
   for (const master of masters) {
@@ -432,8 +432,8 @@ describe("a lock that is held when a client is switched", () => {
 
   it("is lost by every Redlock over that client", async () => {
     const { redlock, clients } = await open();
-    const other = new Redlock([clients[0]!], { nodeTimeout: 400 });
-    const queueless = new Redlock(clients, { nodeTimeout: 400, queue: false, groupCommit: false });
+    const other = new Redlock([clients[0]!], { nodeTimeout: 900 });
+    const queueless = new Redlock(clients, { nodeTimeout: 900, queue: false, groupCommit: false });
     const locks = await Promise.all([redlock, other, queueless].map((one) => one.acquire(fresh(), ttl)));
     await clients[0]!.select(1);
     for (const lock of locks) isLostBySwitch(lock);
@@ -441,7 +441,7 @@ describe("a lock that is held when a client is switched", () => {
   });
 
   it("is lost without scripts as well", async () => {
-    const { redlock, clients } = await fleet.openWarm({ scripts: false, nodeTimeout: 400 });
+    const { redlock, clients } = await fleet.openWarm({ scripts: false, nodeTimeout: 900 });
     const resource = fresh();
     const held = redlock.using(resource, ttl, async (signal, lock) => {
       await Promise.all(clients.map((client) => client.select(1)));
