@@ -24,14 +24,14 @@ import { release } from "./protocol/release.ts";
 import { lateTimerThreshold } from "./protocol/round.ts";
 import { claimScript, releaseScript } from "./redis/lua/scripts.ts";
 import type { ClockEvent } from "./safeguards/clock-watch.ts";
+import { checkOptions, type Place, routineAmong } from "./settings/options.ts";
+import { isRevoked, shown } from "./settings/ranges.ts";
 import {
   eventOfRedlock4,
   namesOfRedlock4,
   propertiesOfRedlock4,
   refuseCallback,
-} from "./settings/former-names.ts";
-import { checkOptions, type Place, routineAmong } from "./settings/options.ts";
-import { isRevoked, shown } from "./settings/ranges.ts";
+} from "./settings/redlock-4.ts";
 import { resourceList, whyReserved } from "./settings/resources.ts";
 import { checkHolding, checkTtl, type Settings, settingsFrom } from "./settings/settings.ts";
 import { onAbort } from "./time/abort.ts";

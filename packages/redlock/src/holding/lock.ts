@@ -1,8 +1,8 @@
 import { type ExecutionStats, InvalidArgumentError, type LockLostError } from "../errors.ts";
 import type { Attempts } from "../protocol/execution-stats.ts";
 import { type ExecutionResult, Lease, type LockState } from "../protocol/lease.ts";
-import { namesOfRedlock4, propertiesOfRedlock4, refuseCallback } from "../settings/former-names.ts";
 import type { LeaseLimit } from "../settings/lease-limit.ts";
+import { namesOfRedlock4, propertiesOfRedlock4, refuseCallback } from "../settings/redlock-4.ts";
 import type { Settings } from "../settings/settings.ts";
 
 /** The signal of a routine: aborts when the lock is lost. The reason is also at `error`, as in redlock 5. */

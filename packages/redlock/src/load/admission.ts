@@ -88,7 +88,7 @@ export class Admission {
   #limit: number;
   #growth = initialGrowth;
   #active = 0;
-  #line = new Fifo<Waiting>();
+  #waiting = new Fifo<Waiting>();
   readonly #refusals: Paced;
   /** The number of entries in the line that have given up. */
   #over = 0;
@@ -135,7 +135,7 @@ export class Admission {
 
   /** Admits a vote round, if the next caller may have one. */
   enter(): boolean {
-    if (this.#active + 1 > this.#limit || this.#line.length > this.#over || this.#isBehind()) return false;
+    if (this.#active + 1 > this.#limit || this.#waiting.length > this.#over || this.#isBehind()) return false;
     this.#active += 1;
     return true;
   }
@@ -144,17 +144,17 @@ export class Admission {
   wait(budget: Waits): Promise<boolean> {
     return new Promise((resolve) => {
       const waiting: Waiting = { budget, resolve, forget: () => {}, isOver: false, wasHeld: false };
-      this.#line.push(waiting);
+      this.#waiting.push(waiting);
       waiting.forget = budget.ended.onCancel(() => this.#giveUp(waiting));
       if (this.#timer) holdBack(waiting);
-      this.#goOn();
+      this.#admitNext();
     });
   }
 
   /** A round that was admitted is over. */
   leave(): void {
     this.#active -= 1;
-    if (this.#line.length > 0) this.#goOn();
+    if (this.#waiting.length > 0) this.#admitNext();
   }
 
   /** Records the duration of a round that masters have decided, ms. */
@@ -183,7 +183,7 @@ export class Admission {
     const areMany = this.#extensions.size + this.#timers.waiting >= fewExtensions;
     if (isConfirmed && areMany) this.#look(extension, this.#clock.now());
     this.#extensions.delete(extension);
-    this.#goOn();
+    this.#admitNext();
   }
 
   /** The rounds that may be in flight at once, now. */
@@ -230,13 +230,13 @@ export class Admission {
     this.#limit = Math.max(this.#limit / 2, Math.min(minRounds, this.#most));
   }
 
-  #goOn(): void {
-    while (this.#line.length > this.#over && this.#active + 1 <= this.#limit) {
+  #admitNext(): void {
+    while (this.#waiting.length > this.#over && this.#active + 1 <= this.#limit) {
       if (this.#isBehind()) {
         if (!this.#timer) this.#hold();
         return;
       }
-      const waiting = this.#line.shift()!;
+      const waiting = this.#waiting.shift()!;
       if (waiting.isOver) this.#over -= 1;
       else this.#admit(waiting);
     }
@@ -255,26 +255,26 @@ export class Admission {
     if (waiting.isOver) return;
     waiting.isOver = true;
     this.#over += 1;
-    if (this.#over === this.#line.length) this.#stopLooking();
+    if (this.#over === this.#waiting.length) this.#stopLooking();
     if (waiting.wasHeld) waiting.budget.lateness = this.#late;
     this.#refusals.call(() => waiting.resolve(false));
     // Tens of thousands of callers may come and go while none is admitted.
-    if (this.#over * 2 <= this.#line.length) return;
-    this.#line = this.#line.filter(({ isOver }) => !isOver);
+    if (this.#over * 2 <= this.#waiting.length) return;
+    this.#waiting = this.#waiting.filter(({ isOver }) => !isOver);
     this.#over = 0;
   }
 
   /** Stops admitting callers until the timer. Extensions that end admit the next caller as well. */
   #hold(): void {
-    for (const waiting of this.#line) if (!waiting.isOver) holdBack(waiting);
-    if (this.#line.length === this.#over) return;
+    for (const waiting of this.#waiting) if (!waiting.isOver) holdBack(waiting);
+    if (this.#waiting.length === this.#over) return;
     // Still to come, see `#isBehind`: so each timer ends the pause or doubles the cap, or extensions are late again.
     const until = this.#isLate ? this.#lateUntil : this.#capUntil;
     const delay = Math.max(1, Math.ceil(until - this.#clock.now()));
     this.#timer = this.#runtime.setTimer(
       () => {
         this.#timer = undefined;
-        this.#goOn();
+        this.#admitNext();
       },
       Math.min(delay, maxTimerDelay),
     );

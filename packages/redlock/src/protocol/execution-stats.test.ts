@@ -79,7 +79,7 @@ describe("the votes of a round", () => {
 
   test("of a revote are those of its attempt", async () => {
     const { attempts } = bed(refusal("rival", 7, "first"));
-    attempts.goOn();
+    attempts.continueAttempt();
     attempts.add([refusal("rival", 7, "second")]);
     attempts.add([refusal("rival", 7, "third")]);
     expect(await resourcesOf(attempts)).toEqual(["second", "third"]);

@@ -32,7 +32,7 @@ export class Attempts {
   #rounds: ReadonlyArray<AnyRound | Votes> = [];
   /** The number of attempts, if a wait in a queue counts for some of them. */
   #count = 0;
-  #goesOn = false;
+  #continuesAttempt = false;
 
   constructor(nodes: readonly LockNode[]) {
     this.#nodes = nodes;
@@ -42,8 +42,8 @@ export class Attempts {
    * `goesOn`: the round belongs to the same attempt as the one before. A waiter asks again and again; only the latest
    * is kept.
    */
-  add(round: AnyRound | Votes, goesOn: boolean = this.#goesOn): void {
-    this.#goesOn = false;
+  add(round: AnyRound | Votes, goesOn: boolean = this.#continuesAttempt): void {
+    this.#continuesAttempt = false;
     const before = goesOn ? this.#rounds.slice(0, -1) : this.#rounds.slice(1 - maxRounds);
     this.#rounds = before.concat([round]);
     if (!("answers" in round)) return;
@@ -54,8 +54,8 @@ export class Attempts {
   }
 
   /** The next round belongs to the same attempt as the latest one. */
-  goOn(): void {
-    this.#goesOn = true;
+  continueAttempt(): void {
+    this.#continuesAttempt = true;
   }
 
   /** The wait in a queue took as long as this number of retries: it counts as that many attempts after the first. */

@@ -233,7 +233,7 @@ export class Lease implements TimerTask, ActiveLease {
    * Gives the token to a lease that continues under it. This lease has ended, and shows `unused` from now on, a token
    * that no lease has.
    */
-  giveTokenUp(unused: string): void {
+  replaceToken(unused: string): void {
     this.#token = unused;
     this.#otherTokens = none;
   }
@@ -331,8 +331,8 @@ export class Lease implements TimerTask, ActiveLease {
     const stands = ({ before: master, deadline }: Move): boolean => this.#deadlines[master] === deadline;
     const moves = this.#moves.filter(stands);
     // A vote that moved to `before`, and is not replaced yet, moves on from there.
-    const goOn = moves.filter((move) => move.index === before).map((move) => ({ ...move, index }));
-    this.#moves = [...moves, ...goOn, { before, index, deadline: this.#deadlines[before]! }];
+    const further = moves.filter((move) => move.index === before).map((move) => ({ ...move, index }));
+    this.#moves = [...moves, ...further, { before, index, deadline: this.#deadlines[before]! }];
   }
 
   #replaceMoved(index: number): void {

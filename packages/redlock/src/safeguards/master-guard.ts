@@ -3,7 +3,7 @@ import type { AnyAnswer, Fault, Guard, GuardState, LockNode, Operation } from ".
 import { type Asked, ask, operationOf } from "../protocol/operation.ts";
 import { outside } from "../time/async-context.ts";
 import { type Runtime, randomFraction, type Timer } from "../time/runtime.ts";
-import { QuarantineReports } from "./quarantine-news.ts";
+import { QuarantineReports } from "./quarantine-reports.ts";
 
 /**
  * The permission of a client on a master whose marker is missing or belongs to an earlier memory:

@@ -147,7 +147,7 @@ async function revote(
     const spread = Math.min(roundTrip * 2 ** count, Math.max(request.settings.retryDelay, 50));
     await sleep(runtime, randomFraction(runtime) * spread, budget.ended);
     if (budget.ended.reason) return last;
-    attempts.goOn();
+    attempts.continueAttempt();
     const next = await attemptIfAdmitted(acquisition, undefined, budget, attempts);
     if (!next) return last;
     last = next;

@@ -18,14 +18,14 @@ export interface GrantHandler {
 }
 
 /** The request of an acquire or a lease that has ended. */
-export interface Departed {
+export interface FormerWaiter {
   readonly placement: Placement;
   readonly resources: readonly string[];
   readonly ttl: number;
 }
 
 /** The maximum number that is remembered. Grants to older ones are left to expire. */
-const maxDeparted = 1000;
+const maxFormerWaiters = 1000;
 /** The time a master has to answer a rollback, ms. */
 const rollbackTimeout = 500;
 
@@ -37,7 +37,7 @@ export class GrantListener {
   readonly #context: Context;
   readonly #channel: string;
   readonly #handlers = new Map<string, GrantHandler>();
-  readonly #departed = new Map<string, Departed>();
+  readonly #formerWaiters = new Map<string, FormerWaiter>();
   readonly #onChange: () => void;
 
   /** `onChange` is called when a connection may lead elsewhere: its client was switched, or it was made again. */
@@ -89,11 +89,12 @@ export class GrantListener {
   }
 
   /** The acquire or its lease has ended: later grants are rolled back (PROTOCOL 7.10). */
-  rollBackGrants(waiter: string, departed: Departed): void {
+  rollBackGrants(waiter: string, former: FormerWaiter): void {
     // Most tokens were never in a queue, so nothing can be granted to them.
     if (!this.#handlers.delete(waiter)) return;
-    this.#departed.set(waiter, departed);
-    if (this.#departed.size > maxDeparted) this.#departed.delete(this.#departed.keys().next().value!);
+    this.#formerWaiters.set(waiter, former);
+    if (this.#formerWaiters.size > maxFormerWaiters)
+      this.#formerWaiters.delete(this.#formerWaiters.keys().next().value!);
   }
 
   /** The lease continues elsewhere: grants belong to it, so nothing is rolled back here (PROTOCOL 5.6). */
@@ -104,13 +105,13 @@ export class GrantListener {
   #onPush(index: number, push: Push | Timed<Push>): void {
     const { kind, token } = pushIn(push);
     const waiter = waiterOf(token);
-    const departed = this.#departed.get(waiter);
+    const former = this.#formerWaiters.get(waiter);
     const { rollbacks } = this.#context;
     const handler = this.#handlers.get(waiter);
     if (kind === "wake") handler?.onWake(index, token);
     else handler?.onGrant(index, push);
-    if (!departed) return;
-    rollbacks.remove({ ...departed, tokens: [token] }, [departed.placement.nodes[index]!], rollbackTimeout);
+    if (!former) return;
+    rollbacks.remove({ ...former, tokens: [token] }, [former.placement.nodes[index]!], rollbackTimeout);
   }
 }
 

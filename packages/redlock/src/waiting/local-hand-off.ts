@@ -32,7 +32,7 @@ export function reuseLease(lease: Lease, predecessor: AcquireCall, next: Acquire
   const { resources, ttl } = next.request;
   const successor = new Lease(context, { placement, resources, token, ttl, deadlines });
   successor.inherit(lease);
-  lease.giveTokenUp(newToken(runtime));
+  lease.replaceToken(newToken(runtime));
   const { latest } = predecessor.attempts;
   if (latest) next.attempts.add(latest);
   return { successor, result: new Released("released", nodes, runtime.wall(), latest) };

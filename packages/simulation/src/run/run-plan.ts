@@ -294,7 +294,7 @@ class Run {
       await this.#run(thaw + 3 * this.#plan.network.longestLatency + 1.2 * shortTtl);
     }
     await this.#serveWhileWritesAreRefused(resources[0]!, timeLimit);
-    await this.#serveBesideHalfCut(resources[0]!, timeLimit);
+    await this.#serveBesidePartlyCut(resources[0]!, timeLimit);
   }
 
   /** Masters that hang delay no round of a waiter, though each of its rounds waits for them longer than this takes. */
@@ -343,7 +343,7 @@ class Run {
     return masters.slice(0, Math.floor((masters.length - 1) / 2));
   }
 
-  async #serveBesideHalfCut(resource: string, timeLimit: number): Promise<void> {
+  async #serveBesidePartlyCut(resource: string, timeLimit: number): Promise<void> {
     const { settings, clients, network } = this.#plan;
     const { findings } = this.#cluster;
     const isQueueing = ({ process }: Worker): boolean =>
