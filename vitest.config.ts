@@ -74,7 +74,7 @@ export default defineConfig({
             "test/{hostile,integration/{holding,safeguards,waiting,primitives}}/**/*.deep.test.ts",
             "test/integration/connections/sentinel.deep.test.ts",
             // These open their own clients, or are about what only ioredis has: an event of `select`.
-            "test/integration/{bad-input,drop-in}.test.ts",
+            "test/integration/bad-input.test.ts",
             "test/integration/connections/{cluster,database,traces,key-prefix.deep,node-redis.deep,node-redis-cluster.deep}.test.ts",
           ],
           testTimeout: hang,

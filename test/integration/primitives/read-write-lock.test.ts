@@ -248,19 +248,29 @@ describe("many read or one writes, on real masters", () => {
 });
 
 describe("starvation", () => {
-  it("lets a writer through a stream of eight readers, and readers behind it", async () => {
-    const name = fresh("report");
-    const report = new Report();
-    const ended = new AbortController();
+  /** Eight readers, once all of them read, until `ended`. */
+  async function streamOfReaders(
+    name: string,
+    report: Report,
+    ended: AbortSignal,
+  ): Promise<ReadonlyArray<Promise<void>>> {
     const readers = Array.from({ length: 8 }, async (_, index) => {
       const lock = open(name);
       // All different, so that they are never all away at once.
       const hold = 60 + 20 * index;
-      while (!ended.signal.aborted) {
+      while (!ended.aborted) {
         await lock.usingRead(ttl, (_signal, reading) => report.read(reading, () => pause(hold)));
       }
     });
     await until("all of them read, one after the other", () => report.reads >= 16 && report.readers >= 2);
+    return readers;
+  }
+
+  it("lets a writer through a stream of eight readers, and readers behind it", async () => {
+    const name = fresh("report");
+    const report = new Report();
+    const ended = new AbortController();
+    const readers = await streamOfReaders(name, report, ended.signal);
     const writer = open(name);
     const waits: number[] = [];
     for (let count = 0; count < 5; count += 1) {
@@ -284,14 +294,7 @@ describe("starvation", () => {
     const name = fresh("report");
     const report = new Report();
     const ended = new AbortController();
-    const readers = Array.from({ length: 8 }, async (_, index) => {
-      const lock = open(name);
-      const hold = 60 + 20 * index;
-      while (!ended.signal.aborted) {
-        await lock.usingRead(ttl, (_signal, reading) => report.read(reading, () => pause(hold)));
-      }
-    });
-    await until("all of them read, one after the other", () => report.reads >= 16 && report.readers >= 2);
+    const readers = await streamOfReaders(name, report, ended.signal);
     // They ask seldom, so they would be waited for longer than the one that stays.
     const impatient = [1, 2, 3].map(async () => {
       const lock = open(name, { retryDelay: 500, waitTimeout: 50 });

@@ -1,49 +1,23 @@
-import * as ours from "@quorlock/redlock";
-import type { Master } from "@quorlock/testbed";
-import { Redis } from "ioredis";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { Fleet, fresh, rejection } from "./fleet/fleet.ts";
-import {
-  type RedlockModule,
-  redlock5,
-  type SharedLock,
-  type SharedRedlock,
-  type SharedSettings,
-} from "./redlock-5.ts";
+import { afterEach, describe, expect, it } from "vitest";
+import { Fleet, fresh, rejection } from "../integration/fleet/fleet.ts";
+import { type Any, Bench, libraries } from "./bench.ts";
 
 // PROTOCOL 13.1.
 
-/** Code that was written for redlock 5 has to run with either. */
-const modules: Record<string, RedlockModule> = {
-  "redlock 5": redlock5,
-  quorlock: ours as unknown as RedlockModule,
-};
+type Name = keyof typeof libraries;
+const names: readonly Name[] = ["redlock 5", "quorlock"];
 
-let fleet: Fleet;
-const clients: Redis[] = [];
-
-beforeAll(async () => {
-  fleet = await Fleet.start(3);
-});
+const fleet = Fleet.forTests(3);
+const benches: Bench[] = [];
 afterEach(() => {
-  for (const client of clients.splice(0)) client.disconnect();
+  for (const bench of benches.splice(0)) bench.close();
 });
-afterAll(() => fleet?.stop());
 
-function clientsOf(masters: readonly Master[] = fleet.masters): Redis[] {
-  const opened = masters.map(({ host, port }) => new Redis(port, host));
-  clients.push(...opened);
-  return opened;
-}
-
-/** `settings`: also those that redlock 5 does not know, and does not look at. */
-function make(
-  module: RedlockModule,
-  settings: SharedSettings & Pick<ours.RedlockOptions, "queue" | "nodeTimeout"> = {},
-  opened: Redis[] = clientsOf(),
-): SharedRedlock {
-  // redlock 5 knows no time-out of one master. To ours, a busy machine is not to look like a silent one.
-  return new module.default(opened, { nodeTimeout: 5000, ...settings });
+/** `nodeTimeout`: to ours, a busy machine is not to look like a silent master; redlock 5 knows no such setting. */
+function make(name: Name, settings: object = {}): Any {
+  const bench = new Bench(libraries[name], fleet);
+  benches.push(bench);
+  return bench.redlock({ nodeTimeout: 5000, ...settings });
 }
 
 const once = { retryCount: 0 };
@@ -54,8 +28,8 @@ describe.each([
   ["redlock 5", "quorlock"],
   ["quorlock", "redlock 5"],
 ] as const)("a lock of %s", (holds, waits) => {
-  const holder = (settings?: Parameters<typeof make>[1]) => make(modules[holds]!, settings);
-  const waiter = (settings: Parameters<typeof make>[1] = once) => make(modules[waits]!, settings);
+  const holder = (settings?: object) => make(holds, settings);
+  const waiter = (settings: object = once) => make(waits, settings);
 
   it(`keeps ${waits} out until it is released`, async () => {
     const resource = fresh();
@@ -63,7 +37,7 @@ describe.each([
     await Promise.all(lock.attempts);
     const other = waiter();
     const error = await rejection(other.acquire([resource], 20_000));
-    expect(error).toBeInstanceOf(modules[waits]!.ExecutionError);
+    expect(error).toBeInstanceOf(libraries[waits].ExecutionError);
     expect(await fleet.values(resource)).toEqual(fleet.masters.map(() => lock.value));
     await lock.release();
     const next = await other.acquire([resource], 20_000);
@@ -88,7 +62,7 @@ describe.each([
     const other = waiter();
     for (const resources of [[b, c], [c, a], [a], [b], [b, a]]) {
       expect(await rejection(other.acquire(resources, 20_000))).toBeInstanceOf(
-        modules[waits]!.ExecutionError,
+        libraries[waits].ExecutionError,
       );
     }
     await fleet.untilGone(c);
@@ -143,8 +117,8 @@ describe("a mixed fleet", () => {
       const inside = new Map<string, number>();
       const overlaps: string[] = [];
       const passed: Record<string, number> = {};
-      const worker = async (name: string, index: number): Promise<void> => {
-        const redlock = make(modules[name]!, { retryCount: 3, retryDelay: 8, retryJitter: 7 });
+      const worker = async (name: Name, index: number): Promise<void> => {
+        const redlock = make(name, { retryCount: 3, retryDelay: 8, retryJitter: 7 });
         for (let round = 0; round < 8; round += 1) {
           // Any of them, or any two neighbours.
           const first = (index + round) % 3;
@@ -161,9 +135,7 @@ describe("a mixed fleet", () => {
         }
       };
       await Promise.all(
-        Object.keys(modules).flatMap((name, kind) =>
-          [0, 1, 2].map((index) => worker(name, kind * 3 + index)),
-        ),
+        names.flatMap((name, kind) => [0, 1, 2].map((index) => worker(name, kind * 3 + index))),
       );
       expect(overlaps).toEqual([]);
       expect(passed).toEqual({ "redlock 5": 24, quorlock: 24 });
@@ -176,12 +148,12 @@ describe("a mixed fleet", () => {
  * redlock 5 takes back what it has won of a split vote only when it gives up: without end of retries, three of
  * them with a master each would block each other for a ttl, again and again. So it has to give up often.
  */
-async function acquireAtLast(redlock: SharedRedlock, resources: string[]): Promise<SharedLock> {
+async function acquireAtLast(redlock: Any, resources: string[]): Promise<Any> {
   for (;;) {
     try {
       return await redlock.acquire(resources, 10_000);
     } catch (error) {
-      if (!(error instanceof redlock5.ExecutionError || error instanceof ours.ExecutionError)) throw error;
+      if (!names.some((name) => error instanceof libraries[name].ExecutionError)) throw error;
     }
   }
 }
