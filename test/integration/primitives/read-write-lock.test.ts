@@ -247,25 +247,25 @@ describe("many read or one writes, on real masters", () => {
   });
 });
 
-describe("starvation", () => {
-  /** Eight readers, once all of them read, until `ended`. */
-  async function streamOfReaders(
-    name: string,
-    report: Report,
-    ended: AbortSignal,
-  ): Promise<ReadonlyArray<Promise<void>>> {
-    const readers = Array.from({ length: 8 }, async (_, index) => {
-      const lock = open(name);
-      // All different, so that they are never all away at once.
-      const hold = 60 + 20 * index;
-      while (!ended.aborted) {
-        await lock.usingRead(ttl, (_signal, reading) => report.read(reading, () => pause(hold)));
-      }
-    });
-    await until("all of them read, one after the other", () => report.reads >= 16 && report.readers >= 2);
-    return readers;
-  }
+/** Eight readers, once all of them read, until `ended`. */
+async function streamOfReaders(
+  name: string,
+  report: Report,
+  ended: AbortSignal,
+): Promise<ReadonlyArray<Promise<void>>> {
+  const readers = Array.from({ length: 8 }, async (_, index) => {
+    const lock = open(name);
+    // All different, so that they are never all away at once.
+    const hold = 60 + 20 * index;
+    while (!ended.aborted) {
+      await lock.usingRead(ttl, (_signal, reading) => report.read(reading, () => pause(hold)));
+    }
+  });
+  await until("all of them read, one after the other", () => report.reads >= 16 && report.readers >= 2);
+  return readers;
+}
 
+describe("starvation", () => {
   it("lets a writer through a stream of eight readers, and readers behind it", async () => {
     const name = fresh("report");
     const report = new Report();
