@@ -1,5 +1,5 @@
 // `node ../../build/library.js` in a package: bundles what its package.json exports, as ES modules and as CommonJS, with
-// declarations for each. Its dependencies and peer dependencies stay imports; all else becomes part of it.
+// declarations for each; and its programs. Its dependencies and peer dependencies stay imports; all else becomes part of it.
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
@@ -43,7 +43,8 @@ const licences = {
   },
 };
 
-for (const format of ["esm", "cjs"]) {
+const isLibrary = Object.keys(entries).length > 0;
+for (const format of isLibrary ? ["esm", "cjs"] : ["esm"]) {
   const [module, declaration] = format === "esm" ? [".js", ".d.ts"] : [".cjs", ".d.cts"];
   const dir = `dist/${format}`;
   // A command is run, and never required.
@@ -68,6 +69,7 @@ for (const format of ["esm", "cjs"]) {
     // Bundlers read the annotations; people read the declarations.
     comments: { annotation: true, legal: true, jsdoc: false },
   });
+  if (!isLibrary) continue;
   const declarations = await rollup({
     input: entries,
     external: isExternal,

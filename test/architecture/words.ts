@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { argv } from "node:process";
 import { fileURLToPath } from "node:url";
 
-// `pnpm words` prints the number of words in each Markdown file of the repository, as `wc -w` counts them.
+// `pnpm words` prints the number of words in each Markdown file of the repository, as `wc -w` counts them, and the number of
+// lines of code.
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -41,10 +42,22 @@ export function totalOf(some: readonly Document[]): number {
   return some.reduce((sum, { words }) => sum + words, 0);
 }
 
+/** The tracked files that match, as `git ls-files` takes patterns, together. */
+function linesOf(...patterns: readonly string[]): number {
+  const files = execFileSync("git", ["ls-files", ...patterns], { cwd: root, encoding: "utf8" })
+    .trim()
+    .split("\n");
+  return files.reduce((sum, file) => sum + readFileSync(join(root, file), "utf8").split("\n").length - 1, 0);
+}
+
 if (argv[1] === import.meta.filename) {
   const all = documents();
   for (const { file, words, writtenBy } of all)
     console.log(`${String(words).padStart(6)} ${file}${writtenBy ? ` (${writtenBy})` : ""}`);
   const written = all.filter(({ writtenBy }) => !writtenBy);
   console.log(`${totalOf(written)} words written, ${totalOf(all) - totalOf(written)} generated`);
+  const client = linesOf("packages/redlock/src/*.ts", ":!*.test.ts");
+  console.log(
+    `${client} lines of client, ${linesOf("*.ts")} of TypeScript, ${linesOf("biome.json")} of biome.json`,
+  );
 }

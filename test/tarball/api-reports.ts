@@ -22,6 +22,13 @@ export const publishedPackages: readonly string[] = readdirSync(join(repository,
   (name) => manifestIn(join(repository, "packages", name)).private !== true,
 );
 
+/** Those that are imported; the others are programs. */
+export const publishedLibraries: readonly string[] = publishedPackages.filter((name) =>
+  Object.values(manifestIn(join(repository, "packages", name)).exports).some(
+    (entry) => typeof entry !== "string",
+  ),
+);
+
 /** The folder of the reports that are kept. */
 export function keptReports(name: string): string {
   return join(repository, "packages", name, "api");

@@ -18,7 +18,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { keptReports, publishedPackages, reportsIn, writeReports } from "./api-reports.ts";
+import { keptReports, publishedLibraries, reportsIn, writeReports } from "./api-reports.ts";
 import { userEnvironment } from "./environment.ts";
 
 // The packages for tests as users get them: packed, installed into an empty folder beside the client, and used there.
@@ -96,7 +96,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test.each(publishedPackages)("the API reports of %s are those that are kept", async (name) => {
+test.each(publishedLibraries)("the API reports of %s are those that are kept", async (name) => {
   // Outside of node_modules, where all that is imported would count as another package's.
   const built = join(folder, "built", name);
   await cp(join(user, "node_modules/@quorlock", name), built, { recursive: true });
@@ -368,6 +368,13 @@ describe("quorlock-sim", () => {
   test("runs many in threads", async () => {
     const { stdout } = await program("explore", "--seeds", "4");
     expect(stdout).toContain("4 runs");
+  });
+
+  test("says its version, and has examples to type", async () => {
+    const file = join(user, "node_modules/@quorlock/simulation/package.json");
+    const { version } = JSON.parse(await readFile(file, "utf8")) as { version: string };
+    expect((await program("--version")).stdout).toBe(`${version}\n`);
+    expect((await program("--help")).stdout).toMatch(/Examples:\n {2}npx quorlock-sim /);
   });
 
   test("says what it cannot do", async () => {

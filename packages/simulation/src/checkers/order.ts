@@ -1,6 +1,7 @@
 import type { Process } from "../engine/process.ts";
 import type { Write } from "../master/keyspace.ts";
 import type { Master } from "../master/master.ts";
+import { isSharable, membersOf } from "../master/twins/family.ts";
 import { ownPrefix, queueOf, queuePrefix } from "../master/twins/queue.ts";
 import { tokenOf } from "../run/subject.ts";
 import type { Findings } from "./findings.ts";
@@ -25,6 +26,7 @@ export interface OrderTerms {
 interface Place {
   readonly owner: Process;
   readonly ttl: number;
+  readonly isShared: boolean;
   /** True time, us. */
   readonly since: number;
 }
@@ -40,7 +42,8 @@ interface Place {
  * - does not stand in the queues of a quorum of masters: its masters do not answer, its votes came too late. Without faults there is no
  *   such call: each counts a few round trips after it was called.
  *
- * A call that wins a free key by its first vote, without any place in a queue, has not waited, and overtakes nobody.
+ * A call that wins a free key by its first vote, without any place in a queue, has not waited, and overtakes nobody, unless it reads: the
+ * vote of a reader is refused while anybody waits (10.4). Readers do not overtake each other.
  */
 export class Order {
   readonly #findings: Findings;
@@ -86,7 +89,20 @@ export class Order {
   wrote(master: Master, write: Write, sender: Process): void {
     const { key, entry, previous } = write;
     if (key.startsWith(queuePrefix)) this.#placeChanged(master, write, sender);
-    else if (!key.startsWith(ownPrefix)) this.#voteChanged(entry?.value, previous?.value, sender);
+    else if (isSharable(key) && !key.endsWith(":write")) this.#readersChanged(write, sender);
+    else if (isSharable(key) || !key.startsWith(ownPrefix))
+      this.#voteChanged(entry?.value, previous?.value, sender);
+  }
+
+  /** A reader has a name, and its round is in another key; a name without a round is its token. */
+  #readersChanged({ key, entry, previous }: Write, sender: Process): void {
+    if (key.endsWith(":marks")) return;
+    const before = new Map(membersOf(previous));
+    const hasRounds = key.endsWith(":rounds");
+    for (const [name, round] of membersOf(entry)) {
+      if (hasRounds ? before.get(name) === round : before.has(name)) continue;
+      this.#voteChanged(hasRounds ? `${name}.${round}` : name, undefined, sender);
+    }
   }
 
   #placeChanged(master: Master, { key, entry, previous }: Write, owner: Process): void {
@@ -103,8 +119,8 @@ export class Order {
     // (A master that has lost its memory has lost the place.)
     const { expiresAt = Number.POSITIVE_INFINITY } = previous ?? { expiresAt: 0 };
     if (places.has(waiter) && expiresAt >= master.process.wallNow()) return;
-    const ttl = Number(entry.value.split(" ", 2)[1]);
-    places.set(waiter, { owner, ttl, since: master.process.now });
+    const [, ttl, , , how] = entry.value.split(" ");
+    places.set(waiter, { owner, ttl: Number(ttl), isShared: how === "r", since: master.process.now });
   }
 
   #voteChanged(token: unknown, before: unknown, sender: Process): void {
@@ -122,11 +138,13 @@ export class Order {
     const isHandedOff = this.#handedOff.has(token);
     this.#handedOff.add(token);
     const grantedAt = this.#grantedAt.get(token);
-    if (interval.lock.share || grantedAt === undefined) return;
-    if (!isHandedOff && !this.#waiters.has(waiterOf(token))) return;
+    if (grantedAt === undefined) return;
+    // A vote of a reader is refused while anybody waits (PROTOCOL 10.4).
+    if (!isHandedOff && !wait.queued.isShared && !this.#waiters.has(waiterOf(token))) return;
     for (const other of open) {
-      const shared = other.resources.find((resource) => wait.resources.includes(resource));
+      const shared = other.queued.keys.find((key) => wait.queued.keys.includes(key));
       if (shared === undefined || other === wait || !this.#isEarlier(other, wait)) continue;
+      if (other.queued.isShared && wait.queued.isShared) continue;
       if (!other.isWaiting || !other.keepsPlace || !this.#stood(other, shared, grantedAt, [wait, ...open]))
         continue;
       const ahead = ((wait.begunAt - other.begunAt) / 1000).toFixed(3);
@@ -151,30 +169,32 @@ export class Order {
     return 1000 * (Math.max(...clocks) - Math.min(...clocks));
   }
 
-  #stood(other: Wait, resource: string, grantedAt: number, all: readonly Wait[]): boolean {
+  #stood(other: Wait, key: string, grantedAt: number, all: readonly Wait[]): boolean {
     if (Number.isFinite(other.maxIdle) && other.begunAt + this.#terms.arrival < grantedAt) return true;
-    const places = this.#masters.filter((master) => this.#stoodOn(master, other, resource, grantedAt));
+    const places = this.#masters.filter((master) => this.#stoodOn(master, other, key, grantedAt));
     if (places.length <= this.#masters.length / 2) return false;
     // One of several that look the same stands there for all of them: the first, as far as can be seen.
     return !all.some((same) => same !== other && looksLike(same, other));
   }
 
-  #stoodOn(master: Master, { process, ttl }: Wait, resource: string, before: number): boolean {
-    const queue = queueOf(resource);
+  #stoodOn(master: Master, { process, ttl, queued }: Wait, key: string, before: number): boolean {
+    const queue = queueOf(key);
     for (const [waiter, place] of this.#places.get(master)?.get(queue) ?? []) {
-      const isIt = place.owner === process && place.ttl === ttl;
+      const isIt = place.owner === process && place.ttl === ttl && place.isShared === queued.isShared;
       if (isIt && place.since < before && master.peek(`${queue}:${waiter}`)) return master.isUp;
     }
     return false;
   }
 }
 
-function isOfOneList({ resources }: Wait, other: Wait): boolean {
-  return (
-    resources.length === other.resources.length && resources.every((name) => other.resources.includes(name))
-  );
+/** Readers have tickets of their own, without any order within their process. */
+function isOfOneList({ queued }: Wait, other: Wait): boolean {
+  const { keys, isShared } = other.queued;
+  if (isShared || queued.isShared) return false;
+  return queued.keys.length === keys.length && queued.keys.every((key) => keys.includes(key));
 }
 
 function looksLike(one: Wait, other: Wait): boolean {
-  return one.process === other.process && one.ttl === other.ttl;
+  const isOfOneKind = one.queued.isShared === other.queued.isShared;
+  return isOfOneKind && one.process === other.process && one.ttl === other.ttl;
 }

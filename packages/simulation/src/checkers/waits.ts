@@ -1,6 +1,7 @@
 import type { Kernel } from "../engine/kernel.ts";
 import type { Process } from "../engine/process.ts";
 import type { CallTerms } from "../run/call-terms.ts";
+import type { Queued } from "../run/subject.ts";
 import type { Findings } from "./findings.ts";
 import type { LockInterval } from "./lock-intervals.ts";
 
@@ -10,6 +11,7 @@ export interface Wait {
   readonly number: number;
   readonly process: Process;
   readonly resources: readonly string[];
+  readonly queued: Queued;
   readonly ttl: number;
   /** True time, us. */
   readonly begunAt: number;
@@ -79,6 +81,7 @@ export class Waits {
     resources: readonly string[],
     call?: CallTerms,
     ttl: number = call?.ttl ?? 0,
+    queued: Queued = { keys: resources, isShared: false },
   ): Wait {
     this.#count += 1;
     const number = this.#count;
@@ -88,6 +91,7 @@ export class Waits {
       number,
       process,
       resources,
+      queued,
       ttl,
       begunAt,
       maxIdle: this.#terms.maxIdle(call),

@@ -1,11 +1,12 @@
 #!/usr/bin/env node
+import { readFileSync } from "node:fs";
 import { RedlockError } from "@quorlock/redlock";
 import { interruptedCode, interruption } from "../command-line/interruption.ts";
 import { suggestion } from "../command-line/nearest.ts";
 import { asksForHelp, UsageError } from "../command-line/options.ts";
 import { type Command, exitCodes, helpOf } from "./command.ts";
 import { commands } from "./commands.ts";
-import { program } from "./edition.ts";
+import { commandLine, program } from "./edition.ts";
 
 // The entry point of `pnpm sim` and of the published program: the only module of the simulator that handles the terminal and the exit code.
 
@@ -18,7 +19,16 @@ function help(): string {
     ...lines,
     `Options of a command: ${program} COMMAND --help`,
     "Exit: 0 ok, 1 violated, 2 unknown, 3 not deterministic, 64 bad usage, 70 failed, 130 interrupted.",
+    "Examples:",
+    ...examples.map((example) => `  ${commandLine} ${example}`),
   ].join("\n");
+}
+
+const examples = ["showcase --out showcase.html", "run --seed 7 --html run.html", "explore --seeds 2000"];
+
+function version(): string {
+  const manifest = readFileSync(new URL(import.meta.resolve("@quorlock/simulation/package.json")), "utf8");
+  return (JSON.parse(manifest) as { readonly version: string }).version;
 }
 
 async function main([name, ...args]: readonly string[]): Promise<number> {
@@ -26,9 +36,13 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
     console.log(help());
     return exitCodes.ok;
   }
+  if (name === "--version") {
+    console.log(version());
+    return exitCodes.ok;
+  }
   const command = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!command) {
-    console.error(name === undefined ? `a command is missing\n${help()}` : unknownCommand(name));
+    console.error(name === undefined ? "a command is missing" : unknownCommand(name), seeHelp());
     return exitCodes["bad usage"];
   }
   if (asksForHelp(args)) {
@@ -39,7 +53,12 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
 }
 
 function unknownCommand(name: string): string {
-  return `unknown command "${name}": ${suggestion(name, Object.keys(commands))}\n${help()}`;
+  return `unknown command "${name}": ${suggestion(name, Object.keys(commands))}`;
+}
+
+/** After a mistake: one line and not the whole help, which would push the mistake out of sight. */
+function seeHelp(command = ""): string {
+  return `(${commandLine} ${command}--help)`;
 }
 
 async function runCommand(name: string, command: Command, args: readonly string[]): Promise<number> {
@@ -51,7 +70,7 @@ async function runCommand(name: string, command: Command, args: readonly string[
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     console.error(
-      isBadInput(error) ? `${message}\n${helpOf(command)}` : `${program} ${name} failed: ${message}`,
+      isBadInput(error) ? `${message} ${seeHelp(`${name} `)}` : `${program} ${name} failed: ${message}`,
     );
     return isBadInput(error) ? exitCodes["bad usage"] : exitCodes.failed;
   }

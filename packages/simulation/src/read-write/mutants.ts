@@ -46,6 +46,21 @@ export const readWriteMutants: readonly Mutant[] = [
     edits: { "protocol/fencing.ts tokenOf max": "proposal" },
   },
   { name: "a key is granted beside those who hold it", breaks: ["10.4"], rules: { grantsWhatIsFree: false } },
+  {
+    name: "the vote of a reader is granted beside writers that wait",
+    breaks: ["10.4"],
+    rules: { waitersRefuseReaders: false },
+  },
+  {
+    name: "a reader that waits passes the writers before it",
+    breaks: ["7.3", "10.4"],
+    rules: { takesTurns: (isShared) => !isShared },
+  },
+  {
+    name: "a writer that waits passes those before it",
+    breaks: ["7.3"],
+    rules: { takesTurns: (isShared) => isShared },
+  },
 ];
 
 /** Each must be found where a client uses exclusive locks beside these, and reads the masters' clocks. */

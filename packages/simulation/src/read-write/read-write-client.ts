@@ -6,6 +6,7 @@ import type { ClientClasses, Share } from "../run/subject.ts";
 import {
   clientOf,
   publishedClasses,
+  type Resources,
   type Subject,
   type SubjectClient,
   type SubjectLock,
@@ -112,6 +113,10 @@ class Hold implements SubjectLock {
   }
 }
 
+function nameOf(resources: Resources): string {
+  return typeof resources === "string" ? resources : resources[0]!;
+}
+
 /** The readers-writer locks of one client process, each by the name of its resource. */
 export function readWriteLocksOf(
   redlock: Redlock,
@@ -120,14 +125,18 @@ export function readWriteLocksOf(
 ): SubjectClient {
   const locks = new Map<string, ReadWriteLock>();
   let uses = 0;
-  const next = (resources: string | readonly string[]) => {
-    const name = typeof resources === "string" ? resources : resources[0]!;
+  const next = (resources: Resources) => {
+    const name = nameOf(resources);
     const lock = locks.get(name) ?? new Class(redlock, name);
     locks.set(name, lock);
     uses += 1;
     return { name, lock, writes: uses % writesAmong === 0, downgrades: uses % (2 * writesAmong) === 0 };
   };
   return {
+    queued: (resources) => ({
+      keys: [keysOf(nameOf(resources)).write],
+      isShared: (uses + 1) % writesAmong !== 0,
+    }),
     async acquire(resources, ttl, options) {
       const { name, lock, writes } = next(resources);
       if (!writes) return new Hold(runtime, name, await lock.read(ttl, options));
@@ -139,7 +148,7 @@ export function readWriteLocksOf(
       const held = await (writes ? lock.tryWrite(ttl, options) : lock.tryRead(ttl, options));
       return held && new Hold(runtime, name, held, writes ? (held as WriteLock) : undefined);
     },
-    using(resources, ttl, options, routine) {
+    using(resources, ttl, options, routine, granted) {
       const { name, lock, writes, downgrades } = next(resources);
       if (!writes) {
         return lock.usingRead(ttl, options, (signal, reading) =>
@@ -148,6 +157,8 @@ export function readWriteLocksOf(
       }
       return lock.usingWrite(ttl, options, async (_signal, writing) => {
         const held = new Hold(runtime, name, writing, writing);
+        // Its wait ends here: the downgrade lets in readers that called after it (PROTOCOL 10.4).
+        granted();
         if (downgrades) await held.downgrade();
         await routine(held.signal, held);
       });
@@ -195,9 +206,12 @@ export function mixedSubject(client: ClientClasses, Class: typeof ReadWriteLock)
         return uses % 2 === 0 ? redlock : shared;
       };
       return {
+        queued: (resources) =>
+          uses % 2 === 0 ? shared.queued!(resources) : { keys: [resources].flat(), isShared: false },
         acquire: (resources, ttl, options) => next().acquire(resources, ttl, options),
         tryAcquire: (resources, ttl, options) => next().tryAcquire(resources, ttl, options),
-        using: (resources, ttl, options, routine) => next().using(resources, ttl, options, routine),
+        using: (resources, ttl, options, routine, granted) =>
+          next().using(resources, ttl, options, routine, granted),
         quit: () => redlock.quit(),
       };
     },

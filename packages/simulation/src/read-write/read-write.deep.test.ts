@@ -38,6 +38,8 @@ describe("readers and writers", () => {
     [844, "leave an expired reader in the set until the set expires with its last reader"],
     [1270, "renew a reader beside a mark by a vote that arrives behind its extension, on another connection"],
     [651, "settle a verification one round later if the timer of its round is late by a tenth of it"],
+    [206, "are in order where a writer lets readers in by a downgrade before its work begins"],
+    [647, "are in order where a reader hears of its grant before the writer hears of its downgrade"],
   ])(
     "seed %i: %s",
     async (seed) => {

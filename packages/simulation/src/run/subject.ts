@@ -41,13 +41,28 @@ export type Resources = string | readonly string[];
 /** The work under a lock. The signal is missing if the library has none. */
 export type Routine = (signal: AbortSignal | undefined, lock: SubjectLock) => Promise<void>;
 
+/** The keys in whose queues a call waits, and whether it may hold them beside others of its kind. */
+export interface Queued {
+  readonly keys: readonly string[];
+  readonly isShared: boolean;
+}
+
 /**
  * The interface of a client, as the simulation uses it; the names are ours. Failures are errors with one of our codes.
  */
 export interface SubjectClient {
   acquire(resources: Resources, ttl: number, options?: AcquireOptions): Promise<SubjectLock>;
   tryAcquire(resources: Resources, ttl: number, options?: AcquireOptions): Promise<SubjectLock | null>;
-  using(resources: Resources, ttl: number, options: AcquireOptions, routine: Routine): Promise<void>;
+  /** `granted` is called where the lock is granted some time before the routine begins. */
+  using(
+    resources: Resources,
+    ttl: number,
+    options: AcquireOptions,
+    routine: Routine,
+    granted: () => void,
+  ): Promise<void>;
+  /** Of the next call, if it waits; missing where a call waits for the keys of its resources, alone. */
+  queued?(resources: Resources): Queued;
   /** With settings of the call's own; missing where such a call has none. */
   extend?(lock: SubjectLock, ttl: number, options: AcquireOptions): Promise<unknown>;
   release?(lock: SubjectLock, options: AcquireOptions): Promise<{ readonly outcome: string }>;

@@ -23,7 +23,7 @@ import type { Random } from "../random.ts";
 import type { Bounds } from "./bounds.ts";
 import { backoffFailed, type CallTerms, type CallTermsSource } from "./call-terms.ts";
 import type { Parcel, Post, Receiver } from "./post.ts";
-import { type Resources, type SubjectClient, type SubjectLock, tokenOf } from "./subject.ts";
+import { type Resources, type Routine, type SubjectClient, type SubjectLock, tokenOf } from "./subject.ts";
 import type { TriggerPoints } from "./trigger-points.ts";
 
 interface Checkers {
@@ -224,7 +224,8 @@ export class Worker implements Receiver {
     const { workload, checkers } = this.#options;
     const least = longEnough(1, terms);
     const ttl = workload.calls ? checkers.order.ttlFor(this.process, terms.ttl, least) : terms.ttl;
-    return checkers.waits.begin(this.process, [resource].flat(), terms, ttl);
+    const queued = this.redlock.queued?.(resource);
+    return checkers.waits.begin(this.process, [resource].flat(), terms, ttl, queued);
   }
 
   #endWait(wait: Wait): void {
@@ -344,7 +345,7 @@ export class Worker implements Receiver {
     const routineEnded = new Promise<void>((resolve) => {
       endRoutine = resolve;
     });
-    const using = redlock.using(resource, wait.ttl, terms.options, async (signal, lock) => {
+    const routine: Routine = async (signal, lock) => {
       beginRoutine();
       this.#endWait(wait);
       if (this.#options.isElsewhere()) return endRoutine();
@@ -354,7 +355,9 @@ export class Worker implements Receiver {
       if (task.do === "detach") await this.#giveAway(interval);
       intervals.end(interval);
       endRoutine();
-    });
+    };
+    const granted = () => this.#endWait(wait);
+    const using = redlock.using(resource, wait.ttl, terms.options, routine, granted);
     // The routine takes as long as it takes: what comes before and after it has a bound.
     await this.call("using, before", terms.bounds.acquire, Promise.race([using, routineBegan]));
     this.#endWait(wait);

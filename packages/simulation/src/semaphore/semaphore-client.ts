@@ -54,6 +54,8 @@ export function semaphoresOf(redlock: Redlock, Class: typeof Semaphore): Subject
       ? { semaphore: named(resources), permits: 1 }
       : { semaphore: named(resources[0]!), permits: several };
   return {
+    // (A call waits for a lock of another name first, and then for slots: its order is not checked.)
+    queued: () => ({ keys: [], isShared: false }),
     async acquire(resources, ttl, options) {
       const { semaphore, permits } = wish(resources);
       return shared(await semaphore.acquire(ttl, { ...options, permits }), semaphore, permits);

@@ -89,7 +89,9 @@ export class Queue {
     if (!own) throw scriptError("a token without a round");
     const isFirst = keys.map((key, index) => {
       this.#enter(key, own, queueEntry);
-      return !isTaken[index] && this.#headOf(this.#queueOf(key), own.waiter)?.waiter === own.waiter;
+      const takesTurns = this.#rules.takesTurns(this.#family.shared?.isShared(key) === true);
+      const isTurn = !takesTurns || this.#headOf(this.#queueOf(key), own.waiter)?.waiter === own.waiter;
+      return !isTaken[index] && isTurn;
     });
     const waitsFor = keys.findIndex((_, index) => !isTaken[index] && !isFirst[index]);
     const inTheWay = blocked < 0 ? waitsFor : blocked;
@@ -222,6 +224,7 @@ export class Queue {
     if (!shared?.isShared(key) || shared.ownerFor(key, token) !== null) return undefined;
     const marked = this.#rules.markKeepsReadersOut ? shared.markedFor(key) : undefined;
     if (marked !== undefined) return [1, "writers", marked];
+    if (!this.#rules.waitersRefuseReaders) return undefined;
     const line = this.#queueOf(key);
     const head = this.#headOf(line);
     return head && [1, masked(head.token), this.#call("PTTL", `${line}:${head.waiter}`)];

@@ -56,6 +56,10 @@ export interface Rules {
   readonly downgradeMakesReader: boolean;
   /** Whether a waiter is granted only what nobody has. */
   readonly grantsWhatIsFree: boolean;
+  /** Whether the vote of a reader is refused while anybody waits. */
+  readonly waitersRefuseReaders: boolean;
+  /** Whether an entry for a shared claim, or for another one, is granted only when it is the first in its queue. */
+  readonly takesTurns: (isShared: boolean) => boolean;
   /** Whether the mark of a writer that retries keeps readers out. */
   readonly markKeepsReadersOut: boolean;
   /** Whether a writer that stops retrying removes only the mark that it made. */
@@ -91,6 +95,8 @@ export const rules: Rules = {
   readerSeesWriter: true,
   downgradeMakesReader: true,
   grantsWhatIsFree: true,
+  waitersRefuseReaders: true,
+  takesTurns: () => true,
   markKeepsReadersOut: true,
   removesOwnMark: true,
 };

@@ -1,0 +1,386 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer, connect as dial, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  type Masters,
+  type MastersOptions,
+  startMasters,
+  startMastersWithClocks,
+  startProxy,
+} from "@quorlock/testbed";
+import { Redis } from "ioredis";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { mastersFrom } from "../masters.ts";
+import { diagnose } from "./doctor.ts";
+import { type GoodMasters, startGoodMasters } from "./good-masters.ts";
+import { remedies } from "./remedies.ts";
+
+// Each mistake is planted in five good masters: the doctor finds it, and nothing else.
+
+/** A replica need not wait for others. */
+const atOnce = ["--repl-diskless-sync-delay", "0"];
+
+let good: GoodMasters;
+const cleanups: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  good = await startGoodMasters(atOnce);
+});
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+afterAll(() => good[Symbol.asyncDispose]());
+
+/** The addresses with this one in place of the first. */
+function with0(address: string): readonly string[] {
+  return good.addresses.with(0, address);
+}
+
+function portOf(index: number): number {
+  return Number(new URL(good.addresses[index]!).port);
+}
+
+/** Changes settings of the first master until the end of the test. */
+async function configure(settings: Readonly<Record<string, string>>): Promise<readonly string[]> {
+  const admin = good.admins[0]!;
+  for (const [name, value] of Object.entries(settings)) {
+    const [, before] = (await admin.config("GET", name)) as [string, string];
+    cleanups.push(() => admin.config("SET", name, before));
+    await admin.config("SET", name, value);
+  }
+  return good.addresses;
+}
+
+/** One more master, at 127.0.0.1, which takes the place of the first. */
+async function another(options: MastersOptions = {}, count = 1): Promise<{ masters: Masters; admin: Redis }> {
+  const masters = await startMasters(count, {
+    source: "local-binary",
+    persistence: "aof-always",
+    say: () => {},
+    ...options,
+  });
+  const admin = new Redis(masters.list[0]!.port).on("error", () => {});
+  cleanups.push(
+    () => masters.stop(),
+    () => admin.disconnect(),
+  );
+  return { masters, admin };
+}
+
+async function limitedTo(...rule: readonly string[]): Promise<readonly string[]> {
+  const admin = good.admins[0]!;
+  await admin.call("ACL", "SETUSER", "limited", "on", ">secret", "~*", "&*", "+@all", ...rule);
+  cleanups.push(() => admin.call("ACL", "DELUSER", "limited"));
+  return with0(`redis://limited:secret@127.0.0.1:${portOf(0)}`);
+}
+
+async function inSync(admin: Redis): Promise<void> {
+  await expect.poll(() => admin.info("replication"), { timeout: 10_000 }).toContain("master_link_status:up");
+}
+
+/** In front of the first master: `change` answers a request itself, or changes a reply. */
+async function filtered(change: {
+  readonly answer?: (request: string) => string | undefined;
+  readonly reply?: (text: string) => string;
+}): Promise<readonly string[]> {
+  const sockets: Socket[] = [];
+  const server: Server = createServer((client) => {
+    const master = dial(portOf(0), "127.0.0.1");
+    sockets.push(client, master);
+    client.on("data", (bytes: Buffer) => {
+      const answer = change.answer?.(bytes.toString("latin1"));
+      if (answer === undefined) master.write(bytes);
+      else client.write(answer);
+    });
+    master.on("data", (bytes: Buffer) => {
+      const text = bytes.toString("latin1");
+      client.write(Buffer.from(change.reply?.(text) ?? text, "latin1"));
+    });
+    for (const socket of [client, master]) socket.on("error", () => {}).on("close", () => client.destroy());
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  cleanups.push(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return with0(`redis://127.0.0.1:${(server.address() as AddressInfo).port}`);
+}
+
+interface Mistake {
+  readonly title: string;
+  /** The checks that find it: all that do not pass, or are not known because of it. */
+  readonly found: readonly string[];
+  readonly plant: () => Promise<readonly string[]> | readonly string[];
+}
+
+const mistakes: readonly Mistake[] = [
+  {
+    title: "one server by two addresses",
+    found: ["independent.same-server"],
+    plant: () => with0(`redis://127.0.0.1:${portOf(1)}`),
+  },
+  {
+    title: "one server by two databases",
+    found: ["independent.same-server"],
+    plant: () => with0(`${good.addresses[1]!}/3`),
+  },
+  {
+    title: "a replica of another one of the list",
+    found: ["independent.replica", "independent.replication"],
+    async plant() {
+      await good.admins[0]!.replicaof("127.0.0.1", portOf(1));
+      cleanups.push(() => good.admins[0]!.replicaof("NO", "ONE"));
+      await inSync(good.admins[0]!);
+      return good.addresses;
+    },
+  },
+  {
+    title: "a replica of a master that is not in the list",
+    found: ["independent.replica"],
+    async plant() {
+      const { masters, admin } = await another({ config: atOnce }, 2);
+      await admin.replicaof("127.0.0.1", masters.list[1]!.port);
+      await inSync(admin);
+      return with0(masters.urls[0]!);
+    },
+  },
+  {
+    title: "a master with a replica to fail over to",
+    found: ["independent.replication"],
+    async plant() {
+      const { masters, admin } = await another({ config: atOnce }, 2);
+      await admin.replicaof("127.0.0.1", masters.list[1]!.port);
+      await inSync(admin);
+      return with0(masters.urls[1]!);
+    },
+  },
+  {
+    title: "a node of a Cluster",
+    found: ["independent.cluster-node"],
+    async plant() {
+      const { masters, admin } = await another({ config: ["--cluster-enabled", "yes"] });
+      await admin.call("CLUSTER", "ADDSLOTSRANGE", 0, 16_383);
+      await expect.poll(() => admin.cluster("INFO"), { timeout: 10_000 }).toContain("cluster_state:ok");
+      return with0(masters.urls[0]!);
+    },
+  },
+  {
+    title: "a proxy that leads to another server on the next connection",
+    // A message goes to the subscribers of one server.
+    found: ["independent.proxy", "usable.subscribe"],
+    async plant() {
+      const { masters } = await another();
+      const proxy = await startProxy({ host: "127.0.0.1", port: portOf(0) });
+      cleanups.push(() => proxy.stop());
+      void proxy.when(({ accepted }) => accepted === 1).then(() => proxy.pointTo(masters.list[0]!));
+      return with0(proxy.url);
+    },
+  },
+  {
+    title: "two masters on one host",
+    found: ["independent.same-host"],
+    plant: () => with0(`redis://127.0.0.2:${portOf(0)}`),
+  },
+  { title: "an even number", found: ["independent.even"], plant: () => good.addresses.slice(1) },
+  {
+    title: "a policy that evicts locks",
+    found: ["durable.eviction"],
+    plant: () => configure({ maxmemory: "1gb", "maxmemory-policy": "volatile-lru" }),
+  },
+  {
+    title: "keys that were evicted before the policy was changed",
+    found: ["durable.eviction"],
+    async plant() {
+      const admin = good.admins[0]!;
+      cleanups.push(
+        () => admin.flushall(),
+        () => admin.config("RESETSTAT"),
+      );
+      await admin.set("evicted", "1");
+      await admin.config("SET", "maxmemory-policy", "allkeys-random", "maxmemory", "1");
+      await expect.poll(() => admin.info("stats")).not.toContain("evicted_keys:0\r");
+      await admin.config("SET", "maxmemory", "0", "maxmemory-policy", "noeviction");
+      return good.addresses;
+    },
+  },
+  {
+    title: "a memory that is nearly full",
+    found: ["durable.memory"],
+    async plant() {
+      const used = /used_memory:(\d+)/.exec(await good.admins[0]!.info("memory"))![1]!;
+      return configure({ maxmemory: String(Math.round(1.08 * Number(used))) });
+    },
+  },
+  { title: "a memory that is full", found: ["durable.memory"], plant: () => configure({ maxmemory: "1" }) },
+  {
+    title: "no append-only file",
+    found: ["durable.persistence"],
+    plant: () => configure({ appendonly: "no" }),
+  },
+  {
+    title: "snapshots that fail, so that writes are refused",
+    found: ["durable.writes"],
+    async plant() {
+      const { masters, admin } = await another({ config: ["--enable-protected-configs", "yes"] });
+      const gone = mkdtempSync(join(tmpdir(), "quorlock-gone-"));
+      await admin.config("SET", "dir", gone, "save", "3600 1");
+      rmSync(gone, { recursive: true });
+      await admin.bgsave();
+      await expect.poll(() => admin.info("persistence")).toContain("rdb_last_bgsave_status:err");
+      return with0(masters.urls[0]!);
+    },
+  },
+  {
+    title: "a fork that takes long",
+    found: ["durable.clock", "durable.fork"],
+    async plant() {
+      const masters = await startMastersWithClocks(1, { persistence: "aof-always", say: () => {} });
+      const admin = new Redis(masters.list[0]!.port).on("error", () => {});
+      cleanups.push(
+        () => masters.stop(),
+        () => admin.disconnect(),
+      );
+      // By this clock each millisecond is a second.
+      masters.clocks[0]!.run(1000);
+      await admin.bgsave();
+      await expect.poll(() => admin.info("persistence")).toContain("rdb_bgsave_in_progress:0");
+      masters.clocks[0]!.run(1);
+      return with0(masters.urls[0]!);
+    },
+  },
+  ...[5000, -5000].map((milliseconds) => ({
+    title: `a clock that is off by ${milliseconds} ms`,
+    found: ["durable.clock"],
+    async plant() {
+      const masters = await startMastersWithClocks(1, { persistence: "aof-always", say: () => {} });
+      cleanups.push(() => masters.stop());
+      masters.clocks[0]!.step(milliseconds);
+      return with0(masters.urls[0]!);
+    },
+  })),
+  {
+    title: "a clock that runs twice as fast",
+    found: ["durable.clock"],
+    async plant() {
+      const masters = await startMastersWithClocks(1, { persistence: "aof-always", say: () => {} });
+      cleanups.push(() => masters.stop());
+      masters.clocks[0]!.run(2);
+      return with0(masters.urls[0]!);
+    },
+  },
+  {
+    title: "a port where nothing listens",
+    found: ["usable.reachable"],
+    async plant() {
+      const { masters } = await another();
+      await masters.stop();
+      return with0(masters.urls[0]!);
+    },
+  },
+  {
+    title: "a wrong password",
+    found: ["usable.reachable"],
+    plant: () => with0(`redis://:wrong@127.0.0.1:${portOf(0)}`),
+  },
+  {
+    title: "a missing password",
+    found: ["usable.reachable"],
+    plant: () => configure({ requirepass: "secret" }),
+  },
+  {
+    title: "a master that hangs",
+    found: ["usable.reachable"],
+    async plant() {
+      const { masters } = await another();
+      await masters.list[0]!.hang();
+      return with0(masters.urls[0]!);
+    },
+  },
+  {
+    title: "an old version",
+    found: ["usable.version"],
+    plant: () =>
+      filtered({
+        reply: (text) =>
+          text.replace(/redis_version:\d\.\d\.\d+/, (it) => "redis_version:5.0.1".padEnd(it.length, "0")),
+      }),
+  },
+  {
+    title: "scripts that are forbidden",
+    found: ["usable.permissions", "usable.scripts", "usable.undeclared-keys"],
+    plant: () => limitedTo("-eval", "-evalsha"),
+  },
+  {
+    title: "undeclared keys that are refused, as by Dragonfly",
+    found: ["usable.undeclared-keys"],
+    plant: () =>
+      filtered({
+        answer: (request) =>
+          request.includes("'EXISTS', ARGV") ? "-ERR script tried accessing undeclared key\r\n" : undefined,
+      }),
+  },
+  {
+    title: "channels that are forbidden",
+    found: ["usable.subscribe"],
+    plant: () => limitedTo("resetchannels"),
+  },
+  {
+    title: "a command of the queue that is forbidden",
+    found: ["usable.permissions"],
+    plant: () => limitedTo("-zadd"),
+  },
+  {
+    title: "keys of the queue that are forbidden",
+    found: ["usable.permissions", "usable.undeclared-keys"],
+    plant: () => limitedTo("resetkeys", "~lock:*"),
+  },
+  {
+    title: "a master that is far away",
+    found: ["usable.round-trip"],
+    async plant() {
+      const proxy = await startProxy({ host: "127.0.0.1", port: portOf(0) });
+      cleanups.push(() => proxy.stop());
+      proxy.delay(35);
+      return with0(proxy.url);
+    },
+  },
+  {
+    title: "a first answer that comes late",
+    found: ["usable.cold-connection"],
+    async plant() {
+      const proxy = await startProxy({ host: "127.0.0.1", port: portOf(0) });
+      cleanups.push(() => proxy.stop());
+      proxy.delay(600, "replies");
+      void proxy
+        .nextReply()
+        .then(() => proxy.when(({ replies }) => replies.held === 0))
+        .then(() => proxy.delay(0));
+      return with0(proxy.url);
+    },
+  },
+];
+
+test.each(mistakes)("the doctor finds $title", async ({ title, found, plant }) => {
+  const addresses = await plant();
+  const timeout = title === "a master that hangs" ? 300 : 20_000;
+  const signal = new AbortController().signal;
+  const options = { timeout, guard: false, version: "1.2.3", signal };
+  const { checks, ok } = await diagnose(mastersFrom(addresses, {}, {}), options);
+  const hits = checks.filter(({ status }) => status !== "pass");
+  // Of a master that does not answer, nothing else is known.
+  const isGone = found.includes("usable.reachable");
+  const told = isGone ? hits.filter(({ status }) => status !== "unknown") : hits;
+  expect([...new Set(told.map(({ id }) => id))].sort()).toEqual(found);
+  expect(told.filter(({ remedy, url }) => !remedy || !url.includes("/v/1.2.3#"))).toEqual([]);
+  expect(ok).toBe(false);
+});
+
+test("each check has a mistake that it finds", () => {
+  const found = new Set(mistakes.flatMap((mistake) => mistake.found));
+  const open = Object.keys(remedies).filter((id) => !found.has(id));
+  expect(open).toEqual(["usable.settings"]);
+  expect(mistakes.length).toBeGreaterThanOrEqual(20);
+});

@@ -1,0 +1,224 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Child, type Ending, runProgram, sourceFlags } from "@quorlock/simulation/processes";
+import { startProxy } from "@quorlock/testbed";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Report } from "./doctor/doctor.ts";
+import { type GoodMasters, startGoodMasters } from "./doctor/good-masters.ts";
+import { remedies } from "./doctor/remedies.ts";
+
+// The program as its users call it, in its own process.
+
+const main = new URL("main.ts", import.meta.url);
+const folder = mkdtempSync(join(tmpdir(), "quorlock-cli-"));
+const secret = "hunter2-%40-long";
+const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+  readonly version: string;
+};
+
+let good: GoodMasters;
+beforeAll(async () => {
+  good = await startGoodMasters();
+  for (const admin of good.admins) await admin.config("SET", "requirepass", decodeURIComponent(secret));
+});
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await good[Symbol.asyncDispose]();
+});
+
+function withSecret(password = secret): readonly string[] {
+  return good.addresses.map((address) => address.replace("//", `//:${password}@`));
+}
+
+/** Runs it; no output has the password, in whatever form. */
+async function quorlock(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Ending> {
+  const clean = { REDLOCK_NODES: undefined, REDLOCK_PASSWORD: undefined, NO_COLOR: undefined, ...env };
+  const ending = await runProgram(main, args, { env: clean });
+  expect(ending.output + ending.errors).not.toMatch(/hunter2/);
+  return ending;
+}
+
+describe("exit code", () => {
+  test("0: every check passed", async () => {
+    const { code, output, errors } = await quorlock(["doctor", ...withSecret()]);
+    expect({ code, errors }).toEqual({ code: 0, errors: "" });
+    expect(output).toContain("quorlock doctor: 5 masters");
+    expect(output).toContain("Settings for these masters: nodeTimeout ");
+    expect(output).toMatch(/\n102 pass, 0 warn, 0 fail, 0 unknown\n$/);
+  });
+
+  test("1: a finding, with its remedy and its page", async () => {
+    const { code, output } = await quorlock(["doctor", ...withSecret().slice(1)]);
+    expect(code).toBe(1);
+    const page = `https://www.npmjs.com/package/quorlock/v/${version}#independenteven`;
+    expect(output).toContain("  ! even: 4 masters survive the failure of 1, as 3 do\n");
+    expect(output).toContain(`      add a master, or remove one\n      ${page}\n`);
+  });
+
+  test("2: something is not known, and nothing was found", async () => {
+    for (const admin of good.admins)
+      await admin.call("ACL", "SETUSER", "locks", "on", ">hunter2-b", "~*", "&*", "+@all", "-client");
+    const addresses = good.addresses.map((address) => address.replace("//", "//locks:hunter2-b@"));
+    const { code, output } = await quorlock(["doctor", ...addresses]);
+    expect(code).toBe(2);
+    expect(output).toContain("? same-host");
+  });
+
+  test.each([
+    [[], "a command is missing: try quorlock doctor, or quorlock --help"],
+    [["docter"], "unknown command 'docter': did you mean doctor?"],
+    [
+      ["doctor"],
+      "no masters: pass their addresses (redis://host:port, rediss://host:port, unix:///path or host:port), --nodes-file or REDLOCK_NODES",
+    ],
+    [["doctor", "--jsn"], "unknown option '--jsn': did you mean --json?"],
+    [
+      ["doctor", "--timeout", "0"],
+      "option '--timeout <ms>' argument '...' is invalid. Expected milliseconds, 1 to 9999999.",
+    ],
+    [["doctor", "--password=hunter2"], "unknown option '--password'"],
+    [["doctor", "-ahunter2"], "unknown option '-a'"],
+    [["redis://:hunter2@a"], "unknown command '...'"],
+    [
+      ["doctor", "redis://:hunter2@"],
+      "address 1 of the arguments is none of redis://host:port, rediss://host:port, unix:///path or host:port",
+    ],
+    [["doctor", "a", "--cacert", "/none"], "--cacert: the file cannot be read (ENOENT)"],
+  ])("64: %j is answered in one line", async (args, message) => {
+    const { code, output, errors } = await quorlock(args);
+    expect({ code, output, errors }).toEqual({ code: 64, output: "", errors: `quorlock: ${message}\n` });
+  });
+
+  test("70: a defect is named by its place alone", async () => {
+    const defect = "data:text/javascript,console.log=()=>{throw new TypeError(process.env.REDLOCK_PASSWORD)}";
+    const env = { NODE_OPTIONS: `--import=${encodeURI(defect)}`, REDLOCK_PASSWORD: "hunter2" };
+    const { code, output, errors } = await quorlock(["doctor", "127.0.0.1:1"], env);
+    expect({ code, output }).toEqual({ code: 70, output: "" });
+    expect(errors).toMatch(/^quorlock: failed: TypeError at .+\n$/);
+  });
+
+  test("130: Ctrl-C ends it while a master hangs", async () => {
+    const proxy = await startProxy({ host: "127.0.0.1", port: Number(new URL(good.addresses[0]!).port) });
+    proxy.hold("replies");
+    const child = Child.node(main, ["doctor", proxy.url, "--timeout", "600000"]);
+    await proxy.nextRequest();
+    child.process.kill("SIGINT");
+    const { code, output, errors } = await child.ended;
+    expect({ code, output, errors }).toEqual({ code: 130, output: "", errors: "" });
+    await proxy.stop();
+  });
+});
+
+interface Given {
+  readonly addresses?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+describe("a password", () => {
+  test.each([
+    ["in the addresses", () => ({ addresses: withSecret("wrong-hunter2") })],
+    ["in REDLOCK_NODES", () => ({ env: { REDLOCK_NODES: withSecret("wrong-hunter2").join() } })],
+    [
+      "in REDLOCK_PASSWORD",
+      () => ({ addresses: good.addresses, env: { REDLOCK_PASSWORD: "wrong-hunter2" } }),
+    ],
+  ] as readonly (readonly [string, () => Given])[])("that is wrong is not printed: %s", async (_, given) => {
+    const { addresses = [], env = {} } = given();
+    for (const json of [[], ["--json"]]) {
+      const { code, output } = await quorlock(["doctor", ...addresses, ...json], env);
+      expect(code).toBe(1);
+      expect(output).toContain("refuses the user or the password (WRONGPASS)");
+    }
+  });
+
+  test("comes from a file, with the addresses", async () => {
+    const [nodes, password] = [join(folder, "nodes"), join(folder, "password")];
+    writeFileSync(nodes, good.addresses.join("\n"));
+    writeFileSync(password, `${decodeURIComponent(secret)}\n`);
+    const args = ["doctor", "--nodes-file", nodes, "--user", "default", "--password-file", password];
+    expect((await quorlock(args)).code).toBe(0);
+  });
+});
+
+test("--json has the stable ids, each with its fields", async () => {
+  const { output } = await quorlock(["doctor", ...withSecret().slice(1), "--json"]);
+  const report = JSON.parse(output) as Report;
+  expect(Object.keys(report)).toEqual(["schemaVersion", "ok", "summary", "checks"]);
+  expect(report).toMatchObject({
+    schemaVersion: 1,
+    ok: false,
+    summary: { pass: 81, warn: 1, fail: 0, unknown: 0 },
+  });
+  expect([...new Set(report.checks.map(({ id }) => id))].sort()).toEqual(Object.keys(remedies).sort());
+  const url = `https://www.npmjs.com/package/quorlock/v/${version}#independenteven`;
+  expect(report.checks.find(({ id }) => id === "independent.even")).toEqual({
+    id: "independent.even",
+    status: "warn",
+    master: null,
+    message: "4 masters survive the failure of 1, as 3 do",
+    remedy: remedies["independent.even"],
+    url,
+    observed: { masters: 4 },
+  });
+});
+
+test("--help has examples and exit codes, and --version the version of the package", async () => {
+  const help = await quorlock(["doctor", "--help"]);
+  expect(help).toMatchObject({ code: 0, errors: "" });
+  expect(help.output).toMatch(
+    /Usage: quorlock doctor .*--nodes-file .*Exit: 0 ok, .*Examples:\n {2}npx quorlock/s,
+  );
+  const all = await quorlock(["--help"]);
+  expect(all).toMatchObject({ code: 0, errors: "" });
+  expect(all.output).toMatch(/doctor .*Exit: 0 ok, .*Example:\n {2}npx quorlock/s);
+  expect(await quorlock(["--version"])).toMatchObject({ code: 0, output: `${version}\n`, errors: "" });
+});
+
+/** What it prints on a terminal. */
+function onTerminal(env: Readonly<Record<string, string>>): string {
+  const line = [process.execPath, ...sourceFlags, main.pathname, "doctor", "127.0.0.1:1"].join(" ");
+  return execFileSync("script", ["-qc", `${line} || true`, "/dev/null"], {
+    encoding: "utf8",
+    env: { ...process.env, NO_COLOR: "", TERM: "xterm", ...env },
+  });
+}
+
+test("colours are for a terminal, and NO_COLOR turns them off", () => {
+  expect(onTerminal({})).toContain("\u001b[31m✗\u001b[39m reachable");
+  expect(onTerminal({ NO_COLOR: "1" })).not.toContain("\u001b[");
+});
+
+test("TLS is used with the certificates that are given", async () => {
+  const [key, certificate] = [join(folder, "key.pem"), join(folder, "certificate.pem")];
+  const request =
+    "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost";
+  const names = [
+    "-addext",
+    "subjectAltName=IP:127.0.0.1,IP:127.0.0.2,IP:127.0.0.3,IP:127.0.0.4,IP:127.0.0.5",
+  ];
+  execFileSync("openssl", [...request.split(" "), ...names, "-keyout", key, "-out", certificate], {
+    stdio: "pipe",
+  });
+  const files = ["--tls-key-file", key, "--tls-cert-file", certificate, "--tls-ca-cert-file", certificate];
+  const masters = await startGoodMasters(files);
+  for (const admin of masters.admins) {
+    await admin.config("SET", "tls-auth-clients", "no", "tls-port", String(admin.options.port! + 10_000));
+  }
+  const addresses = masters.addresses.map((address) => {
+    const { hostname, port } = new URL(address);
+    return `rediss://${hostname}:${Number(port) + 10_000}`;
+  });
+  expect((await quorlock(["doctor", ...addresses, "--cacert", certificate])).code).toBe(0);
+  const places = addresses.map((address) => address.slice("rediss://".length));
+  expect((await quorlock(["doctor", ...places, "--tls", "--insecure"])).code).toBe(0);
+  const untrusted = await quorlock(["doctor", ...addresses]);
+  expect(untrusted.code).toBe(1);
+  expect(untrusted.output).toContain("reachable: 127.0.0.1");
+  expect(untrusted.output).toContain("is not reachable (DEPTH_ZERO_SELF_SIGNED_CERT)");
+  await masters[Symbol.asyncDispose]();
+});

@@ -1,0 +1,106 @@
+import { execFile } from "node:child_process";
+import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { startMasters } from "@quorlock/testbed";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { userEnvironment } from "./environment.ts";
+
+// The program as users get it: built, packed, and run with its dependencies alone beside it.
+
+const run = promisify(execFile);
+const repository = resolve(import.meta.dirname, "../..");
+const source = join(repository, "packages/cli");
+
+let folder: string;
+let tarball: string;
+let installed: string;
+
+interface Manifest {
+  readonly version: string;
+  readonly bin: { readonly quorlock: string };
+  readonly dependencies: Readonly<Record<string, string>>;
+}
+
+async function manifest(): Promise<Manifest> {
+  return JSON.parse(await readFile(join(installed, "package.json"), "utf8")) as Manifest;
+}
+
+/** Its output, and its exit code. */
+async function quorlock(
+  ...args: readonly string[]
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const program = join(installed, (await manifest()).bin.quorlock);
+  const env = { ...userEnvironment, REDLOCK_NODES: undefined };
+  return await run(process.execPath, [program, ...args], { env }).then(
+    (ended) => ({ code: 0, ...ended }),
+    (error: { code: number; stdout: string; stderr: string }) => error,
+  );
+}
+
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), "quorlock-program-")));
+  // A copy is packed, so that no other test reads a package that is half written. The sources that it bundles are linked.
+  const copy = join(folder, "copy");
+  await mkdir(join(copy, "packages"), { recursive: true });
+  await symlink(join(repository, "node_modules"), join(copy, "node_modules"));
+  for (const file of ["package.json", "pnpm-workspace.yaml", "tsconfig.base.json", "build"])
+    await cp(join(repository, file), join(copy, file), { recursive: true });
+  await cp(source, join(copy, "packages/cli"), {
+    recursive: true,
+    filter: (file) => !/\/(node_modules|dist)$/.test(file),
+  });
+  await symlink(join(source, "node_modules"), join(copy, "packages/cli/node_modules"));
+  const packing = ["-y", "pnpm@12", "pack", "--json", "--pack-destination", folder];
+  const { stdout } = await run("npx", packing, { cwd: join(copy, "packages/cli") });
+  tarball = resolve(
+    folder,
+    (JSON.parse(stdout.slice(stdout.lastIndexOf("\n{"))) as { filename: string }).filename,
+  );
+  expect(await readFile(join(copy, "packages/cli/package.json"), "utf8")).toBe(
+    await readFile(join(source, "package.json"), "utf8"),
+  );
+  installed = join(folder, "user/node_modules/quorlock");
+  await mkdir(installed, { recursive: true });
+  await run("tar", ["-xzf", tarball, "--strip-components=1", "-C", installed]);
+  for (const name of Object.keys((await manifest()).dependencies))
+    await symlink(await realpath(join(source, "node_modules", name)), join(installed, "..", name));
+}, 180_000);
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+test("the package holds its program, its page and its licence, no more", async () => {
+  const entries = await readdir(installed, { recursive: true, withFileTypes: true });
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name).slice(installed.length + 1));
+  expect(files.sort()).toEqual(["LICENSE", "README.md", "dist/esm/quorlock.js", "package.json"]);
+  const text = await readFile(join(installed, "package.json"), "utf8");
+  expect(text).not.toMatch(
+    /workspace:|catalog:|quorlock-source|devDependencies|quorlockPrograms|scripts|\.\/src/,
+  );
+  expect(Object.keys((await manifest()).dependencies)).toEqual(["commander", "ioredis"]);
+  const { size } = await stat(tarball);
+  console.log(`quorlock: ${files.length} files, ${size} bytes packed`);
+  expect(size).toBeLessThan(30_000);
+});
+
+test("the program says its version, and what is wrong with a command line", async () => {
+  const { version } = await manifest();
+  expect(await quorlock("--version")).toMatchObject({ code: 0, stdout: `${version}\n` });
+  const typo = await quorlock("doctro");
+  expect(typo).toMatchObject({
+    code: 64,
+    stderr: "quorlock: unknown command 'doctro': did you mean doctor?\n",
+  });
+});
+
+test("the program examines masters", async () => {
+  const masters = await startMasters(3, { say: () => {} });
+  const { code, stdout } = await quorlock("doctor", "--guard", ...masters.urls);
+  await masters.stop();
+  // All of them are on this machine.
+  expect(code).toBe(1);
+  expect(stdout).toContain("! same-host: ");
+  expect(stdout).toMatch(/\n60 pass, 2 warn, 0 fail, 0 unknown\n$/);
+});
