@@ -89,9 +89,10 @@ export class Queue {
     if (!own) throw scriptError("a token without a round");
     const isFirst = keys.map((key, index) => {
       this.#enter(key, own, queueEntry);
+      // A look at the head removes entries: only where the script looks.
+      if (isTaken[index]) return false;
       const takesTurns = this.#rules.takesTurns(this.#family.shared?.isShared(key) === true);
-      const isTurn = !takesTurns || this.#headOf(this.#queueOf(key), own.waiter)?.waiter === own.waiter;
-      return !isTaken[index] && isTurn;
+      return !takesTurns || this.#headOf(this.#queueOf(key), own.waiter)?.waiter === own.waiter;
     });
     const waitsFor = keys.findIndex((_, index) => !isTaken[index] && !isFirst[index]);
     const inTheWay = blocked < 0 ? waitsFor : blocked;
@@ -127,8 +128,6 @@ export class Queue {
 
   /** Removes the entries of a waiter that is granted its keys, and looks who is next. */
   #forgetIn(keys: readonly string[], waiter: string): void {
-    const { shared } = this.#family;
-    if (shared?.isShared(keys[0]!)) shared.joined = keys[0];
     const behind = keys.flatMap((key) => {
       if (this.#rules.grantedLeave) this.#forget(key, waiter);
       return this.#ticketAt(this.#queueOf(key), "0") ?? [];
@@ -137,6 +136,9 @@ export class Queue {
       (least, ticket) => (least === undefined || Number(ticket) < Number(least) ? ticket : least),
       undefined,
     );
+    const { shared } = this.#family;
+    // After the entries are gone: where they cannot be removed, nobody is given anything.
+    if (shared?.isShared(keys[0]!)) shared.joined = keys[0];
   }
 
   #ticketAt(line: string, index: string): string | undefined {
