@@ -271,8 +271,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     try {
       const lease = Lock.leaseOf(lock);
       const settings = this.#settingsFor(options, "extend, detach and release");
-      const releaseLease = () => release(lease, settings);
-      return lock instanceof ReentrantLock ? lock.leave(releaseLease) : releaseLease();
+      if (lock instanceof ReentrantLock) return lock.leave(() => release(lease, settings));
+      return release(lease, settings);
     } catch (error) {
       return Promise.reject(error);
     }

@@ -23,7 +23,7 @@ export async function detach(lease: Lease, settings: Settings): Promise<Detached
   // vote of this lease is among them (PROTOCOL 7.17), and the receiver does not know these tokens.
   const inherited = lease.tokens.filter((token) => token !== value);
   if (inherited.length > 0)
-    rollbacks.remove({ placement, resources, tokens: inherited, ttl }, nodes, timeout);
+    rollbacks.removal({ placement, resources, tokens: inherited, ttl }, nodes, timeout).ask();
   const claim = new RoundClaim(placement, resources, value, 1);
   const round = new Round<Answer>({
     nodes,
@@ -37,6 +37,6 @@ export async function detach(lease: Lease, settings: Settings): Promise<Detached
       return false;
     },
   });
-  await round.closed;
+  await round.ask().closed;
   return { resources, value, ttl, ...(fencingToken === undefined ? {} : { fencingToken }) };
 }

@@ -286,16 +286,14 @@ export class ReadWriteLock {
     // Its release deletes keys under the tokens of earlier writers as well (PROTOCOL 5.4).
     lease.inherit(writing);
     writing.successor = lease;
-    let reading!: Lock;
-    let confirmed!: Promise<unknown>;
-    void writing.releaseOnce(() => {
-      reading = this.#internals.lockOf(lease, new Attempts(context.nodes));
-      // The same `maxHoldTime` for both, from the start of the write lock.
-      if (lock.limit) reading.limitTo(lock.limit);
-      // Without retries: the next extension continues it if necessary.
-      confirmed = reading.redlock.extend(reading, ttl ?? longestTtl, { retryCount: 0 });
-      return Promise.resolve(new Released("released", context.nodes, context.runtime.wall()));
-    });
+    writing.end();
+    const reading = this.#internals.lockOf(lease, new Attempts(context.nodes));
+    // The same `maxHoldTime` for both, from the start of the write lock.
+    if (lock.limit) reading.limitTo(lock.limit);
+    // Without retries: the next extension continues it if necessary.
+    const confirmed = reading.redlock.extend(reading, ttl ?? longestTtl, { retryCount: 0 });
+    const released = new Released("released", context.nodes, context.runtime.wall());
+    writing.releasing = Promise.resolve(released);
     onDowngrade(reading);
     await confirmed.catch((error: unknown) => {
       // Too few masters answered: the lock keeps its earlier deadline.

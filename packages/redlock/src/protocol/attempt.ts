@@ -79,8 +79,12 @@ export async function attempt(
     const token = isQueued ? firstToken(runtime) : newToken(runtime);
     claim = new RoundClaim(placements.current, request.resources, token, request.ttl);
     if (proposals) claim.proposal = proposals.at(runtime.wall());
-    // PROTOCOL 2.2 to 2.5.
-    voted = await voteRound(context, request, claim, claim.vote(request.unless), cancellation, attempts);
+    const vote = voteFor(context, request, claim, claim.vote(request.unless));
+    attempts.add(vote.round);
+    // PROTOCOL 2.2: all masters are asked in parallel.
+    vote.round.ask();
+    // PROTOCOL 2.3 to 2.5.
+    voted = await leaseOf(context, request.settings, claim, vote, cancellation);
   } finally {
     admission.leave();
   }
@@ -109,20 +113,21 @@ export interface VoteRound {
   readonly lease?: Lease;
 }
 
-/** One vote round for `claim`, and the lease if it wins a quorum. */
-export async function voteRound(
+/** A round of votes, and until when each master keeps its vote for sure. */
+interface Vote {
+  readonly round: Round<Answer>;
+  readonly deadlines: number[];
+}
+
+/** The vote round for `claim`. It reads the clocks; the caller asks directly afterwards (PROTOCOL 2.2). */
+export function voteFor(
   context: Context,
   { ttl, settings }: LockRequest,
   claim: RoundClaim,
   ask: Asked,
-  cancellation: Cancellation,
-  attempts: Attempts,
-): Promise<VoteRound> {
-  const { quorum, runtime, clock, report } = context;
-  const { resources, token, placement } = claim;
-  const { nodes } = placement;
-
-  // PROTOCOL 2.2: `Round` reads the clocks before the first send, then asks all masters in parallel.
+): Vote {
+  const { runtime, clock, report } = context;
+  const { nodes } = claim.placement;
   const deadlines: number[] = [];
   for (const _ of nodes) deadlines.push(never);
   const round: Round<Answer> = new Round<Answer>({
@@ -145,7 +150,19 @@ export async function voteRound(
       return verdictOf(round.answers) !== "open";
     },
   });
-  attempts.add(round);
+  return { round, deadlines };
+}
+
+/** The lease for `claim`, if its round wins a quorum. */
+export async function leaseOf(
+  context: Context,
+  settings: Settings,
+  claim: RoundClaim,
+  { round, deadlines }: Vote,
+  cancellation: Cancellation,
+): Promise<VoteRound> {
+  const { quorum, clock } = context;
+  const { resources, token, placement, ttl } = claim;
   await round.decidedOr(cancellation);
 
   // PROTOCOL 2.15: votes in a database that was left do not count.
@@ -238,7 +255,7 @@ export async function fence(
       return verdict(round.answers) !== "open";
     },
   });
-  await round.decidedOr(ended);
+  await round.ask().decidedOr(ended);
   if (verdict(round.answers) === "won") return token;
   storing.giveUp();
   return undefined;
@@ -252,7 +269,7 @@ function rollBack(
   const { placement, resources, token, ttl } = claim;
   const reached = placement.nodes.filter((_, index) => mayHold(round.answers[index]));
   const leftover = { placement, resources, tokens: [token], ttl };
-  return rollbacks.remove(leftover, reached, round.timeout).closed;
+  return rollbacks.removal(leftover, reached, round.timeout).ask().closed;
 }
 
 /**

@@ -49,11 +49,13 @@ export interface Deletion {
   readonly closed: Promise<void>;
   /** Calls `listener` then; immediately if it is over. */
   onClosed(listener: () => void): void;
+  /** Sends it; once only. */
+  ask(): this;
 }
 
 /** Deletes keys: `Rollbacks`, as far as steps of the protocol use it. */
 export interface Deletions {
-  remove(
+  removal(
     leftover: Leftover,
     nodes: readonly LockNode[],
     timeout: number,

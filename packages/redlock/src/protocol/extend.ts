@@ -145,7 +145,7 @@ async function confirm(
   attempts.add(round);
   const extension = due === undefined ? undefined : { due, ttl };
   if (extension) admission.extensionBegan(extension);
-  await round.decidedOr(ended);
+  await round.ask().decidedOr(ended);
   if (extension) admission.extensionEnded(extension, verdictOf(round.answers) === "won");
   // Refusals and missing answers together rule a quorum out, but only refusals show that the lease is lost: await the
   // rest.

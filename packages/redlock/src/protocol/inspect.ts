@@ -40,7 +40,7 @@ export async function inspect(
     ask: { kind: "inspect", keys: [resource], values: [], ttl: 0, claim: undefined },
     onAnswer: () => false,
   });
-  await round.decided;
+  await round.ask().decided;
   return nodes.map((node, index) => inspectionOf(node.name, round.answers[index]!));
 }
 

@@ -115,7 +115,8 @@ export class Lease implements TimerTask, ActiveLease {
   #end: "lost" | "released" | "detached" | undefined;
   #lost: LockLostError | undefined;
   #extending: Promise<unknown> | undefined;
-  #releasing: Promise<ExecutionResult> | undefined;
+  /** The only release: sent once, after {@link end}. */
+  releasing: Promise<ExecutionResult> | undefined;
   #controller: AbortController | undefined;
   /** The timer that checks whether the deadline has passed. */
   #timerHandle: TimerHandle | undefined;
@@ -388,17 +389,10 @@ export class Lease implements TimerTask, ActiveLease {
     return result;
   }
 
-  /**
-   * Ends the lease: from here on it is not held, whatever the masters still answer (PROTOCOL 5.3). Only after that
-   * `send` sends anything, and only at the first call.
-   */
-  releaseOnce(send: () => Promise<ExecutionResult>): Promise<ExecutionResult> {
-    if (!this.#releasing) {
-      this.remaining();
-      if (!this.hasEnded) this.#endAs("released");
-      this.#releasing = send();
-    }
-    return this.#releasing;
+  /** Ends the lease: from here on it is not held, whatever the masters still answer (PROTOCOL 5.3). */
+  end(): void {
+    this.remaining();
+    if (!this.hasEnded) this.#endAs("released");
   }
 
   /**

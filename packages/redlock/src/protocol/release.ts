@@ -13,7 +13,12 @@ export function release(lease: Lease, settings: Settings): Promise<ExecutionResu
     const { nodes, runtime } = lease.context;
     return Promise.resolve(new Released("detached", nodes, runtime.wall()));
   }
-  return lease.releaseOnce(() => lease.handOff?.(settings) ?? releaseKeys(lease, settings));
+  if (!lease.releasing) {
+    // PROTOCOL 5.3: it has ended here before anything is sent.
+    lease.end();
+    lease.releasing = lease.handOff?.(settings) ?? releaseKeys(lease, settings);
+  }
+  return lease.releasing;
 }
 
 /** Releases every key that the lease may have, under any of its tokens (PROTOCOL 5.4). */
@@ -23,8 +28,8 @@ export async function releaseKeys(lease: Lease, settings: Settings): Promise<Exe
   const { placement, resources, tokens, longestTtl: ttl, unasked } = lease;
   const { nodes } = placement;
   const leftover = { placement, resources, tokens, ttl, unasked };
-  const round = rollbacks.remove(leftover, nodes, nodeTimeoutFor(ttl, settings), isDecided);
-  await round.decided;
+  const round = rollbacks.removal(leftover, nodes, nodeTimeoutFor(ttl, settings), isDecided);
+  await round.ask().decided;
   return new Released(outcomeOf(round.answers), nodes, start, round);
 }
 

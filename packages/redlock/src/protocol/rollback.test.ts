@@ -13,7 +13,7 @@ function bed(count = 1, most?: number) {
   const { time, machine, nodes, masters } = virtualSetting(count);
   const reported: unknown[] = [];
   const rollbacks = new Rollbacks(machine, new LeaseClock(machine), (error) => reported.push(error), most);
-  const remove = (what = leftover) => rollbacks.remove(what, nodes, 50);
+  const remove = (what = leftover) => rollbacks.removal(what, nodes, 50).ask();
   for (const master of masters) master.put("r", "t");
   return { time, machine, nodes, node: nodes[0]!, master: masters[0]!, rollbacks, reported, remove };
 }

@@ -65,10 +65,10 @@ export class Rollbacks implements Deletions {
   }
 
   /**
-   * Sends the delete to each of `nodes` now, on each behind what was sent before (FIFO). `isDecided` gets the answers
-   * as they come; those of masters that are not asked stay `undefined`.
+   * A round that deletes from each of `nodes`, on each behind what was sent before (FIFO). The caller asks. `isDecided` gets
+   * the answers as they come; those of masters that are not asked stay `undefined`.
    */
-  remove(
+  removal(
     leftover: Leftover,
     nodes: readonly LockNode[],
     timeout: number,

@@ -25,7 +25,7 @@ function roundOf(setting: VirtualSetting, { timeout = 50, enough = 99, maxTimeou
       return told.length >= enough;
     },
   });
-  return { round, told };
+  return { round: round.ask(), told };
 }
 
 describe("a round", () => {
@@ -100,7 +100,7 @@ describe("a round", () => {
       timeout: 50,
       ask,
       onAnswer: () => false,
-    });
+    }).ask();
     await round.closed;
     expect(machine.timers.size).toBe(0);
   });
@@ -127,7 +127,7 @@ describe("a node that answers synchronously", () => {
         return false;
       },
     });
-    await time.run(round.closed);
+    await time.run(round.ask().closed);
     expect(asked).toEqual([1, 2, 0, 0, 2, 0, 2, 2, 0]);
     expect(round.answers[1]).toEqual(granted);
   });

@@ -1,4 +1,4 @@
-import { hasFrames, outside } from "../time/async-context.ts";
+import { isInFrame, outside } from "../time/async-context.ts";
 import type { Cancellation } from "../time/cancellation.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import { maxTimerDelay, type Runtime, type Timer } from "../time/runtime.ts";
@@ -79,6 +79,8 @@ export class Round<Reply extends object> {
   #hasStalled = false;
   /** Whether an answer came without the index of a master. */
   #hasStray = false;
+  /** Until it is asked: a closed round keeps its answers only. */
+  #plan: RoundPlan<Reply> | undefined;
 
   constructor(plan: RoundPlan<Reply>) {
     this.timeout = plan.timeout;
@@ -89,10 +91,32 @@ export class Round<Reply extends object> {
       this.#resolveDecided = resolve;
     });
     this.sentAt = plan.clock.now();
+    this.#plan = plan;
+  }
+
+  /** Sends the request; once only, directly after the round was made. */
+  ask(): this {
     // Batches, timers and connections that this starts serve other calls as well.
-    if (hasFrames()) outside(() => this.#askAll(plan));
-    else this.#askAll(plan);
+    if (isInFrame()) return outside(() => this.ask());
+    const plan = this.#plan!;
+    this.#plan = undefined;
+    const { nodes } = plan;
+    const operation = operationOf(plan.ask, (index, answer) =>
+      // The type of an answer follows from the kind of its operation.
+      this.#receive(plan, index, answer as Reply | Fault | Timed<Reply>),
+    );
+    for (let index = 0; index < nodes.length; index += 1) {
+      const node = nodes[index]!;
+      // (As `ask` of one node, which would be one more frame of each lock.)
+      try {
+        node.ask(operation, index);
+      } catch (error) {
+        this.#receive(plan, index, nodeFailed(node.name, error));
+      }
+    }
+    this.#setTimer(plan, this.sentAt);
     if (this.#missing === 0) this.#close(plan);
+    return this;
   }
 
   /** Whether some masters still have time to answer. */
@@ -132,24 +156,6 @@ export class Round<Reply extends object> {
       };
       this.#onAnswered();
     });
-  }
-
-  #askAll(plan: RoundPlan<Reply>): void {
-    const { nodes } = plan;
-    const operation = operationOf(plan.ask, (index, answer) =>
-      // The type of an answer follows from the kind of its operation.
-      this.#receive(plan, index, answer as Reply | Fault | Timed<Reply>),
-    );
-    for (let index = 0; index < nodes.length; index += 1) {
-      const node = nodes[index]!;
-      // (As `ask`, which would be one more frame of each lock.)
-      try {
-        node.ask(operation, index);
-      } catch (error) {
-        this.#receive(plan, index, nodeFailed(node.name, error));
-      }
-    }
-    this.#setTimer(plan, this.sentAt);
   }
 
   /** The single entry point for all answers, in time or late. */

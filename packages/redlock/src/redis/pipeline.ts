@@ -169,21 +169,21 @@ export class Pipeline {
   }
 
   /**
-   * Sends all `operations` as one batch. That batch is then identical on all masters with enough room, and is
-   * encoded once. Returns false if they must be sent one by one instead. `flush` is the number of the current
+   * All `operations` as one batch, for the caller to send. That batch is then identical on all masters with enough room,
+   * and is encoded once. `undefined` if they must be sent one by one instead. `flush` is the number of the current
    * flush.
    */
-  sendAll(all: readonly Posted[], flush: number): boolean {
+  batchOfAll(all: readonly Posted[], flush: number): Batch | undefined {
     const { window } = this.#origin;
-    if (all.length > maxBatchSize || this.#next.length > 0 || this.hasBacklog) return false;
-    if (this.#inFlight.length > 0 && this.#isSilentIn(flush)) return false;
+    if (all.length > maxBatchSize || this.#next.length > 0 || this.hasBacklog) return undefined;
+    if (this.#inFlight.length > 0 && this.#isSilentIn(flush)) return undefined;
     let keys = 0;
     let keepCount = 0;
     let maxTtl = this.#maxTtl;
     let { operation: other } = all[0]!;
     for (const { operation } of all) {
-      if (operation.claim?.abandoned || (operation.isUnbatched && all.length > 1)) return false;
-      if (needsOtherScript(operation, other)) return false;
+      if (operation.claim?.abandoned || (operation.isUnbatched && all.length > 1)) return undefined;
+      if (needsOtherScript(operation, other)) return undefined;
       // One without keys, such as a time read, fits both scripts.
       if (operation.keys.length > 0) other = operation;
       keys += operation.keys.length;
@@ -191,14 +191,13 @@ export class Pipeline {
       if (operation.ttl > maxTtl) maxTtl = operation.ttl;
     }
     const others = all.length - keepCount;
-    if (keys > maxBatchKeys && all.length > 1) return false;
-    if (this.#keepCount + keepCount > window || this.#otherCount + others > window) return false;
+    if (keys > maxBatchKeys && all.length > 1) return undefined;
+    if (this.#keepCount + keepCount > window || this.#otherCount + others > window) return undefined;
     const batch = this.#batchOf(all, keepCount);
     this.#maxTtl = maxTtl;
     this.#keepCount += keepCount;
     this.#otherCount += others;
-    batch.send();
-    return true;
+    return batch;
   }
 
   /**

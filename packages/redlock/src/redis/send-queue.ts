@@ -15,7 +15,7 @@ import { defaultWindow, isOpen, maxBatchSize, Pipeline, type PipelineOrigin } fr
 //                         └── sends what waits ───────┴─── makes room ◀── last answer ◀────┴─▶ onAnswer(index, answer)
 //
 // - *A single lock* takes the short way: `post` schedules one microtask for all masters, `flushAll`; each send queue
-//   hands its operations over at once (`Pipeline.sendAll`), and the batch goes to the socket. The masters get the same operations,
+//   hands its operations over at once (`Pipeline.batchOfAll`), and the batch goes to the socket. The masters get the same operations,
 //   so `encoded` makes one message for all of them.
 // - *Under load* batches collect operations while others are in flight. Beyond the window operations wait in the
 //   pipeline, extensions before releases before requests, and are sent as answers make room (PROTOCOL 12.7).
@@ -149,8 +149,11 @@ export class SendQueue implements PipelineOrigin {
     this.#isFlushing = true;
     this.#flushCount += 1;
     try {
-      const isSent = !this.#splitsBySlot && this.#pipelineOf(undefined).sendAll(waiting, this.#flushCount);
-      if (!isSent) this.#sendEach(waiting);
+      const batch = this.#splitsBySlot
+        ? undefined
+        : this.#pipelineOf(undefined).batchOfAll(waiting, this.#flushCount);
+      if (batch) batch.send();
+      else this.#sendEach(waiting);
     } finally {
       this.#isFlushing = false;
     }

@@ -226,7 +226,7 @@ export class RestartGuard {
       ask: stateRead,
       onAnswer: onAnswer,
     });
-    await round.decided;
+    await round.ask().decided;
     return round.answers;
   }
 }

@@ -32,9 +32,9 @@ export function frames(): Frames | undefined {
   return hooks && shared[name];
 }
 
-/** Whether a Redlock is reentrant, so that a call may have a frame. */
-export function hasFrames(): boolean {
-  return shared[name] !== undefined;
+/** Whether the current call has a frame; never if no Redlock is reentrant. */
+export function isInFrame(): boolean {
+  return shared[name]?.getStore() !== undefined;
 }
 
 /**

@@ -111,7 +111,9 @@ export class GrantListener {
     if (kind === "wake") handler?.onWake(index, token);
     else handler?.onGrant(index, push);
     if (!former) return;
-    rollbacks.remove({ ...former, tokens: [token] }, [former.placement.nodes[index]!], rollbackTimeout);
+    rollbacks
+      .removal({ ...former, tokens: [token] }, [former.placement.nodes[index]!], rollbackTimeout)
+      .ask();
   }
 }
 

@@ -1,4 +1,4 @@
-import { type AcquireCall, type LockRequest, voteRound } from "../protocol/attempt.ts";
+import { type AcquireCall, type LockRequest, leaseOf, voteFor } from "../protocol/attempt.ts";
 import { RoundClaim } from "../protocol/claim.ts";
 import type { ExecutionResult } from "../protocol/lease.ts";
 import { Lease } from "../protocol/lease.ts";
@@ -53,13 +53,15 @@ export async function transferToken(lease: Lease, next: AcquireCall): Promise<Ha
   // (see `QueuedAcquire`).
   claim.proposal = lease.fencingToken === undefined ? undefined : lease.fencingToken + 1;
   const cancellation = new Cancellation();
-  const { round, lease: successor } = await voteRound(
+  const vote = voteFor(context, next.request, claim, claim.question("transfer", lease.token));
+  next.attempts.add(vote.round);
+  vote.round.ask();
+  const { round, lease: successor } = await leaseOf(
     context,
-    next.request,
+    next.request.settings,
     claim,
-    claim.question("transfer", lease.token),
+    vote,
     cancellation,
-    next.attempts,
   );
   if (successor) {
     successor.inherit(lease);

@@ -331,6 +331,7 @@ export class QueuedAcquire implements GrantHandler {
         return false;
       },
     });
+    round.ask();
     this.#sentAt = round.sentAt;
     this.#round = round;
     this.#attempts.add(round, this.#roundCount > 1);
@@ -560,6 +561,6 @@ export class QueuedAcquire implements GrantHandler {
     const { resources, ttl, settings } = this.#request;
     this.#forgetVotes();
     const leftover = { placement, resources, tokens: [`${this.#id}.${this.#roundCount}`], ttl };
-    rollbacks.remove(leftover, placement.nodes, nodeTimeoutFor(ttl, settings)).onClosed(onDequeued);
+    rollbacks.removal(leftover, placement.nodes, nodeTimeoutFor(ttl, settings)).ask().onClosed(onDequeued);
   }
 }

@@ -262,9 +262,9 @@ export const mutants: readonly Mutant[] = [
     name: "a lease ends when its release is answered, not before it is sent",
     breaks: ["5.3"],
     edits: {
-      "protocol/lease.ts 5.3 #endAs": "undefined",
-      "protocol/lease.ts 5.3 #releasing": (send) =>
-        `${send} if (!this.hasEnded) void this.#releasing.then(() => this.#endAs("released"));`,
+      "protocol/release.ts 5.3": "",
+      "protocol/release.ts releasing": (send) =>
+        `${send} if (!lease.hasEnded) void lease.releasing.then(() => lease.end());`,
     },
   },
   {
@@ -285,7 +285,7 @@ export const mutants: readonly Mutant[] = [
     from: 13,
     edits: {
       "redis/commands.ts isAbandoned value": "false && claim",
-      "redis/pipeline.ts sendAll abandoned": "false",
+      "redis/pipeline.ts batchOfAll abandoned": "false",
       "redis/send-queue.ts post 2.6": (statement) =>
         `if (isRelease(operation)) this.#waiting.unshift({ operation, index }); else ${statement}`,
     },

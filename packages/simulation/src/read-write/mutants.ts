@@ -4,13 +4,6 @@ import { importMutated, knowScripts } from "../mutants/mutated-client.ts";
 import type { ClientModule, Subject } from "../run/subject.ts";
 import { mixedSubject, readWriteClient, readWriteTraits } from "./read-write-client.ts";
 
-/** Sends at once, and ends the write claim only when that is confirmed. */
-const releaseAfterwards = (releaseOnce: string): string => `(send: () => Promise<Released>) => {
-  const sent = send();
-  const release = (): void => void ${releaseOnce}(() => sent);
-  confirmed.then(release, release);
-}`;
-
 /** Each must be found, as the mutants of the client must. */
 export const readWriteMutants: readonly Mutant[] = [
   {
@@ -21,7 +14,11 @@ export const readWriteMutants: readonly Mutant[] = [
   {
     name: "the write claim stands during the downgrade",
     breaks: ["10.5"],
-    edits: { "primitives/read-write-lock.ts 10.5 releaseOnce callee": releaseAfterwards },
+    edits: {
+      "primitives/read-write-lock.ts 10.5 end": "undefined",
+      "primitives/read-write-lock.ts 10.5 confirmed": (sent) =>
+        `${sent} void confirmed.catch(() => {}).then(() => writing.end());`,
+    },
   },
   { name: "a writer does not look for readers", breaks: ["10.3"], rules: { writerSeesReaders: false } },
   { name: "a reader does not look for the writer", breaks: ["10.3"], rules: { readerSeesWriter: false } },
@@ -75,7 +72,7 @@ export const mixedBatchMutants: readonly Mutant[] = [
     breaks: ["10.3"],
     from: 5,
     edits: {
-      "redis/pipeline.ts sendAll body": (body) =>
+      "redis/pipeline.ts batchOfAll body": (body) =>
         body.replace("if (operation.keys.length > 0) other =", "other ="),
     },
   },
