@@ -165,8 +165,10 @@ test.each([
     console.log(JSON.stringify({ took, worked: (user + system) / 1000 }));
   `;
   const runs: { readonly took: number; readonly worked: number }[] = [];
-  while (runs.length < 11) runs.push(JSON.parse(await node(program)) as (typeof runs)[number]);
   const least = (kind: "took" | "worked") => Math.min(...runs.map((run) => run[kind]));
+  // Other work on the machine lengthens most runs: the shortest one counts, and beside much of it takes more runs to be seen.
+  while (runs.length < 11 || (least("worked") >= 20 && runs.length < 50))
+    runs.push(JSON.parse(await node(program)) as (typeof runs)[number]);
   console.log(
     `${way}: ${least("took").toFixed(1)} ms by the clock, ${least("worked").toFixed(1)} ms of CPU time`,
   );
