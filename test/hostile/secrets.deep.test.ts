@@ -1,4 +1,7 @@
 import { channel, tracingChannel } from "node:diagnostics_channel";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { createInterface } from "node:readline";
 import { inspect } from "node:util";
 import { type Lock, Redlock, type RedlockOptions } from "@quorlock/redlock";
 import { lead } from "@quorlock/redlock/lead";
@@ -91,18 +94,27 @@ async function tokensOf(
   { masters, admins }: Pick<Fleet, "masters" | "admins"> = fleet,
 ): Promise<ReadonlySet<string>> {
   const tokens = new Set<string>();
-  const monitors = await Promise.all(masters.map(({ port }) => new Redis(port).monitor()));
-  for (const monitor of monitors)
-    monitor.on("monitor", (_: string, words: readonly string[]) => {
-      // (The name of a client's channel is not a token.)
-      const text = words.join(" ").replaceAll(/quorlock:inbox:[\da-f]+/g, "");
-      for (const [token] of text.matchAll(/(?<![\da-f])[\da-f]{32}(?![\da-f])/g)) tokens.add(token);
-    });
+  const monitors = await Promise.all(
+    masters.map(async ({ port }) => {
+      // (ioredis's own monitor fails on a command that is shown in one packet with the reply to MONITOR.)
+      const socket = connect(port, "127.0.0.1");
+      const lines = createInterface(socket);
+      lines.on("line", (line) => {
+        // (The name of a client's channel is not a token.)
+        const text = line.replaceAll(/quorlock:inbox:[\da-f]+/g, "");
+        for (const [token] of text.matchAll(/(?<![\da-f])[\da-f]{32}(?![\da-f])/g)) tokens.add(token);
+      });
+      const isHeard = once(lines, "line");
+      socket.write("MONITOR\r\n");
+      await isHeard;
+      return socket;
+    }),
+  );
   try {
     await act();
     for (const admin of admins) await admin.ping();
   } finally {
-    for (const monitor of monitors) monitor.disconnect();
+    for (const monitor of monitors) monitor.destroy();
   }
   return tokens;
 }
