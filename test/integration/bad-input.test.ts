@@ -9,6 +9,7 @@ import {
 import { lead } from "@quorlock/redlock/lead";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
+import { Redis as Upstash } from "@upstash/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Fleet, fresh, type Opened, rejection } from "./fleet/fleet.ts";
@@ -462,14 +463,19 @@ describe("the constructor refuses", () => {
     expect((error as Error).message).not.toContain("hunter2");
   });
 
-  it("a client in the place of the list, and says where it belongs", () => {
-    expect(() => new Redlock(idle() as never)).toThrow("new Redlock([client])");
+  it("a client that speaks HTTP, alone or in a list, and names the client to use instead", () => {
+    const client = new Upstash({ url: "https://example.invalid", token: "hunter2" });
+    for (const clients of [client, [client]]) {
+      const construct = () => new Redlock(clients as never);
+      expect(construct).toThrow(InvalidArgumentError);
+      expect(construct).toThrow(/client 0 is a client of @upstash\/redis, which speaks HTTP.* ioredis/);
+    }
   });
 
   it.each([undefined, null, 7, {}])("%s in the place of the clients", (clients) => {
     const construct = () => new Redlock(clients as never);
     expect(construct).toThrow(InvalidArgumentError);
-    expect(construct).toThrow("clients");
+    expect(construct).toThrow(/clients must be a list|client 0 is an object/);
   });
 
   it("custom scripts, which redlock 5 takes", () => {

@@ -117,7 +117,7 @@ export interface EventTargets {
  * @throws InvalidArgumentError for no clients, the same client twice, or incompatible settings.
  */
 export function buildClient(
-  clients: Iterable<Client>,
+  clients: Client | Iterable<Client>,
   given: RedlockOptions | undefined,
   scripts: object | undefined,
   targets: EventTargets,
@@ -218,12 +218,12 @@ function watchClocks(
   }
 }
 
-function nodesOf(clients: Iterable<Client>, nodeOf: (client: Client) => LockNode): readonly LockNode[] {
-  if (isNode(clients) || isRedisClient(clients)) {
-    throw new InvalidArgumentError("clients must be a list, also for a single one: new Redlock([client])");
-  }
-  const isList = typeof clients === "object" && typeof clients?.[Symbol.iterator] === "function";
-  const list = isList ? [...clients] : [];
+function nodesOf(
+  clients: Client | Iterable<Client>,
+  nodeOf: (client: Client) => LockNode,
+): readonly LockNode[] {
+  const isList = typeof clients === "object" && Symbol.iterator in (clients ?? {});
+  const list = isList ? [...(clients as Iterable<Client>)] : isObject(clients) ? [clients as Client] : [];
   if (list.length === 0) throw new InvalidArgumentError("clients must be a list of at least one client");
   for (const [index, client] of list.entries()) {
     if (!isNode(client) && !isRedisClient(client)) {
@@ -235,6 +235,10 @@ function nodesOf(clients: Iterable<Client>, nodeOf: (client: Client) => LockNode
     throw new InvalidArgumentError("each client may be passed once, but one is passed twice");
   }
   return list.map(nodeOf);
+}
+
+function isObject(clients: unknown): boolean {
+  return typeof clients === "object" && clients !== null;
 }
 
 function isNode(client: unknown): client is LockNode {

@@ -20,12 +20,13 @@ import { extend, verify } from "./protocol/extend.ts";
 import { type Inspection, inspect } from "./protocol/inspect.ts";
 import type { ExecutionResult } from "./protocol/lease.ts";
 import { Lease } from "./protocol/lease.ts";
+import { ready } from "./protocol/ready.ts";
 import { release } from "./protocol/release.ts";
 import { lateTimerThreshold } from "./protocol/round.ts";
 import { claimScript, releaseScript } from "./redis/lua/scripts.ts";
 import type { ClockEvent } from "./safeguards/clock-watch.ts";
 import { checkOptions, type Place, routineAmong } from "./settings/options.ts";
-import { isRevoked, shown } from "./settings/ranges.ts";
+import { checkNumber, isRevoked, milliseconds, shown } from "./settings/ranges.ts";
 import {
   eventOfRedlock4,
   namesOfRedlock4,
@@ -50,6 +51,13 @@ export interface AcquireOptions extends Partial<Settings> {
    * released or lost.
    */
   readonly parent?: Lock | undefined;
+}
+
+export interface ReadyOptions {
+  /** The time that a quorum of masters has to answer, ms. Default 10,000. */
+  readonly timeout?: number | undefined;
+  /** Ends the wait: `ready` rejects with an {@link AbortError}. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface RedlockEvents {
@@ -101,13 +109,13 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   };
 
   /**
-   * @param clients one for each master; the masters must not replicate to one another. Each must be a server of its
+   * @param clients one for each master, or the client of a single one; the masters must not replicate to one another. Each must be a server of its
    * own: if two turn out to be the same server once they are connected, only one of them votes, and an `error` event
    * with reason `SAME_SERVER` reports it.
    * @throws InvalidArgumentError for no clients, the same client twice, or incompatible settings.
    */
   constructor(
-    clients: Iterable<Client>,
+    clients: Client | Iterable<Client>,
     options?: RedlockOptions,
     scripts?: { readonly [name in "acquireScript" | "extendScript" | "releaseScript"]?: undefined },
   ) {
@@ -342,6 +350,37 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   async initialize(): Promise<void> {
     if (!this.#parts.guard) throw new InvalidArgumentError("initialize() requires the option restartGuard");
     await this.#parts.guard.initialize();
+  }
+
+  /**
+   * Connects to the masters, and resolves when a quorum answers; with `restartGuard`, when their guards agree as well. The
+   * first call of a process waits for its connections within its own `nodeTimeout`, which may be too short for them.
+   * `timeout`: ms; default 10,000. Masters that are unreachable are asked again within that time.
+   * @throws ExecutionError if no quorum answers in time; AbortError; InvalidArgumentError; ClosedError after `quit`.
+   * @example
+   * ```ts
+   * await redlock.ready({ timeout: 5_000 });
+   * const lock = await redlock.tryAcquire("report:daily", 1_000);
+   * ```
+   */
+  async ready(options?: ReadyOptions): Promise<void> {
+    checkOptions(options, "ready");
+    const timeout = options?.timeout ?? 10_000;
+    checkNumber("timeout", timeout, milliseconds);
+    const signal = options?.signal ?? undefined;
+    if (this.#quit) throw new ClosedError();
+    if (signal !== undefined) throwIfAborted(signal);
+    const ended = new Cancellation();
+    const forgetSignal = signal && onAbort(signal, () => ended.cancel(new AbortError(signal.reason)));
+    const forgetQuit = this.#closed.onCancel(() => ended.cancel(new ClosedError()));
+    try {
+      await ready(this.#context, timeout, ended);
+      await ended.race(this.#parts.guard?.ensureAgreed() ?? Promise.resolve());
+      if (ended.reason) throw ended.reason;
+    } finally {
+      forgetSignal?.();
+      forgetQuit();
+    }
   }
 
   /**

@@ -65,7 +65,7 @@ export function notAClient(client: unknown): string {
 function kindOf(client: unknown): string {
   if (typeof client === "string") return 'a string: pass new Redis("redis://...")';
   if (typeof client !== "object" || client === null) return shown(client);
-  const { isOpen, sendCommand, customCommand } = client as Readonly<Record<string, unknown>>;
+  const { isOpen, sendCommand, customCommand, createScript } = client as Readonly<Record<string, unknown>>;
   const kind = kindOfNodeRedis(client);
   if (kind === "pool") {
     return "a pool of node-redis, whose connections have no common order: pass createClient() instead";
@@ -75,6 +75,9 @@ function kindOf(client: unknown): string {
   }
   if (typeof customCommand === "function") {
     return "a client of Valkey GLIDE, which does not keep the order of commands and sends them late: pass a client of ioredis or node-redis";
+  }
+  if (typeof createScript === "function") {
+    return "a client of @upstash/redis, which speaks HTTP, without a connection that keeps the order of commands: pass new Redis() of ioredis with the rediss:// URL of the same database";
   }
   if (typeof isOpen === "boolean" || typeof sendCommand === "function") {
     return "a client of node-redis before version 5, or its legacy client";

@@ -9,6 +9,7 @@ export type Place =
   | "new Redlock"
   | "acquire, tryAcquire and using"
   | "extend, detach and release"
+  | "ready"
   | "restartGuard"
   | "clockWatch"
   | "exponentialBackoff"
@@ -37,6 +38,7 @@ const optionsOf: Record<string, readonly string[]> = {
   ],
   "acquire, tryAcquire and using": inCalls,
   "extend, detach and release": settingNames,
+  ready: ["timeout", "signal"],
   restartGuard: ["maxTtl", "durable"],
   clockWatch: ["maxOffset", "exclude", "maxTtl"],
   exponentialBackoff: ["initial", "maximum", "factor"],

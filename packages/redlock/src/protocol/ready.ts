@@ -1,0 +1,56 @@
+import { ExecutionError } from "../errors.ts";
+import type { Cancellation } from "../time/cancellation.ts";
+import { sleep } from "../time/sleep.ts";
+import type { Context } from "./context.ts";
+import { Attempts } from "./execution-stats.ts";
+import type { Fault, KeyState } from "./node.ts";
+import { decide, type Verdict } from "./quorum.ts";
+import { Round } from "./round.ts";
+
+/** A key that nobody locks: only the reading of it counts. */
+const probe = "quorlock:ready";
+/** The pause before the masters are asked again, ms: doubled each time. */
+const firstPause = 10;
+const longestPause = 250;
+
+/**
+ * Resolves when a quorum has answered within `timeout` ms, each master over the connection that its votes will take. While a
+ * quorum is unreachable, all are asked again.
+ */
+export async function ready(
+  context: Pick<Context, "nodes" | "runtime" | "clock">,
+  timeout: number,
+  ended: Cancellation,
+): Promise<void> {
+  const { nodes, runtime, clock } = context;
+  const until = runtime.monotonic() + timeout;
+  for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
+    const round: Round<KeyState> = new Round<KeyState>({
+      nodes,
+      runtime,
+      clock,
+      timeout: Math.max(until - runtime.monotonic(), 1),
+      ask: { kind: "inspect", keys: [probe], values: [], ttl: 0, claim: undefined },
+      onAnswer: () => verdictOf(round.answers) !== "open",
+    });
+    await round.ask().decidedOr(ended);
+    if (verdictOf(round.answers) === "won") return;
+    const left = until - runtime.monotonic();
+    if (left > 0) await sleep(runtime, Math.min(pause, left), ended);
+    if (ended.reason) throw ended.reason;
+    if (left > 0) continue;
+    const attempts = new Attempts(nodes);
+    attempts.add(round.answers.map((answer) => (answer && "vote" in answer ? answer : undefined)));
+    throw new ExecutionError(`no quorum of masters answered within ${timeout} ms`, attempts.stats);
+  }
+}
+
+function verdictOf(answers: ReadonlyArray<KeyState | Fault | undefined>): Verdict {
+  const answered = answers.filter((answer) => answer && isAnswer(answer)).length;
+  return decide(answers.length, answered, answers.filter(Boolean).length - answered);
+}
+
+/** A master that refuses this reading may allow to lock: the permissions of a user may name the keys. */
+function isAnswer(answer: KeyState | Fault): boolean {
+  return !("vote" in answer) || answer.error.reason === "NOPERM";
+}
