@@ -1,10 +1,14 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
+import { hostname, userInfo } from "node:os";
+import { createInterface } from "node:readline";
 import { interruption } from "@quorlock/simulation/command-line";
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { diagnose, exitCodeOf, textReport } from "./doctor/doctor.ts";
-import { type MastersOptions, mastersFrom } from "./masters.ts";
+import { execute } from "./exec/exec.ts";
+import { clientOf, type MastersOptions, mastersFrom } from "./masters.ts";
 import { escaped, exitCodes, jsonOf, paintFor, UsageError } from "./output.ts";
+import { type Release, releaseByName, textOf } from "./release/release.ts";
 
 // The entry point of `quorlock`: the only module that reads the environment and decides about the exit code.
 
@@ -14,18 +18,35 @@ const { version } = JSON.parse(manifest) as { readonly version: string };
 const exitHelp = `
 Exit: 0 ok, 1 findings, 2 could not check, 64 bad usage, 70 failed, 130 interrupted.`;
 
+const addressShapes = "redis://host:port, rediss://host:port, unix:///path or host:port";
+
 /** The options that every command with masters has; a password is never one. */
 function withMasters(command: Command): Command {
   return command
-    .argument("[addresses...]", "redis://host:port, rediss://host:port, unix:///path or host:port")
-    .option("--nodes-file <file>", "a file with one address in each line, instead of arguments")
+    .option("--nodes-file <file>", "a file with one address in each line")
     .option("--user <name>", "user, where the address has none")
     .option("--password-file <file>", "file of the password, where the address has none")
     .option("--tls", "TLS for addresses without a scheme")
     .option("--cacert <file>", "certificates to trust, PEM")
     .option("--cert <file>", "certificate of this client, PEM")
     .option("--key <file>", "key of this client, PEM")
-    .option("--insecure", "accept any certificate")
+    .option("--insecure", "accept any certificate");
+}
+
+/** For a command whose arguments are no addresses. */
+function withMasterOption(command: Command): Command {
+  return withMasters(
+    command.option(
+      "--master <address>",
+      `${addressShapes}; once for each master`,
+      (address: string, before: string[]) => [...before, address],
+      [],
+    ),
+  );
+}
+
+function withReport(command: Command): Command {
+  return command
     .option("--timeout <ms>", "time that one master has for all its answers", milliseconds, 5000)
     .option("--json", "print JSON");
 }
@@ -34,6 +55,17 @@ function milliseconds(text: string): number {
   if (!/^\d{1,7}$/.test(text) || Number(text) === 0)
     throw new InvalidArgumentError("Expected milliseconds, 1 to 9999999.");
   return Number(text);
+}
+
+const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
+
+/** `30s`, `500ms`, `5m`; a number alone is refused, since it may be meant as seconds or as milliseconds. */
+function duration(text: string): number {
+  const [, digits, unit] = /^(\d{1,7}(?:\.\d+)?)(ms|s|m|h)$/.exec(text) ?? [];
+  const time = Math.round(Number(digits) * units[unit as keyof typeof units]);
+  if (!(time <= 86_400_000))
+    throw new InvalidArgumentError("Expected a time with its unit, such as 500ms, 30s or 5m.");
+  return time;
 }
 
 interface DoctorFlags extends MastersOptions {
@@ -56,6 +88,90 @@ async function doctor(addresses: readonly string[], flags: DoctorFlags): Promise
   }
 }
 
+interface ExecFlags extends MastersOptions {
+  readonly master: readonly string[];
+  readonly ttl: number;
+  readonly wait: number;
+  readonly grace?: number;
+  readonly fencing?: true;
+  readonly guard?: number;
+}
+
+async function exec(resource: string, command: readonly string[], flags: ExecFlags): Promise<number> {
+  if (command.length === 0) throw new UsageError("a command is missing: quorlock exec RESOURCE -- COMMAND");
+  const { ttl, wait, grace = Math.min(5000, ttl / 4), fencing = false, guard } = flags;
+  if (ttl < 100) throw new UsageError("--ttl must be at least 100ms");
+  const clients = mastersFrom(flags.master, flags, process.env).map(clientOf);
+  const say = (line: string): void => console.error(`quorlock: ${line}`);
+  return execute(clients, resource, command, {
+    ttl,
+    wait,
+    grace,
+    fencing,
+    guard,
+    environment: process.env,
+    say,
+  });
+}
+
+interface ReleaseFlags extends MastersOptions {
+  readonly master: readonly string[];
+  readonly timeout: number;
+  readonly json?: true;
+  readonly now?: true;
+  readonly yes?: true;
+}
+
+async function release(resource: string, flags: ReleaseFlags): Promise<number> {
+  const { now = false, yes = false, json, timeout } = flags;
+  const masters = mastersFrom(flags.master, flags, process.env);
+  if (now && !yes && !process.stdin.isTTY)
+    throw new UsageError("--now makes two holders possible: it needs a terminal to confirm it, or --yes");
+  const by = `${userInfo().username}@${hostname()}`;
+  using interrupted = interruption();
+  const ended = new AbortController();
+  const signal = AbortSignal.any([
+    interrupted,
+    ended.signal,
+    AbortSignal.timeout(timeout + (now && !yes ? 600_000 : 0)),
+  ]);
+  try {
+    const confirm = async (found: Release): Promise<boolean> => !now || yes || isTyped(found, signal);
+    const done = await releaseByName(masters, resource, { by, now, confirm, signal });
+    if (!done) return exitCodes.findings;
+    console.log(json ? jsonOf(done) : textOf(done, masters.length).join("\n"));
+    return {
+      revoked: exitCodes.ok,
+      deleted: exitCodes.ok,
+      free: exitCodes.findings,
+      unknown: exitCodes.unknown,
+    }[done.outcome];
+  } catch (error) {
+    if (interrupted.aborted) return exitCodes.interrupted;
+    throw error;
+  } finally {
+    ended.abort();
+  }
+}
+
+/** Whether the operator types the name of the resource, after a warning. */
+async function isTyped({ resource, owner, remaining }: Release, signal: AbortSignal): Promise<boolean> {
+  const name = escaped(resource);
+  const time = remaining === null ? "for ever" : `for ${(remaining / 1000).toFixed(1)} s`;
+  console.error(
+    `${escaped(owner ?? "")} holds "${name}". If its keys are deleted, two clients may hold it ${time}.`,
+  );
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const typed = await new Promise<string | undefined>((resolve) => {
+    terminal.once("close", () => resolve(undefined));
+    terminal.question("Type the resource to delete them: ", { signal }, resolve);
+  });
+  terminal.close();
+  if (typed === resource) return true;
+  console.error("quorlock: nothing was changed");
+  return false;
+}
+
 /** `done` gets the exit code of the command. */
 function programFor(done: (code: number) => void): Command {
   const program = new Command("quorlock")
@@ -68,7 +184,7 @@ function programFor(done: (code: number) => void): Command {
       "after",
       `${exitHelp}\n\nExample:\n  npx quorlock doctor redis://a:6379 redis://b:6379 redis://c:6379`,
     );
-  withMasters(program.command("doctor"))
+  withReport(withMasters(program.command("doctor").argument("[addresses...]", addressShapes)))
     .description("finds mistakes in the setup of the masters of a Redlock")
     .option("--guard", "the clients use restartGuard: masters may forget in a crash")
     .addHelpText(
@@ -84,7 +200,68 @@ Examples:
   npx quorlock doctor --nodes-file masters.txt --guard --json`,
     )
     .action(async (addresses: readonly string[], flags: DoctorFlags) => done(await doctor(addresses, flags)));
+  addExec(program, done);
+  addRelease(program, done);
   return program;
+}
+
+const mastersHelp = `
+Without --master and --nodes-file, the addresses are those of REDLOCK_NODES, separated by commas.
+A password is in the address, in --password-file or in REDLOCK_PASSWORD, and is never printed.`;
+
+function addExec(program: Command, done: (code: number) => void): void {
+  withMasterOption(program.command("exec"))
+    .argument("<resource>", "the resource to lock")
+    .argument("[command...]", "the command and its arguments, after --")
+    .description("runs a command while it holds a lock")
+    .option("--ttl <time>", "how long the lock outlives this process", duration, 30_000)
+    .option("--wait <time>", "how long to wait for connections and for another holder", duration, 10_000)
+    .option(
+      "--grace <time>",
+      "time between SIGTERM and SIGKILL when the lock is lost (default: a quarter of the ttl, 5s at most)",
+      duration,
+    )
+    .option("--fencing", "the clients of this resource use fencing")
+    .option("--guard <maxTtl>", "the clients use restartGuard, with this maxTtl", duration)
+    .addHelpText(
+      "after",
+      `
+The command has QUORLOCK_RESOURCE and, with --fencing, QUORLOCK_FENCING_TOKEN in its environment. If the lock is lost, it gets
+SIGTERM, and SIGKILL before another client can hold the lock. SIGINT, SIGTERM and SIGHUP are passed on to it.
+${mastersHelp}
+
+Exit: the code of the command; 75 another client holds the lock, 69 no quorum answered, 70 the lock was lost and the command
+ended with 0, 64 bad usage, 126 the command may not be run, 127 it was not found.
+
+Examples:
+  quorlock exec nightly-report --ttl 30s --wait 0s -- ./report.sh
+  quorlock exec migrations --wait 5m -- npx prisma migrate deploy`,
+    )
+    .action(async (resource: string, command: readonly string[], flags: ExecFlags) =>
+      done(await exec(resource, command, flags)),
+    );
+}
+
+function addRelease(program: Command, done: (code: number) => void): void {
+  withReport(withMasterOption(program.command("release")))
+    .argument("<resource>", "the locked resource")
+    .description("takes a lock from its holder")
+    .option("--now", "delete the keys at once, although two clients may then hold the lock")
+    .option("--yes", "do not ask before --now")
+    .addHelpText(
+      "after",
+      `
+Without --now the keys are kept until they expire, under another owner: the holder is told at its next renewal, and no other
+client holds the lock before the time that is printed.
+${mastersHelp}
+
+Exit: 0 done, 1 no client holds it (or not confirmed), 2 too few masters answered, 64 bad usage, 70 failed, 130 interrupted.
+
+Examples:
+  quorlock release invoice:42
+  quorlock release invoice:42 --now --yes --json`,
+    )
+    .action(async (resource: string, flags: ReleaseFlags) => done(await release(resource, flags)));
 }
 
 /** Commander's message, on one line; an argument that is no plain word may hold a password, and is left out. */
@@ -93,7 +270,8 @@ function usageMessage({ message }: Error, args: readonly string[]): string {
     .filter((argument) => !/^(--)?[a-z][a-z-]*$/i.test(argument))
     .sort((one, other) => other.length - one.length);
   const redacted = secrets.reduce(
-    (text, secret) => text.replaceAll(secret, /^--[a-z-]+(?==)|^-\w/i.exec(secret)?.[0] ?? "..."),
+    (text, secret) =>
+      text.replaceAll(`'${secret}'`, `'${/^--[a-z-]+(?==)|^-\w/i.exec(secret)?.[0] ?? "..."}'`),
     message,
   );
   return escaped(

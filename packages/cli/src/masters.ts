@@ -176,6 +176,21 @@ export async function connect(master: Master, signal: AbortSignal): Promise<Redi
   return redis;
 }
 
+/** A client of this master that reconnects, as an application has one. It connects when it is first used. */
+export function clientOf({ place, username, password, database, tls }: Master): Redis {
+  const redis = new Redis({
+    ...place,
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(tls && { tls }),
+    db: database,
+    lazyConnect: true,
+  });
+  // A Redlock reports what fails.
+  redis.on("error", () => {});
+  return redis;
+}
+
 /**
  * The kind of an error in a word: the code of a reply, or that of the system. The text of an error is never printed: it
  * may repeat what it was given.

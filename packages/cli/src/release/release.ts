@@ -1,0 +1,166 @@
+import type { Redis } from "ioredis";
+import { codeOf, connect, type Master, unlessAborted } from "../masters.ts";
+import { escaped } from "../output.ts";
+
+// A lock is taken from its holder by name. The tokens stay on the masters: what is compared is their digest.
+
+/** Digest, owner tag and remaining time of the key; its type if it is no string; nothing if it is free. */
+const look = `
+local kind = redis.call("TYPE", KEYS[1]).ok
+if kind == "none" then return {} end
+if kind ~= "string" then return {kind} end
+local token = redis.call("GET", KEYS[1])
+local shown = string.sub(token, 1, 8) == "revoked:" and token or string.sub(token, 1, math.min(8, math.floor(#token / 2)))
+return {redis.sha1hex(token), shown, redis.call("PTTL", KEYS[1])}
+`;
+
+/** Replaces the token where it still is, and keeps the expiry: to its holder the key is another client's. */
+const revoke = `
+local token = redis.pcall("GET", KEYS[1])
+if type(token) ~= "string" or redis.sha1hex(token) ~= ARGV[1] then return 0 end
+local left = redis.call("PTTL", KEYS[1])
+if left < 0 then redis.call("SET", KEYS[1], ARGV[2])
+else redis.call("SET", KEYS[1], ARGV[2], "PX", math.max(1, left)) end
+return 1
+`;
+
+const remove = `
+local token = redis.pcall("GET", KEYS[1])
+if type(token) ~= "string" or redis.sha1hex(token) ~= ARGV[1] then return 0 end
+return redis.call("DEL", KEYS[1])
+`;
+
+/** The key of the resource on one master. */
+interface KeyState {
+  readonly master: string;
+  readonly redis?: Redis;
+  /** Why the master gave no answer. */
+  readonly error?: string;
+  /** `undefined`: the key is free. */
+  readonly digest?: string;
+  readonly shown?: string;
+  /** ms; `Infinity` for a key that does not expire. */
+  readonly remaining: number;
+}
+
+export interface Release {
+  readonly resource: string;
+  /** `revoked`, `deleted`; `free`: no client holds it; `unknown`: too few masters answered. */
+  readonly outcome: "revoked" | "deleted" | "free" | "unknown";
+  /** The beginning of the holder's token: its tag. */
+  readonly owner: string | undefined;
+  /** The masters that were changed. */
+  readonly changed: readonly string[];
+  /** The masters that gave no answer, each with the reason. */
+  readonly silent: readonly { readonly master: string; readonly error: string }[];
+  /** Until the last key of the holder has expired, ms; `null` for a key without an expiry. */
+  readonly remaining: number | null;
+}
+
+export interface ReleaseOptions {
+  /** `user@host` of the operator. */
+  readonly by: string;
+  readonly now: boolean;
+  /** Asked with the holder that was found, before anything changes. */
+  readonly confirm: (found: Release) => Promise<boolean>;
+  readonly signal: AbortSignal;
+}
+
+/** Takes the lock of `resource` from its holder. `undefined`: it was not confirmed. */
+export async function releaseByName(
+  masters: readonly Master[],
+  resource: string,
+  { by, now, confirm, signal }: ReleaseOptions,
+): Promise<Release | undefined> {
+  const states = await Promise.all(masters.map((master) => stateOf(master, resource, signal)));
+  const holder = holderAmong(states);
+  const silent = states.flatMap(({ master, error }) => (error === undefined ? [] : [{ master, error }]));
+  const found: Release = {
+    resource,
+    outcome: holder ? (now ? "deleted" : "revoked") : silent.length > masters.length / 2 ? "unknown" : "free",
+    owner: holder?.[0]?.shown,
+    changed: [],
+    silent,
+    remaining: holder ? finite(Math.max(...holder.map(({ remaining }) => remaining))) : 0,
+  };
+  if (!holder) return found;
+  if (!(await confirm(found))) return undefined;
+  const digest = holder[0]!.digest!;
+  const script = now ? remove : revoke;
+  const changes = await Promise.all(
+    states.map(async ({ master, redis, error }) => {
+      if (!redis) return { master, error, isChanged: false };
+      try {
+        const reply = await unlessAborted(signal, redis.eval(script, 1, resource, digest, tokenOf(by)));
+        return { master, isChanged: reply === 1 };
+      } catch (failure) {
+        return { master, error: codeOf(failure), isChanged: false };
+      }
+    }),
+  );
+  const changed = changes.filter(({ isChanged }) => isChanged).map(({ master }) => master);
+  const failed = changes.flatMap(({ master, error }) => (error === undefined ? [] : [{ master, error }]));
+  // The holder can keep its lease only with a quorum of masters that may still have its token.
+  const isTaken = failed.length <= masters.length / 2;
+  return { ...found, outcome: isTaken ? found.outcome : "unknown", changed, silent: failed };
+}
+
+/** A token that ends with a dot and digits would be that of a waiter, which grants the lock when it releases it. */
+function tokenOf(by: string): string {
+  const token = `revoked:${by}`;
+  return /\.\d+$/.test(token) ? `${token}.` : token;
+}
+
+function finite(remaining: number): number | null {
+  return Number.isFinite(remaining) ? remaining : null;
+}
+
+async function stateOf(master: Master, resource: string, signal: AbortSignal): Promise<KeyState> {
+  try {
+    const redis = await connect(master, signal);
+    const [digest, shown, left] = (await unlessAborted(signal, redis.eval(look, 1, resource))) as [
+      string?,
+      string?,
+      number?,
+    ];
+    if (digest !== undefined && shown === undefined)
+      return { master: master.name, error: `the key is a ${escaped(digest)}, not a lock`, remaining: 0 };
+    if (digest === undefined) return { master: master.name, redis, remaining: 0 };
+    const remaining = left! < 0 ? Number.POSITIVE_INFINITY : left!;
+    return { master: master.name, redis, digest, shown: shown!, remaining };
+  } catch (error) {
+    return { master: master.name, error: codeOf(error), remaining: 0 };
+  }
+}
+
+/** The keys of the token that has, or with the silent masters may have, a quorum. */
+function holderAmong(states: readonly KeyState[]): readonly KeyState[] | undefined {
+  const byToken = new Map<string, KeyState[]>();
+  for (const state of states) {
+    if (state.digest !== undefined) byToken.set(state.digest, [...(byToken.get(state.digest) ?? []), state]);
+  }
+  const most = [...byToken.values()].sort((one, other) => other.length - one.length)[0];
+  const silent = states.filter(({ error }) => error !== undefined).length;
+  return most && most.length + silent > states.length / 2 ? most : undefined;
+}
+
+/** The report for a terminal, a line for each silent master, and one for the outcome. */
+export function textOf(release: Release, masters: number): readonly string[] {
+  const { owner = "", changed, silent, outcome, remaining } = release;
+  const name = JSON.stringify(escaped(release.resource));
+  const lines = silent.map(({ master, error }) => `${escaped(master)}: no answer (${error})`);
+  const of = `${changed.length} of ${masters} masters`;
+  const time =
+    remaining === null
+      ? "never, because its keys do not expire"
+      : `in ${(remaining / 1000).toFixed(1)} s at the latest`;
+  const outcomes = {
+    free: `${name}: no client holds it`,
+    unknown: `${name}: too few masters answered; changed on ${of}. A client may hold it, and keep it.`,
+    deleted: `${name} was held by ${escaped(owner)}; deleted on ${of}. Two clients may hold it until the first is told, ${time}.`,
+    revoked: owner.startsWith("revoked:")
+      ? `${name} was ${escaped(owner).replace(":", " by ")} before. Others can hold it ${time}.`
+      : `${name} was held by ${escaped(owner)}; revoked on ${of}. Its holder is told at its next renewal. Others can hold it ${time}.`,
+  };
+  return [...lines, outcomes[outcome]];
+}
