@@ -97,12 +97,15 @@ interface ExecFlags extends MastersOptions {
   readonly guard?: number;
 }
 
+function say(line: string): void {
+  console.error(`quorlock: ${line}`);
+}
+
 async function exec(resource: string, command: readonly string[], flags: ExecFlags): Promise<number> {
   if (command.length === 0) throw new UsageError("a command is missing: quorlock exec RESOURCE -- COMMAND");
   const { ttl, wait, grace = Math.min(5000, ttl / 4), fencing = false, guard } = flags;
   if (ttl < 100) throw new UsageError("--ttl must be at least 100ms");
   const clients = mastersFrom(flags.master, flags, process.env).map(clientOf);
-  const say = (line: string): void => console.error(`quorlock: ${line}`);
   return execute(clients, resource, command, {
     ttl,
     wait,

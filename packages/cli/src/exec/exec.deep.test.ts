@@ -38,6 +38,10 @@ function lockBy(owner: string, key: string, count = 3): Promise<unknown> {
   return Promise.all(admins.slice(0, count).map((admin) => admin.set(key, owner, "PX", 60_000)));
 }
 
+async function fencingToken(): Promise<number> {
+  return Number((await exec("job", "--fencing", "--", "sh", "-c", "echo $QUORLOCK_FENCING_TOKEN")).output);
+}
+
 describe("quorlock exec", () => {
   test("runs the command under the lock, returns its exit code and releases the lock", async () => {
     const script = "env | grep ^QUORLOCK_; exit 7";
@@ -47,11 +51,9 @@ describe("quorlock exec", () => {
   });
 
   test("passes the fencing token in the environment, and it rises", async () => {
-    const token = async () =>
-      Number((await exec("job", "--fencing", "--", "sh", "-c", "echo $QUORLOCK_FENCING_TOKEN")).output);
-    const first = await token();
+    const first = await fencingToken();
     expect(first).toBeGreaterThan(0);
-    expect(await token()).toBeGreaterThan(first);
+    expect(await fencingToken()).toBeGreaterThan(first);
   });
 
   test("ends with 75 if another client holds the lock, without running the command", async () => {
@@ -127,18 +129,21 @@ describe("quorlock exec", () => {
   });
 });
 
+/** In this process: fifty programs would take minutes to start. */
+function run(addresses: readonly string[], name: string, script: string, said: string[]): Promise<number> {
+  return execute(mastersFrom(addresses, {}, {}).map(clientOf), name, ["sh", "-c", script], {
+    ttl: 1000,
+    wait: 20_000,
+    grace: 100,
+    fencing: false,
+    guard: undefined,
+    environment: process.env,
+    say: (line) => said.push(line),
+  });
+}
+
 test("50 commands whose masters are cut off have ended before the next client runs its own", async () => {
   const proxies: FaultProxy[] = await Promise.all(masters.list.map((master) => startProxy(master)));
-  const run = (addresses: readonly string[], name: string, script: string, said: string[]): Promise<number> =>
-    execute(mastersFrom(addresses, {}, {}).map(clientOf), name, ["sh", "-c", script], {
-      ttl: 1000,
-      wait: 20_000,
-      grace: 100,
-      fencing: false,
-      guard: undefined,
-      environment: process.env,
-      say: (line) => said.push(line),
-    });
   for (let round = 0; round < 10; round += 1) {
     const names = Array.from({ length: 5 }, (_, index) => `cut-${round}-${index}`);
     const files = names.map((name) => join(folder, name));
