@@ -15,6 +15,7 @@ import type { LockNode } from "./protocol/node.ts";
 import { Placements } from "./protocol/placement.ts";
 import { quorumOf } from "./protocol/quorum.ts";
 import { Rollbacks } from "./protocol/rollback.ts";
+import { Tokens } from "./protocol/token.ts";
 import { RedisNode } from "./redis/redis-node.ts";
 import { type ClockEvent, ClockWatch } from "./safeguards/clock-watch.ts";
 import { DistinctMasters } from "./safeguards/distinct-masters.ts";
@@ -159,6 +160,7 @@ export function buildClient(
     runtime,
     clock,
     timers,
+    tokens: new Tokens(runtime),
     rollbacks,
     admission: new Admission(runtime, clock, timers, leases, acquireConcurrency),
     proposals: options.fencing ? new Proposals() : undefined,

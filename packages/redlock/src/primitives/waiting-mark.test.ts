@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Context } from "../protocol/context.ts";
 import type { LockNode } from "../protocol/node.ts";
+import { Tokens } from "../protocol/token.ts";
 import { VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
 import { WaitingMark } from "./waiting-mark.ts";
 
@@ -19,7 +20,8 @@ function marked() {
     },
   } as Pick<LockNode, "ask"> as LockNode;
   const placements = { current: { nodes: [node] } } as unknown as Context["placements"];
-  const mark = new WaitingMark({ placements, runtime: new VirtualMachine(time) }, "key", nodeTimeout);
+  const runtime = new VirtualMachine(time);
+  const mark = new WaitingMark({ placements, runtime, tokens: new Tokens(runtime) }, "key", nodeTimeout);
   return { time, written, mark };
 }
 

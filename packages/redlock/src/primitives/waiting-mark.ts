@@ -1,7 +1,6 @@
 import type { Mark } from "../protocol/attempt.ts";
 import type { Context } from "../protocol/context.ts";
 import { operationOf } from "../protocol/operation.ts";
-import { newToken } from "../protocol/token.ts";
 import type { Timer } from "../time/runtime.ts";
 
 /** How long a mark lasts beside one `nodeTimeout` after its last renewal, and the time between two renewals, ms. */
@@ -13,17 +12,17 @@ const interval = 500;
  * name, so a writer that gives up or is granted removes no other's.
  */
 export class WaitingMark implements Mark {
-  readonly #context: Pick<Context, "placements" | "runtime">;
+  readonly #context: Pick<Context, "placements" | "runtime" | "tokens">;
   readonly #key: string;
   readonly #lifetime: number;
   readonly #name: string;
   #timer: Timer | undefined;
 
-  constructor(context: Pick<Context, "placements" | "runtime">, key: string, nodeTimeout: number) {
+  constructor(context: Pick<Context, "placements" | "runtime" | "tokens">, key: string, nodeTimeout: number) {
     this.#context = context;
     this.#key = key;
     this.#lifetime = lifetime + nodeTimeout;
-    this.#name = newToken(context.runtime);
+    this.#name = context.tokens.next();
   }
 
   /** Makes it, and goes on to renew it: so it outlasts any pause, and not this process. */

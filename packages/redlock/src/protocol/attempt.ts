@@ -11,7 +11,6 @@ import type { Answer } from "./node.ts";
 import type { Asked } from "./operation.ts";
 import { contentionIn, decide, type Tally, type Verdict, verdictOf } from "./quorum.ts";
 import { Round } from "./round.ts";
-import { firstToken, newToken } from "./token.ts";
 
 /** A lock on all of the resources, or none, for `ttl` ms. */
 export interface LockRequest {
@@ -70,13 +69,13 @@ export async function attempt(
   cancellation: Cancellation,
   attempts: Attempts,
 ): Promise<Attempt> {
-  const { runtime, clock, proposals, isQueued, placements, admission } = context;
+  const { runtime, clock, tokens, proposals, isQueued, placements, admission } = context;
 
   let claim: RoundClaim;
   let voted: VoteRound;
   try {
     // PROTOCOL 2.1: a new token for each attempt: a late rollback of the previous attempt cannot touch the votes of this one.
-    const token = isQueued ? firstToken(runtime) : newToken(runtime);
+    const token = isQueued ? tokens.first() : tokens.next();
     claim = new RoundClaim(placements.current, request.resources, token, request.ttl);
     if (proposals) claim.proposal = proposals.at(runtime.wall());
     const vote = voteFor(context, request, claim, claim.vote(request.unless));

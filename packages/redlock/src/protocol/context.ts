@@ -4,6 +4,7 @@ import type { Runtime } from "../time/runtime.ts";
 import type { Timers } from "../time/timers.ts";
 import type { LockNode, ReleaseAnswer } from "./node.ts";
 import type { Placement, Placements } from "./placement.ts";
+import type { Tokens } from "./token.ts";
 
 /** The user's handle on a lease. */
 export interface Handle {
@@ -88,6 +89,7 @@ export interface Context {
   readonly runtime: Runtime;
   readonly clock: LeaseClock;
   readonly timers: Timers;
+  readonly tokens: Tokens;
   readonly rollbacks: Deletions;
   readonly admission: RoundAdmission;
   /** Whether waiters queue on the masters, and a release grants the lock to the next one (PROTOCOL 7). */

@@ -1,22 +1,59 @@
 import type { Runtime } from "../time/runtime.ts";
 
-/** 128 random bits as 32 hexadecimal characters, as redlock 5 writes them (PROTOCOL 2.1). */
-export function newToken(runtime: Runtime): string {
-  const bytes = runtime.randomBytes(16);
-  for (let index = 0; index < bytes.length; index += 1) {
-    characters[2 * index] = hexadecimal[bytes[index]! >> 4]!;
-    characters[2 * index + 1] = hexadecimal[bytes[index]! & 15]!;
+/** The digits that the tokens of one Redlock begin with. */
+const tagLength = 8;
+
+/**
+ * The tokens of one Redlock: 32 hexadecimal characters, as redlock 5 writes them. The first eight are its tag, which is
+ * drawn once and tells owners apart; the other 96 bits are fresh in each token (PROTOCOL 2.1).
+ */
+export class Tokens {
+  readonly #runtime: Runtime;
+  /** Of the latest token. */
+  readonly #characters: number[] = Array.from({ length: 32 }, () => 0);
+  #isTagged = false;
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime;
   }
-  // In one call: V8 keeps a string that is concatenated piece by piece as its pieces.
-  return String.fromCharCode(...characters);
+
+  /** The first characters of all its tokens. */
+  get tag(): string {
+    if (!this.#isTagged) this.next();
+    return String.fromCharCode(...this.#characters.slice(0, tagLength));
+  }
+
+  next(): string {
+    const bytes = this.#runtime.randomBytes(16);
+    if (!this.#isTagged) for (let index = 0; index < 4; index += 1) this.#write(index, bytes[index]!);
+    this.#isTagged = true;
+    // The four bytes that the tag takes the place of are mixed in: what makes two copies of a process differ may be in
+    // any of the sixteen (PROTOCOL 2.1).
+    for (let index = 4; index < 8; index += 1) this.#write(index, bytes[index]! ^ bytes[index - 4]!);
+    for (let index = 8; index < 16; index += 1) this.#write(index, bytes[index]!);
+    // In one call: V8 keeps a string that is concatenated piece by piece as its pieces.
+    return String.fromCharCode(...this.#characters);
+  }
+
+  /** The token of the first round of a waiter: see {@link isOfWaiter}. */
+  first(): string {
+    return `${this.next()}.1`;
+  }
+
+  #write(index: number, byte: number): void {
+    this.#characters[2 * index] = hexadecimal[byte >> 4]!;
+    this.#characters[2 * index + 1] = hexadecimal[byte & 15]!;
+  }
 }
 
 const hexadecimal = Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0));
-const characters: number[] = hexadecimal.concat(hexadecimal);
 
-/** The token of the first round of a waiter: see {@link isOfWaiter}. */
-export function firstToken(runtime: Runtime): string {
-  return `${newToken(runtime)}.1`;
+/**
+ * The tag in a token that is {@link masked}; `undefined` for a token of another form, as other libraries have. A tag of
+ * redlock 5, whose tokens have this form, belongs to no owner.
+ */
+export function tagIn(token: string | undefined): string | undefined {
+  return /^([\da-f]{8})\*{24}(\.\d+)?$/.exec(token ?? "")?.[1];
 }
 
 /**

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { newToken } from "../protocol/token.ts";
+import { Tokens } from "../protocol/token.ts";
 import { systemRuntime } from "./system.ts";
 
 // PROTOCOL 2.1.
@@ -9,10 +9,14 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
+/** Its tag is drawn: the two copies have it in common. */
+const tokens = new Tokens(systemRuntime);
+tokens.next();
+
 function tokenAt(wall: number, monotonic: number): string {
   vi.spyOn(Date, "now").mockReturnValue(wall);
   vi.spyOn(performance, "now").mockReturnValue(monotonic);
-  return newToken(systemRuntime);
+  return tokens.next();
 }
 
 test("bytes drawn ahead are not used later", () => {
@@ -35,8 +39,8 @@ test("randomBytes returns the requested number of bytes, and no byte twice", () 
   vi.spyOn(Date, "now").mockReturnValue(1_700_000_000_001);
   const lengths = [16, 4, 6, 16, 300, 16, 250, 1];
   expect(lengths.map((length) => systemRuntime.randomBytes(length).length)).toEqual(lengths);
-  const tokens = Array.from({ length: 5000 }, () => newToken(systemRuntime));
-  expect(new Set(tokens).size).toBe(tokens.length);
+  const drawn = Array.from({ length: 5000 }, () => tokens.next());
+  expect(new Set(drawn).size).toBe(drawn.length);
 });
 
 test("two copies of a machine, with the state of the generator, draw different tokens", () => {
@@ -44,6 +48,7 @@ test("two copies of a machine, with the state of the generator, draw different t
     (array as Uint8Array).fill(7);
     return array;
   });
-  const tokens = [tokenAt(100, 12.345678), tokenAt(200, 12.345678), tokenAt(100, 12.345679)];
-  expect(new Set(tokens).size).toBe(3);
+  const drawn = [tokenAt(100, 12.345678), tokenAt(200, 12.345678), tokenAt(100, 12.345679)];
+  expect(new Set(drawn).size).toBe(3);
+  expect(drawn.map((token) => token.slice(0, 8))).toEqual(Array(3).fill(tokens.tag));
 });

@@ -2,7 +2,7 @@ import type { Context } from "../protocol/context.ts";
 import type { Push, Timed } from "../protocol/node.ts";
 import type { Placement } from "../protocol/placement.ts";
 import { quorumOf } from "../protocol/quorum.ts";
-import { newToken, waiterOf } from "../protocol/token.ts";
+import { waiterOf } from "../protocol/token.ts";
 import { askMost } from "./shared-work.ts";
 
 /** A waiting acquire, as the receiver of grants. */
@@ -48,7 +48,7 @@ export class GrantListener {
       onChange();
       for (const listener of [...this.#handlers.values()]) listener.onDatabaseChange();
     });
-    this.#channel = `quorlock:inbox:${newToken(context.runtime)}`;
+    this.#channel = `quorlock:inbox:${context.tokens.next()}`;
   }
 
   /** Opens the subscriptions. Resolves when it is known which of them work, except for masters that hang. */

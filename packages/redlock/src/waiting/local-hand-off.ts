@@ -3,7 +3,6 @@ import { RoundClaim } from "../protocol/claim.ts";
 import type { ExecutionResult } from "../protocol/lease.ts";
 import { Lease } from "../protocol/lease.ts";
 import { Released } from "../protocol/release.ts";
-import { firstToken, newToken } from "../protocol/token.ts";
 import { Cancellation } from "../time/cancellation.ts";
 import { leaseDeadline } from "../time/validity.ts";
 
@@ -32,7 +31,7 @@ export function reuseLease(lease: Lease, predecessor: AcquireCall, next: Acquire
   const { resources, ttl } = next.request;
   const successor = new Lease(context, { placement, resources, token, ttl, deadlines });
   successor.inherit(lease);
-  lease.replaceToken(newToken(runtime));
+  lease.replaceToken(context.tokens.next());
   const { latest } = predecessor.attempts;
   if (latest) next.attempts.add(latest);
   return { successor, result: new Released("released", nodes, runtime.wall(), latest) };
@@ -48,7 +47,7 @@ export async function transferToken(lease: Lease, next: AcquireCall): Promise<Ha
   const { nodes, runtime } = context;
   const start = runtime.wall();
   const { resources, ttl } = next.request;
-  const claim = new RoundClaim(placement, resources, firstToken(runtime), ttl);
+  const claim = new RoundClaim(placement, resources, context.tokens.first(), ttl);
   // One more than the previous token. Waiters on the masters propose larger ones, from their time of arrival
   // (see `QueuedAcquire`).
   claim.proposal = lease.fencingToken === undefined ? undefined : lease.fencingToken + 1;

@@ -14,7 +14,7 @@ import {
 } from "../protocol/quorum.ts";
 import { Round } from "../protocol/round.ts";
 import type { RoundClocks } from "../protocol/round-clocks.ts";
-import { isOfWaiter, newToken } from "../protocol/token.ts";
+import { isOfWaiter } from "../protocol/token.ts";
 import { pauseBetween, pauseUntilGone } from "../settings/backoff.ts";
 import { nodeTimeoutFor } from "../settings/settings.ts";
 import { Cancellation } from "../time/cancellation.ts";
@@ -147,7 +147,7 @@ export class QueuedAcquire implements GrantHandler {
     this.#request = call.request;
     this.#attempts = call.attempts;
     this.#events = events;
-    this.#id = newToken(context.runtime);
+    this.#id = context.tokens.next();
     this.#placement = context.placements.current;
     this.#propose();
   }

@@ -159,7 +159,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a client uses one token for ever",
     breaks: ["2.1", "6.2"],
-    edits: { "protocol/attempt.ts 2.1 value": "(runtime as any).onlyToken ??= firstToken(runtime)" },
+    edits: { "protocol/attempt.ts 2.1 value": "(runtime as any).onlyToken ??= tokens.first()" },
   },
   {
     name: "the deadline has no timer",
