@@ -102,12 +102,12 @@ export class Fleet implements AsyncDisposable {
 
   async #until(isSo: () => boolean, what: string, limit: number): Promise<void> {
     if (isSo()) return;
-    let listener = (): void => {};
+    let listener: (() => void) | undefined;
     const found = new Promise<void>((resolve) => {
       listener = () => void (isSo() && resolve());
       this.#listeners.add(listener);
     });
-    await within(limit, what, found).finally(() => this.#listeners.delete(listener));
+    await within(limit, what, found).finally(() => this.#listeners.delete(listener!));
   }
 }
 
