@@ -14,7 +14,7 @@ import type { Lease } from "./protocol/lease.ts";
 import type { LockNode } from "./protocol/node.ts";
 import { Placements } from "./protocol/placement.ts";
 import { quorumOf } from "./protocol/quorum.ts";
-import { Rollbacks } from "./protocol/rollback.ts";
+import { Rollbacks } from "./protocol/release.ts";
 import { Tokens } from "./protocol/token.ts";
 import { RedisNode } from "./redis/redis-node.ts";
 import { type ClockEvent, ClockWatch } from "./safeguards/clock-watch.ts";

@@ -38,8 +38,8 @@ import { checkHolding, checkTtl, type Settings, settingsFrom } from "./settings/
 import { onAbort } from "./time/abort.ts";
 import { outside } from "./time/async-context.ts";
 import { Cancellation } from "./time/cancellation.ts";
+import { never } from "./time/lease-clock.ts";
 import { sleep } from "./time/sleep.ts";
-import { never } from "./time/validity.ts";
 import { acquire } from "./waiting/acquire.ts";
 
 export interface AcquireOptions extends Partial<Settings> {

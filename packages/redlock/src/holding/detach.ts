@@ -1,6 +1,6 @@
-import { RoundClaim } from "../protocol/claim.ts";
 import type { Lease } from "../protocol/lease.ts";
 import type { Answer } from "../protocol/node.ts";
+import { RoundClaim } from "../protocol/operation.ts";
 import { Round } from "../protocol/round.ts";
 import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import type { DetachedLock } from "./lock.ts";

@@ -1,14 +1,13 @@
 import type { RedlockError } from "../errors.ts";
 import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import type { Cancellation } from "../time/cancellation.ts";
-import { leaseDeadline, never, nodeDeadline } from "../time/validity.ts";
-import { RoundClaim } from "./claim.ts";
+import { leaseDeadline, never, nodeDeadline } from "../time/lease-clock.ts";
 import type { Context } from "./context.ts";
 import type { Attempts } from "./execution-stats.ts";
 import { type Counters, countersIn, isStored, tokenOf } from "./fencing.ts";
 import { Lease } from "./lease.ts";
 import type { Answer } from "./node.ts";
-import type { Asked } from "./operation.ts";
+import { type Asked, RoundClaim } from "./operation.ts";
 import { contentionIn, decide, type Tally, type Verdict, verdictOf } from "./quorum.ts";
 import { Round } from "./round.ts";
 

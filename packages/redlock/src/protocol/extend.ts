@@ -3,13 +3,13 @@ import { pauseBetween } from "../settings/backoff.ts";
 import { ttlWithin } from "../settings/lease-limit.ts";
 import { attemptsAllowed, nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import { Cancellation } from "../time/cancellation.ts";
+import { nodeDeadline } from "../time/lease-clock.ts";
 import { sleep } from "../time/sleep.ts";
-import { nodeDeadline } from "../time/validity.ts";
-import { RoundClaim } from "./claim.ts";
 import { Attempts } from "./execution-stats.ts";
 import { inQuarantine } from "./faults.ts";
 import type { Lease } from "./lease.ts";
 import type { Answer } from "./node.ts";
+import { RoundClaim } from "./operation.ts";
 import { isRefused, type Tally, verdictOf } from "./quorum.ts";
 import { Round } from "./round.ts";
 

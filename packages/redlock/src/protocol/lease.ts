@@ -2,8 +2,8 @@ import { type ExecutionStats, LockLostError } from "../errors.ts";
 import type { LeaseLimit } from "../settings/lease-limit.ts";
 import { hintFor, type Settings } from "../settings/settings.ts";
 import { abortWith, selfCheckingController } from "../time/abort.ts";
+import { leaseDeadline, never } from "../time/lease-clock.ts";
 import type { TimerHandle, TimerTask } from "../time/timers.ts";
-import { leaseDeadline, never } from "../time/validity.ts";
 import type { ActiveLease, Context, Handle } from "./context.ts";
 import type { Placement } from "./placement.ts";
 

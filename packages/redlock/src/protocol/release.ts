@@ -1,8 +1,14 @@
+import type { NodeError } from "../errors.ts";
 import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
+import type { LeaseClock } from "../time/lease-clock.ts";
+import type { Runtime, Timer } from "../time/runtime.ts";
+import type { Deletions, Leftover } from "./context.ts";
 import { type AnyRound, Attempts, type Votes } from "./execution-stats.ts";
 import type { ExecutionResult, Lease } from "./lease.ts";
-import type { LockNode, ReleaseAnswer } from "./node.ts";
+import type { Fault, LockNode, ReleaseAnswer } from "./node.ts";
+import { type Asked, askAlone } from "./operation.ts";
 import { quorumOf, toleratedFailures } from "./quorum.ts";
+import { Round } from "./round.ts";
 
 /**
  * Releases a lease: PROTOCOL 5. Never rejects and never retries: an expired lock is an outcome. Only the first call
@@ -75,4 +81,167 @@ function outcomeOf(answers: Answers): ExecutionResult["outcome"] {
   }
   if (deleted >= quorumOf(answers.length)) return "released";
   return gone > toleratedFailures(answers.length) ? "expired" : "partial";
+}
+
+function deletionOf({ resources, tokens }: Leftover): Asked {
+  return { kind: "release", keys: resources, values: tokens, ttl: 0, claim: undefined };
+}
+
+interface PendingDelete {
+  readonly leftover: Leftover;
+  /** By the monotonic clock, ms. */
+  readonly until: number;
+}
+
+/** The interval of retries on an unreachable master, ms; it is also retried when it is back. */
+const retryInterval = 1000;
+/**
+ * The pending deletes kept for one master, some 50 bytes each: what a process releases in seconds while a master
+ * hangs. Beyond this the oldest are left to expire.
+ */
+const defaultMaxPending = 100_000;
+
+/**
+ * Deletes keys (PROTOCOL 2.6, 5.1), and keeps the deletes that failed: a master that was unreachable is cleaned when it
+ * is back, for as long as the keys can still exist.
+ */
+export class Rollbacks implements Deletions {
+  readonly #runtime: Runtime;
+  readonly #clock: LeaseClock;
+  readonly #report: (error: NodeError) => void;
+  readonly #maxPending: number;
+  readonly #open = new Set<Round<ReleaseAnswer>>();
+  readonly #pending = new Map<LockNode, PendingDelete[]>();
+  /** The functions that remove the listeners on masters with pending deletes. */
+  readonly #unsubscribe = new Map<LockNode, () => void>();
+  #timer: Timer | undefined;
+  #stopped = false;
+
+  constructor(
+    runtime: Runtime,
+    clock: LeaseClock,
+    report: (error: NodeError) => void,
+    maxPending: number = defaultMaxPending,
+  ) {
+    this.#maxPending = maxPending;
+    this.#runtime = runtime;
+    this.#clock = clock;
+    this.#report = report;
+  }
+
+  /** The number of pending deletes. */
+  get pendingCount(): number {
+    let count = 0;
+    for (const pending of this.#pending.values()) count += pending.length;
+    return count;
+  }
+
+  /** Resolves when every delete that was sent has been answered or has timed out. */
+  get answered(): Promise<void> {
+    return Promise.all([...this.#open].map((round) => round.closed)).then(() => {});
+  }
+
+  /**
+   * A round that deletes from each of `nodes`, on each behind what was sent before (FIFO). The caller asks. `isDecided` gets
+   * the answers as they come; those of masters that are not asked stay `undefined`.
+   */
+  removal(
+    leftover: Leftover,
+    nodes: readonly LockNode[],
+    timeout: number,
+    isDecided: (answers: ReadonlyArray<ReleaseAnswer | undefined>) => boolean = () => false,
+  ): Round<ReleaseAnswer> {
+    const round: Round<ReleaseAnswer> = new Round<ReleaseAnswer>({
+      nodes,
+      runtime: this.#runtime,
+      clock: this.#clock,
+      timeout,
+      maxTimeout: leftover.ttl,
+      ask: deletionOf(leftover),
+      onAnswer: (index, answer) => {
+        // After a switch of the database the keys are reachable only for a short time; they expire.
+        if (answer.vote === "none" && leftover.placement.whyLeft === undefined) {
+          this.#report(answer.error);
+          // A hung master is asked for nothing, and while it hangs thousands of locks come and go.
+          if (leftover.unasked?.includes(index)) return isDecided(round.answers);
+          const until = this.#runtime.monotonic() + leftover.ttl;
+          this.#keep(nodes[index]!, { leftover, until }, answer);
+        }
+        return isDecided(round.answers);
+      },
+    });
+    this.#open.add(round);
+    round.onClosed(() => this.#open.delete(round));
+    return round;
+  }
+
+  /** Drops all pending deletes, now and later: the keys expire by themselves. */
+  stop(): void {
+    this.#stopped = true;
+    this.#pending.clear();
+    for (const unsubscribe of this.#unsubscribe.values()) unsubscribe();
+    this.#unsubscribe.clear();
+    this.#timer?.cancel();
+  }
+
+  #keep(node: LockNode, pending: PendingDelete, fault: Fault): void {
+    // The master is only slow: the command is on its way, and its real answer is still processed.
+    const { reason } = fault.error;
+    if (this.#stopped || reason === "TIMEOUT" || (reason === "ABANDONED" && fault.sent)) return;
+    const all = this.#pending.get(node) ?? [];
+    this.#pending.set(node, all);
+    all.push(pending);
+    if (all.length > this.#maxPending) this.#pending.set(node, this.#latest(all));
+    if (!this.#unsubscribe.has(node)) {
+      const unsubscribe = node.onReady(() => this.#retry(node));
+      this.#unsubscribe.set(node, unsubscribe);
+    }
+    this.#timer ??= this.#retryLater();
+  }
+
+  /** Drops deletes whose keys have expired; if there are still too many, keeps the latest half. */
+  #latest(all: PendingDelete[]): PendingDelete[] {
+    const now = this.#runtime.monotonic();
+    const unexpired = all.filter(({ until }) => until > now);
+    return unexpired.length > this.#maxPending ? unexpired.slice(-this.#maxPending / 2) : unexpired;
+  }
+
+  /** Sends one pending delete to see whether the master is back, then the rest at once. */
+  #retry(node: LockNode): void {
+    const all = this.#pending.get(node) ?? [];
+    this.#pending.delete(node);
+    const now = this.#runtime.monotonic();
+    const [first, ...rest] = all.filter(
+      ({ until, leftover }) => until > now && leftover.placement.whyLeft === undefined,
+    );
+    if (!first) {
+      this.#unsubscribe.get(node)?.();
+      this.#unsubscribe.delete(node);
+      return;
+    }
+    this.#send(node, first, (isAnswered) => {
+      if (isAnswered) for (const pending of rest) this.#send(node, pending);
+      else if (!this.#stopped) {
+        this.#pending.set(node, this.#latest([...rest, ...(this.#pending.get(node) ?? [])]));
+      }
+    });
+  }
+
+  #send(node: LockNode, pending: PendingDelete, then?: (isAnswered: boolean) => void): void {
+    askAlone(node, deletionOf(pending.leftover), (answer) => {
+      const isFault = "error" in answer;
+      if (isFault) this.#keep(node, pending, answer);
+      then?.(!isFault);
+    });
+  }
+
+  #retryLater(): Timer {
+    const timer = this.#runtime.setTimer(() => {
+      // A delete that fails synchronously is kept again in here, and must not start a second timer.
+      for (const node of [...this.#unsubscribe.keys()]) this.#retry(node);
+      this.#timer = this.#unsubscribe.size > 0 ? this.#retryLater() : undefined;
+    }, retryInterval);
+    timer.unref();
+    return timer;
+  }
 }

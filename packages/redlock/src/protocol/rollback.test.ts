@@ -3,7 +3,7 @@ import { LeaseClock } from "../time/lease-clock.ts";
 import { settle, virtualSetting } from "../virtual-time.test.ts";
 import type { Leftover } from "./context.ts";
 import { Placement } from "./placement.ts";
-import { Rollbacks } from "./rollback.ts";
+import { Rollbacks } from "./release.ts";
 
 // PROTOCOL 2.6.
 

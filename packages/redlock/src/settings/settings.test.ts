@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { InvalidArgumentError } from "../errors.ts";
-import { validityLoss } from "../time/validity.ts";
+import { validityLoss } from "../time/lease-clock.ts";
 import { shown } from "./ranges.ts";
 import {
   attemptsAllowed,

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "../errors.ts";
-import { validityLoss } from "../time/validity.ts";
+import { validityLoss } from "../time/lease-clock.ts";
 import type { LeaseLimit } from "./lease-limit.ts";
 import { checkFunction, checkNumber, milliseconds, type Range } from "./ranges.ts";
 

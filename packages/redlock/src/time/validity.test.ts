@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { quorumOf } from "../protocol/quorum.ts";
-import { leaseDeadline, never, nodeDeadline, validityLoss } from "./validity.ts";
+import { leaseDeadline, never, nodeDeadline, validityLoss } from "./lease-clock.ts";
 
 // PROTOCOL 1.1, 3.2.
 

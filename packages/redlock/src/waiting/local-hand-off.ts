@@ -1,10 +1,10 @@
 import { type AcquireCall, type LockRequest, leaseOf, voteFor } from "../protocol/attempt.ts";
-import { RoundClaim } from "../protocol/claim.ts";
 import type { ExecutionResult } from "../protocol/lease.ts";
 import { Lease } from "../protocol/lease.ts";
+import { RoundClaim } from "../protocol/operation.ts";
 import { Released } from "../protocol/release.ts";
 import { Cancellation } from "../time/cancellation.ts";
-import { leaseDeadline } from "../time/validity.ts";
+import { leaseDeadline } from "../time/lease-clock.ts";
 
 export interface HandedOff {
   /** The lease of the next call. */

@@ -1,9 +1,9 @@
 import { type AcquireCall, fence, type LockRequest } from "../protocol/attempt.ts";
-import { QueueEntryClaim } from "../protocol/claim.ts";
 import type { Context } from "../protocol/context.ts";
 import type { Attempts } from "../protocol/execution-stats.ts";
 import { Lease } from "../protocol/lease.ts";
 import type { Answer, Push, Timed } from "../protocol/node.ts";
+import { QueueEntryClaim } from "../protocol/operation.ts";
 import type { Placement } from "../protocol/placement.ts";
 import {
   type Contention,
@@ -18,9 +18,9 @@ import { isOfWaiter } from "../protocol/token.ts";
 import { pauseBetween, pauseUntilGone } from "../settings/backoff.ts";
 import { nodeTimeoutFor } from "../settings/settings.ts";
 import { Cancellation } from "../time/cancellation.ts";
+import { leaseDeadline, never, nodeDeadline } from "../time/lease-clock.ts";
 import { maxTimerDelay, type Timer } from "../time/runtime.ts";
 import { sleep } from "../time/sleep.ts";
-import { leaseDeadline, never, nodeDeadline } from "../time/validity.ts";
 import { type GrantHandler, type GrantListener, pushIn } from "./grant-listener.ts";
 import type { TicketClock } from "./ticket-clock.ts";
 

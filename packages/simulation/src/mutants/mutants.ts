@@ -139,7 +139,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "no drift is taken off",
     breaks: ["1.1", "3.1"],
-    edits: { "time/validity.ts 3.1 value": "sentAt + ttl" },
+    edits: { "time/lease-clock.ts 3.1 value": "sentAt + ttl" },
   },
   {
     name: "the time is read when the reply comes, not before the send",
@@ -154,7 +154,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a lease lasts as long as its longest master",
     breaks: ["3.2"],
-    edits: { "time/validity.ts 3.2 condition": "reached >= 1 && candidate > latest" },
+    edits: { "time/lease-clock.ts 3.2 condition": "reached >= 1 && candidate > latest" },
   },
   {
     name: "a client uses one token for ever",
