@@ -16,8 +16,8 @@ const long = [
   "run/run-plan.deep",
   "cli/cli.deep",
   "contract/oldest-versions.deep",
-  "semaphore/semaphore.deep",
-  "read-write/read-write.deep",
+  "mutants/mutants.deep",
+  "run/unviolated.deep",
 ];
 
 function placeOf({ moduleId }: TestSpecification): number {

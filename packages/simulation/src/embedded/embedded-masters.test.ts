@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { Redlock } from "@quorlock/redlock";
+import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Redis } from "ioredis";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Child, sourceFlags } from "../processes/child.ts";
@@ -446,4 +447,18 @@ describe("a Redlock on five of them", () => {
     await third.kill();
     await expect(redlock.acquire("c", 10_000)).rejects.toThrow();
   });
+});
+
+test("embedded masters know the scripts of readers-writer locks", async () => {
+  masters = await startEmbeddedMasters(3);
+  const connected = masters.list.map(clientOf);
+  const redlock = new Redlock(connected);
+  const report = new ReadWriteLock(redlock, "report");
+  const writing = await report.write(5_000);
+  expect(await report.tryRead(5_000)).toBeNull();
+  const reading = await writing.downgrade();
+  expect(await report.tryWrite(5_000)).toBeNull();
+  const beside = await report.read(5_000);
+  for (const lock of [reading, beside]) expect(await lock.release()).toMatchObject({ outcome: "released" });
+  await redlock.quit();
 });

@@ -1,6 +1,12 @@
 import type { Runtime } from "@quorlock/redlock";
 import type { Connection } from "@quorlock/redlock/internal";
+import type * as ReadWriteModule from "@quorlock/redlock/read-write-lock";
+import type * as SemaphoreModule from "@quorlock/redlock/semaphore";
 import type { Rules } from "../master/twins/rules.ts";
+import type { ClientModule, Subject } from "../run/subject.ts";
+
+/** What a mutated copy of the client exports. */
+export type MutatedModule = ClientModule & typeof SemaphoreModule & typeof ReadWriteModule;
 
 /** One deliberate fault in the algorithm that the simulation has to find: in one place, or in those that make it together. */
 export interface Mutant {
@@ -17,6 +23,8 @@ export interface Mutant {
   /** All connections of one client, which lie to it or for it. */
   readonly connections?: (connections: readonly Connection[]) => readonly Connection[];
   readonly runtime?: (runtime: Runtime) => Runtime;
+  /** The primitive of the mutated client that is simulated; default: its locks. */
+  readonly subjectOf?: (client: MutatedModule) => Omit<Subject, "name">;
 }
 
 /**

@@ -7,25 +7,35 @@ import type { Rules } from "../master/twins/rules.ts";
 import { makeKnown, type ScriptName, twinScripts, twinsWith } from "../master/twins/script-twins.ts";
 import { type ClientModule, clientOf, type Subject } from "../run/subject.ts";
 import { nameScript, purposeOf } from "../run/trigger-points.ts";
-import type { Mutant } from "./mutant.ts";
+import type { Mutant, MutatedModule } from "./mutant.ts";
 
 const sources = fileURLToPath(new URL("../../../redlock/src/", import.meta.url));
+
+/** What a copy exports. */
+const modules = ["index.ts", "redis/internal.ts", "primitives/semaphore.ts", "primitives/read-write-lock.ts"];
 
 let bundles = 0;
 
 /** The client with the mutant's fault, as something to simulate. */
 export async function mutatedClient(mutant: Mutant): Promise<Subject> {
+  const { name, rules, subjectOf = locksOf } = mutant;
+  const { connections: through = (same) => same, runtime: seenBy = (same) => same } = mutant;
   const client = await importMutated(mutant);
-  const { name, rules, connections: through = (same) => same, runtime: seenBy = (same) => same } = mutant;
   if (rules) knowScripts(client, name, rules);
+  const subject = subjectOf(client);
   return {
+    ...subject,
     name,
     create: (connections, runtime, settings) =>
-      clientOf(client, through(connections), seenBy(runtime), settings),
+      subject.create(through(connections), seenBy(runtime), settings),
   };
 }
 
-export function knowScripts(client: ClientModule, mutant: string, rules: Partial<Rules>): void {
+const locksOf: NonNullable<Mutant["subjectOf"]> = (client) => ({
+  create: (connections, runtime, settings) => clientOf(client, connections, runtime, settings),
+});
+
+function knowScripts(client: ClientModule, mutant: string, rules: Partial<Rules>): void {
   const twins = twinsWith(rules);
   for (const name of Object.keys(twinScripts) as ScriptName[]) {
     renew(client[name], mutant);
@@ -58,10 +68,9 @@ export async function editedFiles({ name, edits = {} }: Mutant): Promise<Readonl
 }
 
 /**
- * A separate bundle, dependencies and all: nothing is shared with the client that others import. It exports
- * what the client does, and what `more` does, a text beside the sources.
+ * A separate bundle, dependencies and all: nothing is shared with the client that others import.
  */
-export async function importMutated<Module = ClientModule>(mutant: Mutant, more = ""): Promise<Module> {
+export async function importMutated(mutant: Mutant): Promise<MutatedModule> {
   const texts = await editedFiles(mutant);
   bundles += 1;
   const mutation: Plugin = {
@@ -73,7 +82,7 @@ export async function importMutated<Module = ClientModule>(mutant: Mutant, more 
       });
     },
   };
-  const contents = `export * from "./index.ts"; export * from "./redis/internal.ts"; ${more}`;
+  const contents = modules.map((file) => `export * from "./${file}";`).join("");
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: sources, loader: "ts" },
     bundle: true,
@@ -86,5 +95,5 @@ export async function importMutated<Module = ClientModule>(mutant: Mutant, more 
     footer: { js: `// ${bundles}` },
   });
   const code = Buffer.from(outputFiles[0]!.contents).toString("base64");
-  return (await import(/* @vite-ignore */ `data:text/javascript;base64,${code}`)) as Module;
+  return (await import(/* @vite-ignore */ `data:text/javascript;base64,${code}`)) as MutatedModule;
 }

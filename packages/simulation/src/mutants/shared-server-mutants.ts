@@ -13,20 +13,20 @@ export const sharedServerMutants: readonly Mutant[] = [
   },
 ];
 
-/** The same where addresses change places: PROTOCOL 2.9, 2.10. */
-export const movedServerMutants: readonly Mutant[] = [
-  {
-    name: "the vote of a server by its old address counts beside the one by its new address",
-    breaks: ["2.10"],
-    edits: { "safeguards/distinct-masters.ts #moveVotes body": "{ void [before, index]; }" },
+/** To be found where addresses change places (PROTOCOL 2.10), and one holder has votes by both addresses of a server. */
+export const movedVoteMutant: Mutant = {
+  name: "the vote of a server by its old address counts beside the one by its new address",
+  breaks: ["2.10"],
+  edits: { "safeguards/distinct-masters.ts #moveVotes body": "{ void [before, index]; }" },
+};
+
+/** To be found where addresses change places (PROTOCOL 2.9). */
+export const busyServerMutant: Mutant = {
+  name: "a server that is too busy to say which one it is still counts",
+  breaks: ["2.9"],
+  connections: (connections) => {
+    for (const connection of connections)
+      if (connection instanceof SimulatedConnection) connection.takesBusyForNoId = true;
+    return connections;
   },
-  {
-    name: "a server that is too busy to say which one it is still counts",
-    breaks: ["2.9"],
-    connections: (connections) => {
-      for (const connection of connections)
-        if (connection instanceof SimulatedConnection) connection.takesBusyForNoId = true;
-      return connections;
-    },
-  },
-];
+};

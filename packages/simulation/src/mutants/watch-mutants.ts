@@ -50,20 +50,17 @@ export const watchMutants: readonly Mutant[] = [
   },
 ];
 
-/**
- * Each is to be found where the clocks of a minority are set, and all clients exclude those: the first where a client
- * asks for its first lock only then.
- */
-export const outlierMutants: readonly Mutant[] = [
-  {
-    name: "a yes counts as long as no clock contradicts it",
-    breaks: ["11.2"],
-    edits: { "protocol/round-clocks.ts #verdictOn 11.2 value": '"counts"' },
-  },
-  {
-    name: "a vote comes without its reading",
-    breaks: ["11.4"],
-    from: 5,
-    edits: { "redis/redis-node.ts 11.4 judgesVotes condition": "false" },
-  },
-];
+/** To be found where the clocks of a minority are set before a client asks for its first lock, and clients exclude those. */
+export const contradictedMutant: Mutant = {
+  name: "a yes counts as long as no clock contradicts it",
+  breaks: ["11.2"],
+  edits: { "protocol/round-clocks.ts #verdictOn 11.2 value": '"counts"' },
+};
+
+/** To be found where the clocks of a minority are set, and all clients exclude those. */
+export const unreadVoteMutant: Mutant = {
+  name: "a vote comes without its reading",
+  breaks: ["11.4"],
+  from: 5,
+  edits: { "redis/redis-node.ts 11.4 judgesVotes condition": "false" },
+};

@@ -1,11 +1,7 @@
-import type * as ReadWriteModule from "@quorlock/redlock/read-write-lock";
 import type { Mutant } from "../mutants/mutant.ts";
-import { importMutated, knowScripts } from "../mutants/mutated-client.ts";
-import type { ClientModule, Subject } from "../run/subject.ts";
-import { mixedSubject, readWriteClient, readWriteTraits } from "./read-write-client.ts";
+import { mixedSubject, readWriteSubject } from "./read-write-client.ts";
 
-/** Each must be found, as the mutants of the client must. */
-export const readWriteMutants: readonly Mutant[] = [
+const readWriteRows: readonly Mutant[] = [
   {
     name: "readers have no expiry of their own",
     breaks: ["10.3"],
@@ -60,8 +56,7 @@ export const readWriteMutants: readonly Mutant[] = [
   },
 ];
 
-/** Each must be found where a client uses exclusive locks beside these, and reads the masters' clocks. */
-export const mixedBatchMutants: readonly Mutant[] = [
+const mixedRows: readonly Mutant[] = [
   {
     name: "a batch is by one script, whatever locks it is for",
     breaks: ["10.3"],
@@ -78,23 +73,13 @@ export const mixedBatchMutants: readonly Mutant[] = [
   },
 ];
 
-/** The client of such a mutant. */
-export async function mixedMutant(mutant: Mutant): Promise<Subject> {
-  const client = await importOf(mutant);
-  return mixedSubject(client, client.ReadWriteLock);
-}
+export const readWriteMutants: readonly Mutant[] = readWriteRows.map((row) => ({
+  ...row,
+  subjectOf: readWriteSubject,
+}));
 
-export const readWriteMutantNames: readonly string[] = readWriteMutants.map(({ name }) => name);
-
-/** The mutant of this name, if there is one. */
-export async function readWriteMutant(name: string): Promise<Subject | undefined> {
-  const mutant = readWriteMutants.find((candidate) => candidate.name === name);
-  if (!mutant) return undefined;
-  const client = await importOf(mutant);
-  if (mutant.rules) knowScripts(client, name, mutant.rules);
-  return { name, ...readWriteTraits, create: readWriteClient(client, client.ReadWriteLock) };
-}
-
-function importOf(mutant: Mutant): Promise<ClientModule & typeof ReadWriteModule> {
-  return importMutated(mutant, 'export * from "./primitives/read-write-lock.ts";');
-}
+/** To be found where a client uses exclusive locks beside these, and reads the masters' clocks. */
+export const mixedBatchMutants: readonly Mutant[] = mixedRows.map((row) => ({
+  ...row,
+  subjectOf: mixedSubject,
+}));

@@ -118,11 +118,7 @@ function nameOf(resources: Resources): string {
 }
 
 /** The readers-writer locks of one client process, each by the name of its resource. */
-export function readWriteLocksOf(
-  redlock: Redlock,
-  runtime: Runtime,
-  Class: typeof ReadWriteLock,
-): SubjectClient {
+function readWriteLocksOf(redlock: Redlock, runtime: Runtime, Class: typeof ReadWriteLock): SubjectClient {
   const locks = new Map<string, ReadWriteLock>();
   let uses = 0;
   const next = (resources: Resources) => {
@@ -167,39 +163,37 @@ export function readWriteLocksOf(
   };
 }
 
-/** The traits of the subject, for every copy of the client. */
-export const readWriteTraits: Pick<Subject, "isOver" | "keysOf"> = {
-  keysOf: (name) => Object.values(keysOf(name)),
-  // An expired reader stays in the set until the set expires with its last reader, or another reader comes.
-  isOver: (name, key, master) => {
-    const { readers, write } = keysOf(name);
-    const claims = master.peek(readers)?.value;
-    if (key === write || typeof claims !== "object" || !("sorted" in claims)) return false;
-    return claims.sorted.every(({ score }) => score < master.process.wallNow());
-  },
-};
+type ReadWriteClasses = ClientClasses & { readonly ReadWriteLock: typeof ReadWriteLock };
 
-export function readWriteClient(client: ClientClasses, Class: typeof ReadWriteLock): Subject["create"] {
-  return (connections, runtime, settings) =>
-    readWriteLocksOf(clientOf(client, connections, runtime, settings), runtime, Class);
+/** The readers-writer locks of a copy of the client. */
+export function readWriteSubject(client: ReadWriteClasses): Omit<Subject, "name"> {
+  return {
+    keysOf: (name) => Object.values(keysOf(name)),
+    // An expired reader stays in the set until the set expires with its last reader, or another reader comes.
+    isOver: (name, key, master) => {
+      const { readers, write } = keysOf(name);
+      const claims = master.peek(readers)?.value;
+      if (key === write || typeof claims !== "object" || !("sorted" in claims)) return false;
+      return claims.sorted.every(({ score }) => score < master.process.wallNow());
+    },
+    create: (connections, runtime, settings) =>
+      readWriteLocksOf(clientOf(client, connections, runtime, settings), runtime, client.ReadWriteLock),
+  };
 }
 
+const published: ReadWriteClasses = { ...publishedClasses, ReadWriteLock };
+
 /** Readers and writers as they are published. */
-export const theReadWriteLock: Subject = {
-  name: "read-write-lock",
-  ...readWriteTraits,
-  create: readWriteClient(publishedClasses, ReadWriteLock),
-};
+export const theReadWriteLock: Subject = { name: "read-write-lock", ...readWriteSubject(published) };
 
 /** Clients whose every other use takes the exclusive lock of the same name instead, which keeps nobody from the others. */
-export function mixedSubject(client: ClientClasses, Class: typeof ReadWriteLock): Subject {
+export function mixedSubject(client: ReadWriteClasses): Omit<Subject, "name"> {
   return {
-    name: "readers, writers and exclusive locks",
-    ...readWriteTraits,
+    ...readWriteSubject(client),
     keysOf: (name) => [name, ...Object.values(keysOf(name))],
     create(connections, runtime, settings) {
       const redlock = clientOf(client, connections, runtime, settings);
-      const shared = readWriteLocksOf(redlock, runtime, Class);
+      const shared = readWriteLocksOf(redlock, runtime, client.ReadWriteLock);
       let uses = 0;
       const next = () => {
         uses += 1;
@@ -219,4 +213,7 @@ export function mixedSubject(client: ClientClasses, Class: typeof ReadWriteLock)
 }
 
 /** Those of the published client. */
-export const theMixedSubject: Subject = mixedSubject(publishedClasses, ReadWriteLock);
+export const theMixedSubject: Subject = {
+  name: "readers, writers and exclusive locks",
+  ...mixedSubject(published),
+};

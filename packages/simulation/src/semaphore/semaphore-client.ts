@@ -2,6 +2,7 @@ import type { Lock, Redlock } from "@quorlock/redlock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
 import { Bounds } from "../run/bounds.ts";
 import {
+  type ClientClasses,
   clientOf,
   publishedClasses,
   type Subject,
@@ -23,7 +24,7 @@ const largestLimit = 5;
 const several = 2;
 
 /** The time limits of a semaphore's calls, by the client's documentation. */
-export class SemaphoreBounds extends Bounds {
+class SemaphoreBounds extends Bounds {
   /** A few slots are tried; then there is the waiting; and several permits become one lock in one more attempt. */
   override get acquire(): number {
     const { waitTimeout, retryCount, retryDelay } = this.settings;
@@ -42,7 +43,7 @@ export function keysOf(resource: string): readonly string[] {
 }
 
 /** The semaphores of one client process, each by the name of its resource. */
-export function semaphoresOf(redlock: Redlock, Class: typeof Semaphore): SubjectClient {
+function semaphoresOf(redlock: Redlock, Class: typeof Semaphore): SubjectClient {
   const semaphores = new Map<string, Semaphore>();
   const named = (name: string): Semaphore => {
     const semaphore = semaphores.get(name) ?? new Class(redlock, name, limitOf(name));
@@ -82,16 +83,20 @@ function shared(lock: Lock, { name, limit }: Semaphore, permits: number): Subjec
   return Object.assign(lock, { share: { of: name, permits, limit } });
 }
 
-/** The traits of a semaphore as a subject, for every copy of the client. */
-export const semaphoreTraits: Pick<Subject, "boundsFor" | "keysOf"> = {
-  boundsFor: (settings) => new SemaphoreBounds(settings),
-  keysOf,
-};
+/** The semaphores of a copy of the client. */
+export function semaphoreSubject(
+  client: ClientClasses & { readonly Semaphore: typeof Semaphore },
+): Omit<Subject, "name"> {
+  return {
+    boundsFor: (settings) => new SemaphoreBounds(settings),
+    keysOf,
+    create: (connections, runtime, settings) =>
+      semaphoresOf(clientOf(client, connections, runtime, settings), client.Semaphore),
+  };
+}
 
 /** The semaphore as it is published. */
 export const theSemaphore: Subject = {
   name: "semaphore",
-  ...semaphoreTraits,
-  create: (connections, runtime, settings) =>
-    semaphoresOf(clientOf(publishedClasses, connections, runtime, settings), Semaphore),
+  ...semaphoreSubject({ ...publishedClasses, Semaphore }),
 };

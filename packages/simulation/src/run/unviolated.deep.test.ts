@@ -1,0 +1,135 @@
+import { afterAll, describe, expect, test } from "vitest";
+import type { Mark } from "../checkers/findings.ts";
+import { Pool } from "../cli/pool.ts";
+import { demandingPlan, holderMovesPlan, mixedPlan } from "../mutants/plans.ts";
+import type { Plan } from "../plan/plan.ts";
+import { movedPlan, outlierPlan, promisedPlan, sharedServerPlan } from "../plan/swarm.ts";
+import { theMixedSubject, theReadWriteLock } from "../read-write/read-write-client.ts";
+import { explore, plansOf } from "../search/explore.ts";
+import { inOrder } from "../search/runner.ts";
+import { roundsPlan } from "../semaphore/rounds-plan.ts";
+import { theSemaphore } from "../semaphore/semaphore-client.ts";
+import { runPlan } from "./run-plan.ts";
+
+interface World {
+  readonly promise: string;
+  /** By its name; default: the client. */
+  readonly subject?: string;
+  readonly planOf: (seed: number) => Plan;
+  readonly seeds: number;
+  /** What must occur more often than this in all runs together. */
+  readonly reached?: Partial<Readonly<Record<Mark, number>>>;
+}
+
+const [semaphore, readersWriter] = [theSemaphore.name, theReadWriteLock.name];
+
+// (`.ci/run` goes on to 300 seeds of both primitives in the promised model.)
+const worlds: readonly World[] = [
+  {
+    promise: "calls that demand most of a lease are served in their order",
+    planOf: demandingPlan,
+    seeds: 30,
+    reached: { granted: 100 },
+  },
+  {
+    promise: "two masters that are one server are one vote, which is no quorum",
+    planOf: sharedServerPlan,
+    seeds: 30,
+  },
+  {
+    promise: "addresses that change places lead to no server that votes twice",
+    planOf: movedPlan,
+    seeds: 30,
+  },
+  {
+    promise: "addresses that change places keep the vote that a holder has by one from counting by the other",
+    planOf: holderMovesPlan,
+    seeds: 20,
+  },
+  {
+    promise: "a semaphore keeps its limit in rounds of twelve clients that ask at once",
+    subject: semaphore,
+    planOf: roundsPlan,
+    seeds: 7,
+    // Votes are split, and some clients get none.
+    reached: { "split vote": 100, granted: 3000 },
+  },
+  {
+    promise: "a semaphore keeps its limit within the promised model",
+    subject: semaphore,
+    planOf: promisedPlan,
+    seeds: 50,
+  },
+  {
+    promise: "no writer holds beside a reader if masters whose clocks are set are excluded",
+    subject: readersWriter,
+    planOf: outlierPlan,
+    seeds: 8,
+    reached: { granted: 100 },
+  },
+  {
+    promise: "no writer holds beside a reader within the promised model",
+    subject: readersWriter,
+    planOf: promisedPlan,
+    seeds: 50,
+    reached: { granted: 1000, extended: 500 },
+  },
+  {
+    promise: "exclusive locks beside readers and writers have batches that each are for one kind of locks",
+    subject: theMixedSubject.name,
+    planOf: mixedPlan,
+    seeds: 12,
+  },
+];
+
+describe("no run violates the promise:", () => {
+  const pool = new Pool();
+  afterAll(() => pool.close());
+
+  test.each(worlds)(
+    "$promise",
+    async ({ subject, planOf, seeds, reached = {} }) => {
+      const trials = inOrder(pool.runner(subject), plansOf(planOf, 1, seeds));
+      const { violated, marks, runs } = await explore(trials);
+      expect(violated.map(({ plan: { seed }, outcome }) => [seed, outcome.violations])).toEqual([]);
+      expect(runs).toBe(seeds);
+      for (const [mark, count] of Object.entries(reached))
+        expect([mark, marks.get(mark as Mark)]).toEqual([mark, expect.toSatisfy((n) => n > count)]);
+    },
+    1_200_000,
+  );
+});
+
+test.each([
+  [theSemaphore, 7],
+  [theReadWriteLock, 8],
+])(
+  "a run of %o comes to the same hash on both engines",
+  async (subject, seed) => {
+    const first = await runPlan(promisedPlan(seed), { subject });
+    const second = await runPlan(promisedPlan(seed), { subject, engine: "heap" });
+    expect(second.hash).toBe(first.hash);
+    expect(first.marks.get("granted")).toBeGreaterThan(0);
+  },
+  60_000,
+);
+
+test.each([
+  [730_016, "a reader is granted again whose last claim has expired and is still in the set"],
+  [844, "an expired reader stays in the set until the set expires with its last reader"],
+  [
+    1270,
+    "a reader is renewed beside a mark by a vote that arrives behind its extension, on another connection",
+  ],
+  [651, "a verification settles one round later if the timer of its round is late by a tenth of it"],
+  [206, "the order is kept where a writer lets readers in by a downgrade before its work begins"],
+  [647, "the order is kept where a reader hears of its grant before the writer hears of its downgrade"],
+])(
+  "seed %i of readers and writers: %s",
+  async (seed) => {
+    const { verdict, violations } = await runPlan(promisedPlan(seed), { subject: theReadWriteLock });
+    expect(violations).toEqual([]);
+    expect(verdict).toBe("ok");
+  },
+  60_000,
+);
