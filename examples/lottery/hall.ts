@@ -1,5 +1,5 @@
 import { EventEmitter, once } from "node:events";
-import { now } from "../fixture/clock.ts";
+import { now } from "@quorlock/simulation/processes";
 import type { Fixture } from "../fixture/fixture.ts";
 import { listed, milliseconds } from "../fixture/narrator.ts";
 import { WorkerGroup } from "../fixture/worker-group.ts";

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Redlock } from "@quorlock/redlock";
-import { now } from "../fixture/clock.ts";
+import { now } from "@quorlock/simulation/processes";
 import { connect } from "../fixture/connect.ts";
 import { type Member, takeOrders } from "../fixture/member.ts";
 

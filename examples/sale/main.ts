@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { asksForHelp, optionLines, parse, text, UsageError } from "@quorlock/simulation/command-line";
-import { now } from "../fixture/clock.ts";
+import { now } from "@quorlock/simulation/processes";
 import { connect } from "../fixture/connect.ts";
 import { runExample, whileAlive, within } from "../fixture/fixture.ts";
 import { mastersUp } from "../fixture/masters-up.ts";

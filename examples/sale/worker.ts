@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Redlock } from "@quorlock/redlock";
-import { now } from "../fixture/clock.ts";
+import { now } from "@quorlock/simulation/processes";
 import { connect } from "../fixture/connect.ts";
 import { type Member, takeOrders } from "../fixture/member.ts";
 import { Pulse } from "../fixture/pulse.ts";

@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Redlock } from "@quorlock/redlock";
 import { clusterConfig, formCluster, startMasters, watchProcesses } from "@quorlock/testbed";
 import { Cluster, Redis } from "ioredis";
-import { now } from "./clock.ts";
+import { now } from "@quorlock/simulation/processes";
 import { Recorder } from "./history/recorder.ts";
 import { Links } from "./links/links.ts";
 import { mastersFor } from "./masters.ts";

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { now } from "@quorlock/simulation/processes";
 import type { ContenderTerms } from "../contenders/contender.ts";
-import { sharedNow, startProgram, untilShared } from "../programs/child.ts";
+import { startProgram, untilShared } from "../programs/child.ts";
 import type { Grant, WorkerMessage, WorkerReport, WorkerStart, WorkerTask } from "../programs/worker.ts";
 import { jainIndex, quantile } from "./statistics.ts";
 
@@ -43,7 +44,7 @@ export async function runContest(
   watch: Watch,
 ): Promise<{ readonly contest: Contest; readonly watched: number }> {
   const { processes, workers, hold } = setting;
-  const resource = `hot-key:${contender}:${Math.round(sharedNow())}`;
+  const resource = `hot-key:${contender}:${Math.round(now())}`;
   const children = Array.from({ length: processes }, (_, place) => {
     const ring = { place, size: processes, channel: resource };
     const task: WorkerTask = { contender, terms: { ...terms, waitTimeout, ring }, resource, workers, hold };
@@ -51,7 +52,7 @@ export async function runContest(
   });
   try {
     await Promise.all(children.map((child) => child.message("ready", startLimit)));
-    const begin = sharedNow() + notice;
+    const begin = now() + notice;
     const from = begin + schedule.warmUp;
     const until = from + schedule.window;
     const start: WorkerStart = { kind: "start", begin, from, until };

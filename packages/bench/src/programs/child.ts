@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { extname, join } from "node:path";
-import { Child, type Message, withMessages } from "@quorlock/simulation/processes";
+import { Child, type Message, now, withMessages } from "@quorlock/simulation/processes";
 
 /** Starts a module beside this one, built or a source as this one is, with its task. */
 export function startProgram<Incoming extends Message>(program: string, task: unknown): Child<Incoming> {
@@ -31,13 +31,7 @@ export async function nextMessage(): Promise<unknown> {
   return message;
 }
 
-/** ms on a monotonic clock that all processes of this machine share. */
-export function sharedNow(): number {
-  const [seconds, nanoseconds] = process.hrtime();
-  return seconds * 1000 + nanoseconds / 1_000_000;
-}
-
-/** The time until `moment`, ms; at least 0. */
-export function untilShared(moment: number): number {
-  return Math.max(0, moment - sharedNow());
+/** The time until `time` on the clock that processes share, ms; at least 0. */
+export function untilShared(time: number): number {
+  return Math.max(0, time - now());
 }

@@ -1,8 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { now } from "@quorlock/simulation/processes";
 import type { Contender, ContenderTerms } from "../contenders/contender.ts";
 import { openContender, ringOfProcesses } from "../contenders/lineup.ts";
 import { countSent } from "../measure/meter.ts";
-import { nextMessage, sendToParent, sharedNow, task, untilShared } from "./child.ts";
+import { nextMessage, sendToParent, task, untilShared } from "./child.ts";
 
 // One process of a contest for a hot key. Its workers acquire the lock, hold it for a moment, release it and start again.
 // It reports when the time is up and ends, also if workers still wait.
@@ -74,8 +75,8 @@ const waitingSince = new Map<number, number>();
 let failures = 0;
 
 async function work(contender: Contender, worker: number): Promise<void> {
-  while (sharedNow() < until) {
-    const called = sharedNow();
+  while (now() < until) {
+    const called = now();
     waitingSince.set(worker, called);
     let release: Awaited<ReturnType<Contender["acquire"]>>;
     try {
@@ -84,12 +85,12 @@ async function work(contender: Contender, worker: number): Promise<void> {
       failures += 1;
       continue;
     }
-    const granted = sharedNow();
+    const granted = now();
     waitingSince.delete(worker);
     const grant: Grant = { worker, called, granted, releasing: undefined };
     grants.push(grant);
     await pause(hold);
-    grant.releasing = sharedNow();
+    grant.releasing = now();
     try {
       await release();
     } catch {

@@ -12,7 +12,6 @@ import type { Command } from "./command.ts";
 import { explore } from "./explore.ts";
 import { replay } from "./replay.ts";
 import { run } from "./run.ts";
-import { semaphore } from "./semaphore.ts";
 import { shrink } from "./shrink.ts";
 
 const main = new URL("main.ts", import.meta.url);
@@ -171,6 +170,13 @@ describe("explore", () => {
     expect(again.code).toBe(1);
   }, 120_000);
 
+  test("--rounds: twelve clients ask once in each of the hundred rounds of a run", async () => {
+    const { code, lines } = await said(explore, "--rounds", "--seeds", "2", "--subject", "semaphore");
+    expect(lines.slice(-2)).toEqual(["2 runs: 0 violated, 0 unknown", "verdict ok"]);
+    expect(lines.at(-3)).toMatch(/^2400 attempts/);
+    expect(code).toBe(0);
+  }, 120_000);
+
   test("guided: a varied plan has no seed, so it is saved and replayed from its file", async () => {
     // The first 32 are drawn, those after them are bred.
     const runs = ["--from", "200", "--seeds", "48"];
@@ -182,24 +188,6 @@ describe("explore", () => {
       lines.flatMap((line) => /sim replay "(.*)"$/.exec(line)?.[1] ?? []).map((file) => rm(file)),
     );
   }, 240_000);
-});
-
-describe("semaphore", () => {
-  test.each([5, 101])(
-    "runs %d rounds, no more and no fewer",
-    async (rounds) => {
-      const { code, lines } = await said(semaphore, "--rounds", String(rounds));
-      const runs = Math.ceil(rounds / 100);
-      expect(lines.slice(-2)).toEqual([
-        `${rounds} rounds in ${runs} runs: 0 violated, 0 unknown`,
-        "verdict ok",
-      ]);
-      // Twelve clients ask once in each round.
-      expect(lines.at(-3)).toMatch(new RegExp(`^${12 * rounds} attempts`));
-      expect(code).toBe(0);
-    },
-    120_000,
-  );
 });
 
 describe("replay", () => {

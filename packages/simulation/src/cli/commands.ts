@@ -1,20 +1,5 @@
 import type { Command } from "./command.ts";
-import { explore } from "./explore.ts";
-import { heatmap } from "./heatmap.ts";
-import { replay } from "./replay.ts";
-import { run } from "./run.ts";
+import { commands as published } from "./published/commands.ts";
 import { scenarios } from "./scenarios.ts";
-import { semaphore } from "./semaphore.ts";
-import { showcase } from "./showcase.ts";
-import { shrink } from "./shrink.ts";
 
-export const commands: Readonly<Record<string, Command>> = {
-  showcase,
-  run,
-  explore,
-  replay,
-  shrink,
-  heatmap,
-  scenarios,
-  semaphore,
-};
+export const commands: Readonly<Record<string, Command>> = { ...published, scenarios };

@@ -14,6 +14,7 @@ import {
 import { type Exploration, explore as exploreTrials, plansOf, type Tally } from "../search/explore.ts";
 import { guided } from "../search/guided.ts";
 import { inOrder, type Runner, type Trial } from "../search/runner.ts";
+import { roundsPlan } from "../semaphore/rounds-plan.ts";
 import { choice, engineFrom, engineOption, subjectFrom, subjectOptions, wholeNumber } from "./arguments.ts";
 import { type Command, exitCodes, neverInterrupted } from "./command.ts";
 import { writeReplay } from "./files.ts";
@@ -29,6 +30,7 @@ const options = {
   watched: flag("the masters' clocks may step, and the clients watch them"),
   shared: flag("two of three masters are one server"),
   moved: flag("addresses of masters change places"),
+  rounds: flag("twelve clients ask for one resource at the same time, a hundred times in each run"),
   beyond: flag("also draws faults beyond those that the protocol survives"),
   mode: text("MODE", "random (default), or guided: varies the plans that came closest to a violation"),
   workers: text("N", "number of threads; default: one for each core"),
@@ -38,7 +40,7 @@ const options = {
 
 export const explore: Command = {
   usage:
-    "explore --seeds N | --attempts N [--from M] [--guarded | --watched | --shared | --moved | --beyond [--mode random|guided]] [--workers N] " +
+    "explore --seeds N | --attempts N [--from M] [--guarded | --watched | --shared | --moved | --rounds | --beyond [--mode random|guided]] [--workers N] " +
     "[--subject NAME | --mutant NAME] [--engine fake-timers|heap]",
   purpose: "runs many seeds on every core, and prints each violation with the command that replays it",
   options,
@@ -71,6 +73,7 @@ const worlds = {
   watched: watchedPlan,
   shared: sharedServerPlan,
   moved: movedPlan,
+  rounds: roundsPlan,
 };
 type World = keyof typeof worlds;
 
@@ -85,7 +88,7 @@ interface Request {
 
 function requestFrom({ values }: Arguments<typeof options>): Request {
   const { seeds, attempts, from, mode } = values;
-  const asked = (["beyond", "guarded", "watched", "shared", "moved"] as const).filter(
+  const asked = (["beyond", "guarded", "watched", "shared", "moved", "rounds"] as const).filter(
     (name) => values[name] === true,
   );
   if (asked.length > 1) throw new UsageError(`--${asked.join(" and --")} exclude each other`);

@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import type { Verdict } from "../checkers/findings.ts";
 import { promisedPlan } from "../plan/swarm.ts";
 import type { Outcome } from "../run/run-plan.ts";
-import { plansOfRounds, roundsOf } from "../semaphore/rounds-plan.ts";
 import { explore } from "./explore.ts";
 import type { Trial } from "./runner.ts";
 
@@ -31,11 +30,4 @@ describe("the verdict of an exploration", () => {
   ])("is %s of runs that end %j", async (verdict, runs) => {
     expect((await explore(trialsThatEnd(...runs))).verdict).toBe(verdict);
   });
-});
-
-test.each([1, 5, 100, 101, 250])("the plans of %d rounds have so many rounds", (rounds) => {
-  const plans = [...plansOfRounds(rounds, 1)];
-  expect(plans.map(roundsOf).reduce((sum, count) => sum + count)).toBe(rounds);
-  const scripts = plans.map(({ workload }) => workload.script?.[0]?.length ?? 0);
-  expect(scripts.reduce((sum, count) => sum + count)).toBe(rounds);
 });

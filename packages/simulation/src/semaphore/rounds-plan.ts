@@ -1,8 +1,7 @@
 import type { Plan, ScriptedTask, Style } from "../plan/plan.ts";
 import { Random } from "../random.ts";
 
-/** The maximum number of rounds in one run. */
-const roundsInRun = 100;
+const rounds = 100;
 /** Of resource-3 there are five permits. */
 const contended = 3;
 const clients = 12;
@@ -15,7 +14,7 @@ const period = 150;
  * 5 ms for each message: every master has them in another order. In every other round they try once; else they wait
  * until they are let in, every fourth for two permits.
  */
-export function roundsPlan(seed: number, rounds: number = roundsInRun): Plan {
+export function roundsPlan(seed: number): Plan {
   const random = new Random(seed, "rounds");
   const driftFactor = 0.01;
   const rate = (): number => Math.round(random.between(-0.49, 0.49) * driftFactor * 1_000_000);
@@ -48,24 +47,13 @@ export function roundsPlan(seed: number, rounds: number = roundsInRun): Plan {
       hold: 10,
       think: 1,
       styles: { acquire: 1, try: 1, extend: 0, using: 0, abandon: 0, abort: 0, several: 1 },
-      script: Array.from({ length: clients }, (_, client) => tasksOf(client, random, rounds)),
+      script: Array.from({ length: clients }, (_, client) => tasksOf(client, random)),
     },
     faults: [],
   };
 }
 
-/** The plans of this number of rounds in all. */
-export function* plansOfRounds(rounds: number, from: number): Generator<Plan, void> {
-  for (let done = 0, seed = from; done < rounds; done += roundsInRun, seed += 1)
-    yield roundsPlan(seed, Math.min(roundsInRun, rounds - done));
-}
-
-/** The rounds of a plan that {@link roundsPlan} has made. */
-export function roundsOf({ duration }: Plan): number {
-  return Math.round(duration / period);
-}
-
-function tasksOf(client: number, random: Random, rounds: number): readonly ScriptedTask[] {
+function tasksOf(client: number, random: Random): readonly ScriptedTask[] {
   return Array.from({ length: rounds }, (_, round) => ({
     at: round * period,
     do: styleIn(round, client),

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { now } from "../clock.ts";
+import { now } from "@quorlock/simulation/processes";
 import type { Fault, FaultName } from "../plan/fault.ts";
 import type { Mode, PlannedFault } from "../plan/plan.ts";
 import { masterCount } from "../terms.ts";

@@ -1,4 +1,4 @@
-import { now } from "../clock.ts";
+import { now } from "@quorlock/simulation/processes";
 
 export interface Progress {
   readonly grants: number;

@@ -1,4 +1,4 @@
-import { now } from "../clock.ts";
+import { now } from "@quorlock/simulation/processes";
 import type { Write } from "../history/history.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { now } from "../clock.ts";
+import { now } from "@quorlock/simulation/processes";
 import { hotKey } from "../terms.ts";
 import type { Lingering } from "./lingering.ts";
 import type { LockInterval } from "./lock-interval.ts";

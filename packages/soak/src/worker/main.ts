@@ -4,7 +4,7 @@ import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
 import { Random } from "@quorlock/simulation";
 import { Stalls } from "@quorlock/testbed";
-import { now } from "../clock.ts";
+import { now } from "@quorlock/simulation/processes";
 import { parentOf } from "../processes/remote.ts";
 import {
   callersPerWorker,

@@ -3,7 +3,6 @@ import { explore } from "../explore.ts";
 import { heatmap } from "../heatmap.ts";
 import { replay } from "../replay.ts";
 import { run } from "../run.ts";
-import { semaphore } from "../semaphore.ts";
 import { showcase } from "../showcase.ts";
 import { shrink } from "../shrink.ts";
 
@@ -16,5 +15,4 @@ export const commands: Readonly<Record<string, Command>> = {
   replay,
   shrink,
   heatmap,
-  semaphore,
 };
