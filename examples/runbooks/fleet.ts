@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { redlockOf } from "@quorlock/peers";
 import { type Lock, Redlock, type RedlockOptions } from "@quorlock/redlock";
+import { now } from "@quorlock/simulation/processes";
 import { Redis } from "ioredis";
-import { now } from "../fixture/clock.ts";
 import { within } from "../fixture/fixture.ts";
 
 /** The resource that all clients of a fleet lock in turn. */
