@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Inspection, Redlock } from "@quorlock/redlock";
-import type { Master } from "@quorlock/testbed";
 import { now } from "@quorlock/simulation/processes";
+import type { Master } from "@quorlock/testbed";
 import { listed, milliseconds, type Narrator } from "../fixture/narrator.ts";
 import type { Hold, Ledger } from "./ledger.ts";
 import type { Links } from "./links.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { now } from "@quorlock/simulation/processes";
 import { type Master, type MasterClock, moveSlot, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
-import { now } from "@quorlock/simulation/processes";
 import type { Recorder } from "../history/recorder.ts";
 import type { LinkEnds, Links } from "../links/links.ts";
 import type { Fault, RefusalName } from "../plan/fault.ts";

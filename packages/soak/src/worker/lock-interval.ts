@@ -1,6 +1,6 @@
 import type { Lock } from "@quorlock/redlock";
-import type { Stalls } from "@quorlock/testbed";
 import { now } from "@quorlock/simulation/processes";
+import type { Stalls } from "@quorlock/testbed";
 import type { Hold } from "../history/history.ts";
 
 const driftFactor = 0.01;

@@ -1,5 +1,5 @@
-import type { Stalls } from "@quorlock/testbed";
 import { now } from "@quorlock/simulation/processes";
+import type { Stalls } from "@quorlock/testbed";
 import type { TimedCall } from "./protocol.ts";
 
 /** Holds calls against the limits that their documentation promises. */

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Child } from "@quorlock/simulation/processes";
+import { type Child, now } from "@quorlock/simulation/processes";
 import type { BirpcReturn } from "birpc";
-import { now } from "@quorlock/simulation/processes";
 import type { Recorder } from "../history/recorder.ts";
 import { remoteOf, startProcess } from "../processes/remote.ts";
 import type { Store } from "../store/store.ts";
