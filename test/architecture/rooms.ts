@@ -18,6 +18,7 @@ export const picture: string = join(root, "docs/rooms.svg");
 const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
   { "errors.ts": "errors" },
   { time: "clocks, timers" },
+  { tracing: "diagnostics channels" },
   { "events.ts": "typed events" },
   { settings: "options, defaults" },
   { load: "admission" },

@@ -5,7 +5,7 @@ import {
   notAClient,
   type RedisClient,
 } from "./adapters/client-libraries.ts";
-import { InvalidArgumentError, type NodeError } from "./errors.ts";
+import { InvalidArgumentError, type LockLostError, type NodeError } from "./errors.ts";
 import { type Reentrancy, reentrancyOf } from "./holding/reentrancy.ts";
 import { Admission } from "./load/admission.ts";
 import type { Context, Handle } from "./protocol/context.ts";
@@ -33,6 +33,7 @@ import { LeaseClock } from "./time/lease-clock.ts";
 import type { Runtime } from "./time/runtime.ts";
 import { systemRuntime } from "./time/system.ts";
 import { Timers } from "./time/timers.ts";
+import { lost, publish } from "./tracing/channels.ts";
 import { LocalQueues } from "./waiting/local-queues.ts";
 
 /** A client of a library that has an adapter, or a {@link LockNode} of your own. */
@@ -109,7 +110,7 @@ export interface RedlockParts {
 /** The receivers of a Redlock's events. */
 export interface EventTargets {
   readonly error: (error: NodeError) => void;
-  readonly lost: (lock: Handle) => void;
+  readonly lost: (lock: Handle, loss: LockLostError) => void;
   readonly clock: (event: ClockEvent) => void;
 }
 
@@ -169,7 +170,7 @@ export function buildClient(
     isQueued: nodes.every((node) => node.queue),
     report,
     lost: (handles) => {
-      for (const handle of handles) targets.lost(handle);
+      for (const handle of handles) onLost(handle, targets);
     },
   };
   if (options.clockWatch) {
@@ -181,6 +182,13 @@ export function buildClient(
   const queues = context.isQueued ? new LocalQueues(context, settings.driftFactor) : undefined;
   const reentrancy = reentrancyOf(context, options.reentrant);
   return { context, rollbacks, settings, leases, nodeTimeout, queues, guard, reentrancy };
+}
+
+function onLost(handle: Handle, targets: EventTargets): void {
+  const loss = handle.loss!;
+  const { resources, reason, isFault } = loss;
+  if (lost.hasSubscribers) publish(lost, { resources, reason: reason!, isFault });
+  targets.lost(handle, loss);
 }
 
 /** Refuses an option that some master does not support. */

@@ -186,6 +186,18 @@ export class ResourceLockedError extends ExecutionError {
   }
 }
 
+/**
+ * Why a lock ended before its release. `LockLostError.isFault` is false for the last three:
+ *
+ * - `NOT_CONFIRMED`: no quorum of masters confirmed an extension in time.
+ * - `MAJORITY`: a majority of masters no longer held its key.
+ * - `DATABASE`: a client was switched to another database.
+ * - `EXPIRED`: its ttl was over, and nothing was extending it: it was left to expire.
+ * - `HOLD_LIMIT`: it was held for `maxHoldTime`, or its `expiration` was set.
+ * - `QUIT`: `quit` released it.
+ */
+export type LossReason = "NOT_CONFIRMED" | "MAJORITY" | "DATABASE" | "EXPIRED" | "HOLD_LIMIT" | "QUIT";
+
 /** The lock is no longer held. The reason of a lock's `signal`, and the rejection of `extend`. */
 export class LockLostError extends ExecutionError {
   /** @internal */
@@ -195,16 +207,26 @@ export class LockLostError extends ExecutionError {
   readonly resources: readonly string[];
   /** Why it was lost, in words. */
   readonly why: string;
+  /** The same as a code; `undefined` if its holder released or detached it. */
+  readonly reason: LossReason | undefined;
 
   constructor(
     resources: readonly string[],
     why: string,
     attempts: ReadonlyArray<Promise<ExecutionStats>> = [],
+    reason?: LossReason,
   ) {
     const names = resources.map(userName);
     super(`The lock on ${listed(names)} is lost: ${why}`, attempts, "LOCK_LOST");
     this.resources = names;
     this.why = why;
+    this.reason = reason;
+  }
+
+  /** Whether it was lost against its holder's will. */
+  get isFault(): boolean {
+    const { reason } = this;
+    return reason === "NOT_CONFIRMED" || reason === "MAJORITY" || reason === "DATABASE";
   }
 }
 

@@ -1,6 +1,6 @@
 import { outside } from "./time/async-context.ts";
 
-type Listener = (argument: never) => void;
+type Listener = (...args: never[]) => void;
 type SignaturesOf<Events> = { [event in keyof Events]: Listener };
 
 /** Node's emitter with typed events. Declared here: users without `@types/node` compile it too. */

@@ -8,6 +8,7 @@ export {
   type ExecutionStats,
   InvalidArgumentError,
   LockLostError,
+  type LossReason,
   NodeError,
   type NodeErrorReason,
   RedlockError,

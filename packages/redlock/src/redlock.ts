@@ -40,6 +40,8 @@ import { outside } from "./time/async-context.ts";
 import { Cancellation } from "./time/cancellation.ts";
 import { never } from "./time/lease-clock.ts";
 import { sleep } from "./time/sleep.ts";
+import { acquiring, holding } from "./tracing/channels.ts";
+import { traceAcquire, traceHold } from "./tracing/traces.ts";
 import { acquire } from "./waiting/acquire.ts";
 
 export interface AcquireOptions extends Partial<Settings> {
@@ -63,8 +65,8 @@ export interface ReadyOptions {
 export interface RedlockEvents {
   /** A master failed to vote: unreachable, silent, or an error reply. Never contention. */
   error: (error: NodeError) => void;
-  /** A lock was lost before it was released. */
-  lost: (lock: Lock) => void;
+  /** A lock ended before it was released: `loss` says why, and whether that is a fault. */
+  lost: (lock: Lock, loss: LockLostError) => void;
   /** With `clockWatch`: a master's clock has stepped, is skewed, or is synced again. Once for each change. */
   clock: (event: ClockEvent) => void;
 }
@@ -85,7 +87,7 @@ export interface RedlockInternals {
 }
 
 /** The reason for the loss of a lock that its Redlock released. */
-const releasedByQuit = "quit() released it";
+const releasedByQuit = ["quit() released it", "QUIT"] as const;
 
 /**
  * A distributed lock over independent Redis masters. Each master is asked in parallel; a majority of votes makes the
@@ -122,7 +124,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     super();
     this.#parts = buildClient(clients, options, scripts, {
       error: (error) => this.#emitSafely(() => void this.emit("error", error)),
-      lost: (lock) => this.#emitSafely(() => void this.emit("lost", lock as Lock)),
+      lost: (lock, loss) => this.#emitSafely(() => void this.emit("lost", lock as Lock, loss)),
       clock: (event) => this.#emitSafely(() => void this.emit("clock", event)),
     });
     this.#context = this.#parts.context;
@@ -246,7 +248,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     throwIfEnded(lock);
     if (this.#quit) throw new ClosedError();
     // `quit` ends the active leases; a resumed lease becomes one only when it is confirmed.
-    const forget = lease.isResumed ? this.#closed.onCancel(() => lease.lose(releasedByQuit)) : undefined;
+    const forget = lease.isResumed ? this.#closed.onCancel(() => lease.lose(...releasedByQuit)) : undefined;
     try {
       Lock.extended(lock, await extend(lease, ttl, { ...settings, limit: lock.limit }));
     } finally {
@@ -452,7 +454,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     for (const cancellation of this.#underWay.keys()) cancellation.cancel(new ClosedError());
     const held = [...this.#parts.leases];
     // Notifies the holders: these leases are released.
-    for (const lease of held) lease.lose(releasedByQuit);
+    for (const lease of held) lease.lose(...releasedByQuit);
     for (const lease of held) void release(lease, this.#settings);
     // Each of the two steps has its own time limit, independent of the settings of the calls that are awaited.
     const time = this.#parts.nodeTimeout;
@@ -487,8 +489,9 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const forget = signal && onAbort(signal, () => cancellation.cancel(new AbortError(signal.reason)));
     const { context, reentrancy, guard, queues } = this.#parts;
     try {
-      const entering =
-        reentrancy || guard || parent !== undefined
+      const entering = acquiring.hasSubscribers
+        ? this.#traceAcquire(request, cancellation, parent)
+        : reentrancy || guard || parent !== undefined
           ? this.#enterOrAcquire(request, cancellation, parent)
           : acquire({ context, request, cancellation, queues });
       this.#underWay.set(cancellation, entering);
@@ -507,6 +510,16 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     checkTtl(ttl, settings);
     this.#checkKeys(resources);
     return { resources, ttl, settings };
+  }
+
+  #traceAcquire(
+    request: LockRequest,
+    cancellation: Cancellation,
+    parent: Lock | undefined,
+  ): Promise<EnterResult> {
+    return traceAcquire(request, this.#context.runtime, (call) =>
+      this.#enterOrAcquire({ ...request, call }, cancellation, parent),
+    );
   }
 
   /** Enters the lease that the call is nested in, if there is one; otherwise asks the masters. */
@@ -540,6 +553,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       ? new ReentrantLock(this, lease, attempts)
       : new Lock(this, lease, attempts);
     lease.handle = lock;
+    if (holding.hasSubscribers) traceHold(lease, this.#context.runtime);
     return lock;
   }
 

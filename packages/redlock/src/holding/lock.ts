@@ -266,6 +266,11 @@ export class Lock implements AsyncDisposable {
     return this.#lease.limit;
   }
 
+  /** @internal Why it was lost; reads no clock. */
+  get loss(): LockLostError | undefined {
+    return this.#lease.loss;
+  }
+
   /** @internal The lease is lost: returns all handles that are lost with it and were not lost before. */
   lostWith(_lost: LockLostError): readonly Lock[] {
     return [this];

@@ -94,6 +94,11 @@ export class ReentrantLock extends Lock implements TimerTask {
   }
 
   /** @internal */
+  override get loss(): LockLostError | undefined {
+    return this.#lost;
+  }
+
+  /** @internal */
   onDue(): void {
     if (this.#limit) this.#loseBy(this.#limit);
   }
@@ -101,9 +106,9 @@ export class ReentrantLock extends Lock implements TimerTask {
   #loseBy(limit: LeaseLimit): void {
     const lease = Lock.leaseOf(this);
     const bounded = [...this.#handles].filter((handle) => !handle.#lost && handle.limit === limit);
-    for (const handle of bounded) handle.#lose(new LockLostError(handle.resources, limit.why));
+    for (const handle of bounded) handle.#lose(lostBy(limit, handle.resources));
     // With its last handle, the lease is lost as well.
-    if ([...this.#handles].every((handle) => handle.#lost)) lease.lose(limit.why);
+    if ([...this.#handles].every((handle) => handle.#lost)) lease.lose(limit.why, "HOLD_LIMIT");
     lease.context.lost(bounded);
   }
 
@@ -112,7 +117,7 @@ export class ReentrantLock extends Lock implements TimerTask {
     for (const handle of handles) {
       const { limit } = handle;
       const isLimit = lost.why.startsWith(timeRanOut) && limit?.isReached;
-      handle.#lose(isLimit ? new LockLostError(handle.resources, limit.why) : lost);
+      handle.#lose(isLimit ? lostBy(limit, handle.resources) : lost);
     }
     return handles;
   }
@@ -173,4 +178,8 @@ export class ReentrantLock extends Lock implements TimerTask {
     this.#lost = lost;
     if (this.#controller) abortWith(this.#controller, lost);
   }
+}
+
+function lostBy(limit: LeaseLimit, resources: readonly string[]): LockLostError {
+  return new LockLostError(resources, limit.why, [], "HOLD_LIMIT");
 }

@@ -60,6 +60,7 @@ export class Renewal implements TimerTask {
     this.#lock = lock;
     this.#ttl = ttl;
     this.#settings = settings;
+    this.#lease.isRenewed = true;
     this.#schedule();
   }
 
@@ -70,6 +71,7 @@ export class Renewal implements TimerTask {
   /** Starts no further renewal. */
   stop(): void {
     this.#stopped = true;
+    this.#lease.isRenewed = false;
     this.#lease.context.timers.cancel(this.#timerHandle);
   }
 

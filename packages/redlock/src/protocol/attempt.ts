@@ -2,6 +2,7 @@ import type { RedlockError } from "../errors.ts";
 import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import type { Cancellation } from "../time/cancellation.ts";
 import { leaseDeadline, never, nodeDeadline } from "../time/lease-clock.ts";
+import type { AcquireMessage } from "../tracing/tracing.ts";
 import type { Context } from "./context.ts";
 import type { Attempts } from "./execution-stats.ts";
 import { type Counters, countersIn, isStored, tokenOf } from "./fencing.ts";
@@ -22,6 +23,8 @@ export interface LockRequest {
   readonly unless?: string | undefined;
   /** A waiter asks the masters again after this time at the earliest, ms. */
   readonly minHeartbeat?: number;
+  /** The message of the call, while somebody listens to `quorlock:acquire`. */
+  readonly call?: AcquireMessage;
   /** Left on the masters while the claim retries without a queue. */
   readonly mark?: Mark;
 }

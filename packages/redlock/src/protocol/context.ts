@@ -1,4 +1,4 @@
-import type { LockLostError, NodeError } from "../errors.ts";
+import type { LockLostError, LossReason, NodeError } from "../errors.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import type { Runtime } from "../time/runtime.ts";
 import type { Timers } from "../time/timers.ts";
@@ -8,6 +8,8 @@ import type { Tokens } from "./token.ts";
 
 /** The user's handle on a lease. */
 export interface Handle {
+  /** Why it was lost. */
+  readonly loss: LockLostError | undefined;
   /** Marks the handle as lost, for this reason. Returns the handles to report to the user. */
   lostWith(lost: LockLostError): readonly Handle[];
 }
@@ -17,7 +19,7 @@ export interface ActiveLease {
   readonly resources: readonly string[];
   readonly placement: Placement;
   /** Ends it, for this reason, and notifies its holder. */
-  lose(why: string): void;
+  lose(why: string, reason: LossReason): void;
   /** The server that has voted through master `before` votes through `index` from now on (PROTOCOL 2.10). */
   voteMoves(before: number, index: number): void;
 }

@@ -5,6 +5,8 @@ import { attemptsAllowed, nodeTimeoutFor, type Settings } from "../settings/sett
 import { Cancellation } from "../time/cancellation.ts";
 import { nodeDeadline } from "../time/lease-clock.ts";
 import { sleep } from "../time/sleep.ts";
+import { extending } from "../tracing/channels.ts";
+import { traceExtend } from "../tracing/traces.ts";
 import { Attempts } from "./execution-stats.ts";
 import { inQuarantine } from "./faults.ts";
 import type { Lease } from "./lease.ts";
@@ -33,7 +35,10 @@ export async function extend(
   const ended = new Cancellation();
   const forget = lease.onEnd(() => ended.cancel(new Error("the lease has ended")));
   try {
-    return await attemptUntilConfirmed(lease, ttl, settings, due, ended);
+    if (!extending.hasSubscribers) return await attemptUntilConfirmed(lease, ttl, settings, due, ended);
+    return await traceExtend(lease, ttl, lease.context.runtime, () =>
+      attemptUntilConfirmed(lease, ttl, settings, due, ended),
+    );
   } finally {
     forget();
   }

@@ -1,4 +1,4 @@
-import { type ExecutionStats, LockLostError } from "../errors.ts";
+import { type ExecutionStats, LockLostError, type LossReason } from "../errors.ts";
 import type { LeaseLimit } from "../settings/lease-limit.ts";
 import { hintFor, type Settings } from "../settings/settings.ts";
 import { abortWith, selfCheckingController } from "../time/abort.ts";
@@ -94,6 +94,8 @@ export class Lease implements TimerTask, ActiveLease {
   handle: Handle | undefined;
   /** Called at the release, before anything is sent: may hand the lease off to a waiter in this process instead. */
   handOff: ((settings: Settings) => Promise<ExecutionResult> | undefined) | undefined;
+  /** Whether a renewal keeps it extended. */
+  isRenewed = false;
   /** The lease that continues under the token of this one, once it has ended. */
   successor: Lease | undefined;
   #token: string;
@@ -159,6 +161,11 @@ export class Lease implements TimerTask, ActiveLease {
   get whyEnded(): string | undefined {
     this.remaining();
     return this.#lost?.why ?? (this.#end && `it was ${this.#end}`);
+  }
+
+  /** Set once the lease is known to be lost; reads no clock. */
+  get loss(): LockLostError | undefined {
+    return this.#lost;
   }
 
   /** Set once the lease is lost. */
@@ -254,12 +261,12 @@ export class Lease implements TimerTask, ActiveLease {
   /** The time that certainly remains, ms; 0 if none. Reads the clocks: no timer needs to have fired (PROTOCOL 3.6). */
   remaining(): number {
     // An established lease was lost when the placement was left; this covers a resumed one.
-    if (this.placement.whyLeft !== undefined) this.lose(this.placement.whyLeft);
+    if (this.placement.whyLeft !== undefined) this.lose(this.placement.whyLeft, "DATABASE");
     if (this.#end || !this.#established) return 0;
     const left = this.#deadline - this.context.clock.now();
     if (left > 0) return left;
     // The end is final (PROTOCOL 3.6).
-    this.lose(this.whyItRunsOut);
+    this.#runOut();
     return 0;
   }
 
@@ -287,12 +294,15 @@ export class Lease implements TimerTask, ActiveLease {
     return this.#limit;
   }
 
-  /** The reason for the loss at the deadline. */
-  get whyItRunsOut(): string {
+  /** The loss at the deadline. */
+  #runOut(): void {
     const limit = this.#limit;
-    return limit && (limit.isReached || limit.until <= this.#deadline)
-      ? limit.why
-      : `${timeRanOut}${hintFor(this.#longestTtl)}`;
+    if (limit && (limit.isReached || limit.until <= this.#deadline)) this.lose(limit.why, "HOLD_LIMIT");
+    else {
+      // Without any of these its holder let it expire. A renewal that a busy process has not begun was wanted as well.
+      const isWanted = this.isRenewed || this.#unconfirmed || this.#extending !== undefined;
+      this.lose(`${timeRanOut}${hintFor(this.#longestTtl)}`, isWanted ? "NOT_CONFIRMED" : "EXPIRED");
+    }
   }
 
   /** The masters that were never sent a command with a token of this lease: they have no key to delete (PROTOCOL 2.6). */
@@ -364,14 +374,14 @@ export class Lease implements TimerTask, ActiveLease {
   }
 
   loseToMajority(): void {
-    this.lose("a majority of masters no longer holds its key");
+    this.lose("a majority of masters no longer holds its key", "MAJORITY");
   }
 
-  lose(why: string): void {
+  lose(why: string, reason: LossReason): void {
     if (this.hasEnded) return;
     // The state changes before listeners run: they read it.
     this.#end = "lost";
-    this.#lost = new LockLostError(this.resources, why);
+    this.#lost = new LockLostError(this.resources, why, [], reason);
     if (this.#controller) abortWith(this.#controller, this.#lost);
     const handles = this.handle?.lostWith(this.#lost) ?? [];
     this.#leave();
@@ -448,7 +458,7 @@ export class Lease implements TimerTask, ActiveLease {
 
   /** @internal */
   onDue(): void {
-    if (this.context.clock.now() >= this.noticeOf(this.#deadline)) this.lose(this.whyItRunsOut);
+    if (this.context.clock.now() >= this.noticeOf(this.#deadline)) this.#runOut();
     else this.#watch();
   }
 }

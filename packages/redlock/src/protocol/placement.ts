@@ -1,3 +1,4 @@
+import type { LossReason } from "../errors.ts";
 import type { LockNode } from "./node.ts";
 
 /**
@@ -31,7 +32,7 @@ export class Placement {
 /** The part of a lease that concerns its placement. */
 interface Placed {
   readonly placement: Placement;
-  lose(why: string): void;
+  lose(why: string, reason: LossReason): void;
 }
 
 /** The placement of one Redlock. Leaving it ends the leases in it. */
@@ -69,7 +70,7 @@ export class Placements {
     this.#left = [...this.#left, new WeakRef(this.current)].filter((kept) => kept.deref());
     this.current = new Placement(nodes);
     for (const kept of this.#left) kept.deref()?.leave(why, node, old);
-    for (const lease of [...this.#leases]) if (lease.placement !== this.current) lease.lose(why);
+    for (const lease of [...this.#leases]) if (lease.placement !== this.current) lease.lose(why, "DATABASE");
     for (const listener of this.#listeners) listener();
   }
 }

@@ -3,6 +3,8 @@ import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import type { Runtime, Timer } from "../time/runtime.ts";
 import type { Deletions, Leftover } from "./context.ts";
+import { releasing } from "../tracing/channels.ts";
+import { traceRelease } from "../tracing/traces.ts";
 import { type AnyRound, Attempts, type Votes } from "./execution-stats.ts";
 import type { ExecutionResult, Lease } from "./lease.ts";
 import type { Fault, LockNode, ReleaseAnswer } from "./node.ts";
@@ -22,9 +24,15 @@ export function release(lease: Lease, settings: Settings): Promise<ExecutionResu
   if (!lease.releasing) {
     // PROTOCOL 5.3: it has ended here before anything is sent.
     lease.end();
-    lease.releasing = lease.handOff?.(settings) ?? releaseKeys(lease, settings);
+    lease.releasing = releasing.hasSubscribers
+      ? traceRelease(lease, lease.context.runtime, () => handOffOrRelease(lease, settings))
+      : (lease.handOff?.(settings) ?? releaseKeys(lease, settings));
   }
   return lease.releasing;
+}
+
+function handOffOrRelease(lease: Lease, settings: Settings): Promise<ExecutionResult> {
+  return lease.handOff?.(settings) ?? releaseKeys(lease, settings);
 }
 
 /** Releases every key that the lease may have, under any of its tokens (PROTOCOL 5.4). */

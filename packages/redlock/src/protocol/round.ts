@@ -2,6 +2,8 @@ import { isInFrame, outside } from "../time/async-context.ts";
 import type { Cancellation } from "../time/cancellation.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import { maxTimerDelay, type Runtime, type Timer } from "../time/runtime.ts";
+import { answered } from "../tracing/channels.ts";
+import { traceAnswer } from "../tracing/traces.ts";
 import { fault, nodeFailed } from "./faults.ts";
 import type { Fault, LockNode, Timed } from "./node.ts";
 import { type Asked, operationOf } from "./operation.ts";
@@ -180,6 +182,8 @@ export class Round<Reply extends object> {
     if (!late) {
       this.answers[index] = answer;
       this.#missing -= 1;
+      if (answered.hasSubscribers)
+        traceAnswer(plan.nodes[index]!.name, plan.ask.kind, plan.clock.now() - this.sentAt, answer);
     }
     const decided = plan.onAnswer(index, answer);
     if (late) return;

@@ -9,6 +9,8 @@ import { hintFor } from "../settings/settings.ts";
 import type { Cancellation } from "../time/cancellation.ts";
 import { randomFraction } from "../time/runtime.ts";
 import { sleep } from "../time/sleep.ts";
+import { refused } from "../tracing/channels.ts";
+import { traceRefusal } from "../tracing/traces.ts";
 import type { WaitResult } from "./local-queue.ts";
 import type { LocalQueues } from "./local-queues.ts";
 import { ownerAmong } from "./own-locks.ts";
@@ -65,6 +67,7 @@ export async function acquire(acquisition: Acquisition): Promise<AcquireResult> 
     firstAttempt = undefined;
     const tried = await trying;
     if (!("outcome" in tried)) return tried;
+    if (refused.hasSubscribers) traceRefusal(request, tried.resource, true);
     budget.useTimeLimit();
     const call = Math.floor(startedAt * 1000) + sinceStart;
     const result = await queues!.wait(request, budget.ended, attempts, call);
@@ -109,14 +112,16 @@ async function attemptUntilRefused(
     if (last?.outcome === "moved" && !budget.ended.reason) continue;
     if (!last)
       return previous && !budget.lateness
-        ? failure(previous, attempts)
+        ? failure(request, previous, attempts)
         : crowdedOut(acquisition, budget, attempts);
     const failed = failedWith(last.outcome, contentionIn(last.round.answers), request);
     const pause = budget.pauseAfter(last);
     if (pause === undefined)
-      return failure(failed, attempts, mayWait(request.settings) ? acquisition : undefined);
+      return failure(request, failed, attempts, mayWait(request.settings) ? acquisition : undefined);
+    const isHeld = last.outcome === "locked" || last.outcome === "split";
+    if (isHeld && refused.hasSubscribers) traceRefusal(request, failed.resource, true);
     // PROTOCOL 10.8: not while it could not be granted.
-    if (last.outcome === "locked" || last.outcome === "split") request.mark?.keep();
+    if (isHeld) request.mark?.keep();
     else request.mark?.remove();
     previous = failed;
     // The attempt is released before the pause: thousands may wait.
@@ -208,7 +213,7 @@ async function resultOf(
   if (cancellation.reason) throw cancellation.reason;
   // The time ended before the call could ask: others hold the lock.
   const failed = contention ? failedWith(contention.kind, contention, request) : before;
-  return failure(failed, attempts, acquisition);
+  return failure(request, failed, attempts, acquisition);
 }
 
 /** A failed tally, for the error. */
@@ -234,12 +239,14 @@ function assumedLocked({ resources, ttl }: LockRequest): Failed {
 
 /** `waited`: the acquire, if it waited in vain. */
 function failure(
+  request: LockRequest,
   { outcome, resource, freeIn, ttl }: Failed,
   attempts: Attempts,
   waited?: Acquisition,
 ): AcquireResult {
   const contended = outcome === "locked" || outcome === "split";
   if (contended) {
+    if (refused.hasSubscribers) traceRefusal(request, resource, false);
     const owner = waited && ownerAmong(waited.context, resource);
     return { contended, error: new ResourceLockedError(resource, freeIn, attempts.stats, owner) };
   }

@@ -1,0 +1,103 @@
+import { outside } from "../time/async-context.ts";
+import { channelNames, type PlainMessages, type TracedMessages, tracingChannelNames } from "./tracing.ts";
+
+/** A channel of `node:diagnostics_channel`, as far as it is used. An import of its types would exclude browsers. */
+interface Channel<Message> {
+  readonly hasSubscribers: boolean;
+  publish(message: Message): void;
+  runStores<R>(message: Message, callback: () => R): R;
+}
+
+interface Tracing<Message> {
+  readonly hasSubscribers: boolean;
+  readonly start: Channel<Message>;
+  readonly end: Channel<Message>;
+  readonly asyncStart: Channel<Message>;
+  readonly asyncEnd: Channel<Message>;
+  readonly error: Channel<Message>;
+}
+
+interface Diagnostics {
+  channel(name: string): unknown;
+  tracingChannel?(name: string): unknown;
+}
+
+const silentChannel: Channel<unknown> = {
+  hasSubscribers: false,
+  publish: () => {},
+  runStores: (_, callback) => callback(),
+};
+
+const silentTracing: Tracing<unknown> = {
+  hasSubscribers: false,
+  start: silentChannel,
+  end: silentChannel,
+  asyncStart: silentChannel,
+  asyncEnd: silentChannel,
+  error: silentChannel,
+};
+
+/** Loaded at run time: an import would not work in browsers. Channels are found by name, so a second copy shares them. */
+const diagnostics = globalThis.process?.getBuiltinModule?.("node:diagnostics_channel") as
+  | Diagnostics
+  | undefined;
+
+function channel<Name extends keyof PlainMessages>(name: Name): Channel<PlainMessages[Name]> {
+  return (diagnostics?.channel(channelNames[name]) ?? silentChannel) as Channel<PlainMessages[Name]>;
+}
+
+function tracing<Name extends keyof TracedMessages>(name: Name): Tracing<TracedMessages[Name]> {
+  const found = diagnostics?.tracingChannel?.(tracingChannelNames[name]);
+  return (found ?? silentTracing) as Tracing<TracedMessages[Name]>;
+}
+
+// The reading of `hasSubscribers` is all that a lock costs here without a subscriber.
+export const acquiring: Tracing<TracedMessages["acquire"]> = tracing("acquire");
+export const holding: Tracing<TracedMessages["hold"]> = tracing("hold");
+export const extending: Tracing<TracedMessages["extend"]> = tracing("extend");
+export const releasing: Tracing<TracedMessages["release"]> = tracing("release");
+export const lost: Channel<PlainMessages["lost"]> = channel("lost");
+export const refused: Channel<PlainMessages["refused"]> = channel("refused");
+export const answered: Channel<PlainMessages["answer"]> = channel("answer");
+
+/** Publishes from a timer or a socket, which may run in a routine of another call (PROTOCOL 10.7). */
+export function publish<Message>(to: Channel<Message>, message: Message): void {
+  outside(() => to.publish(message));
+}
+
+/** Publishes the end of something that goes on in the background. Its message has an `errorCode` if it failed. */
+export function finish<Message extends object>(to: Tracing<Message>, message: Message): void {
+  outside(() => {
+    if ("errorCode" in message) to.error.publish(message);
+    to.asyncStart.publish(message);
+    to.asyncEnd.publish(message);
+  });
+}
+
+/**
+ * Runs `work` between the events of a tracing channel, with its stores. Unlike `tracePromise` it publishes neither the
+ * result nor the error, which lead to tokens and to clients with their passwords: `settle` writes what may be known.
+ */
+export function traced<Message extends object, Result>(
+  to: Tracing<Message>,
+  message: Message,
+  work: () => Promise<Result>,
+  settle: (result: Result | undefined, error: unknown) => void,
+): Promise<Result> {
+  return to.start.runStores(message, () => {
+    const result = work();
+    to.end.publish(message);
+    return result.then(
+      (value) => {
+        settle(value, undefined);
+        finish(to, message);
+        return value;
+      },
+      (error: unknown) => {
+        settle(undefined, error);
+        finish(to, message);
+        throw error;
+      },
+    );
+  });
+}
