@@ -186,18 +186,6 @@ export class ResourceLockedError extends ExecutionError {
   }
 }
 
-/**
- * Why a lock ended before its release. `LockLostError.isFault` is false for the last three:
- *
- * - `NOT_CONFIRMED`: no quorum of masters confirmed an extension in time.
- * - `MAJORITY`: a majority of masters no longer held its key.
- * - `DATABASE`: a client was switched to another database.
- * - `EXPIRED`: its ttl was over, and nothing was extending it: it was left to expire.
- * - `HOLD_LIMIT`: it was held for `maxHoldTime`, or its `expiration` was set.
- * - `QUIT`: `quit` released it.
- */
-export type LossReason = "NOT_CONFIRMED" | "MAJORITY" | "DATABASE" | "EXPIRED" | "HOLD_LIMIT" | "QUIT";
-
 /** The lock is no longer held. The reason of a lock's `signal`, and the rejection of `extend`. */
 export class LockLostError extends ExecutionError {
   /** @internal */
@@ -207,14 +195,23 @@ export class LockLostError extends ExecutionError {
   readonly resources: readonly string[];
   /** Why it was lost, in words. */
   readonly why: string;
-  /** The same as a code; `undefined` if its holder released or detached it. */
-  readonly reason: LossReason | undefined;
+  /**
+   * The same as a code; `undefined` if its holder released or detached it. `isFault` is false for the last three.
+   *
+   * - `NOT_CONFIRMED`: no quorum of masters confirmed an extension in time.
+   * - `MAJORITY`: a majority of masters no longer held its key.
+   * - `DATABASE`: a client was switched to another database.
+   * - `EXPIRED`: its ttl was over, and nothing was extending it: it was left to expire.
+   * - `HOLD_LIMIT`: it was held for `maxHoldTime`, or its `expiration` was set.
+   * - `QUIT`: `quit` released it.
+   */
+  readonly reason: "NOT_CONFIRMED" | "MAJORITY" | "DATABASE" | "EXPIRED" | "HOLD_LIMIT" | "QUIT" | undefined;
 
   constructor(
     resources: readonly string[],
     why: string,
     attempts: ReadonlyArray<Promise<ExecutionStats>> = [],
-    reason?: LossReason,
+    reason?: LockLostError["reason"],
   ) {
     const names = resources.map(userName);
     super(`The lock on ${listed(names)} is lost: ${why}`, attempts, "LOCK_LOST");
@@ -229,6 +226,9 @@ export class LockLostError extends ExecutionError {
     return reason === "NOT_CONFIRMED" || reason === "MAJORITY" || reason === "DATABASE";
   }
 }
+
+/** Why a lock ended before its release. */
+export type LossReason = Exclude<LockLostError["reason"], undefined>;
 
 /** The caller's signal aborted a waiting `acquire`; `cause` is the signal's reason. */
 export class AbortError extends RedlockError {

@@ -8,7 +8,6 @@ export {
   type ExecutionStats,
   InvalidArgumentError,
   LockLostError,
-  type LossReason,
   NodeError,
   type NodeErrorReason,
   RedlockError,
