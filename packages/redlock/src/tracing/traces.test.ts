@@ -22,7 +22,7 @@ function hear(): Heard[] {
     const events = ["start", "end", "asyncStart", "asyncEnd", "error"] as const;
     const listeners = Object.fromEntries(events.map((event) => [event, note(event)])) as never;
     tracingChannel(name).subscribe(listeners);
-    undo.push(() => void tracingChannel(name).unsubscribe(listeners));
+    undo.push(() => tracingChannel(name).unsubscribe(listeners));
   }
   for (const name of Object.values(channelNames)) {
     const listener = (message: unknown): void =>
@@ -128,18 +128,19 @@ describe("the tracing channels", () => {
   });
 });
 
-describe("a loss", () => {
-  const lossOf = async (act: (setting: VirtualSetting) => Promise<unknown>) => {
-    const heard = hear();
-    const setting = virtualSetting(3);
-    const losses: Array<readonly [string | undefined, boolean]> = [];
-    setting.redlock.on("lost", (_, { reason, isFault }) => losses.push([reason, isFault]));
-    await act(setting);
-    const { reason, isFault } = last(heard, "lost")!;
-    expect(losses).toEqual([[reason, isFault]]);
-    return [reason, isFault, last(heard, "hold asyncEnd")!["outcome"]];
-  };
+/** How the loss of a lock is told in all places, while `act` runs. */
+async function lossOf(act: (setting: VirtualSetting) => Promise<unknown>): Promise<readonly unknown[]> {
+  const heard = hear();
+  const setting = virtualSetting(3);
+  const losses: Array<readonly [string | undefined, boolean]> = [];
+  setting.redlock.on("lost", (_, { reason, isFault }) => losses.push([reason, isFault]));
+  await act(setting);
+  const { reason, isFault } = last(heard, "lost")!;
+  expect(losses).toEqual([[reason, isFault]]);
+  return [reason, isFault, last(heard, "hold asyncEnd")!["outcome"]];
+}
 
+describe("a loss", () => {
   test("of a lock that nobody extends is no fault", async () => {
     const loss = lossOf(async ({ time, redlock }) => {
       await time.run(redlock.acquire("r", 1000));
