@@ -141,7 +141,7 @@ test("each link of its README is one that a registry's page can follow, to a fil
 });
 
 test("each subpath is imported, all together from few files", async () => {
-  expect(subpaths).toHaveLength(6);
+  expect(subpaths).toHaveLength(7);
   for (const subpath of subpaths) {
     const names = await node(`console.log(Object.keys(await import(${JSON.stringify(subpath)})).length)`);
     expect(Number(names), subpath).toBeGreaterThan(0);

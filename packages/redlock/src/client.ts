@@ -33,7 +33,8 @@ import { LeaseClock } from "./time/lease-clock.ts";
 import type { Runtime } from "./time/runtime.ts";
 import { systemRuntime } from "./time/system.ts";
 import { Timers } from "./time/timers.ts";
-import { lost, publish } from "./tracing/channels.ts";
+import { lost } from "./tracing/channels.ts";
+import { traceLoss } from "./tracing/traces.ts";
 import { LocalQueues } from "./waiting/local-queues.ts";
 
 /** A client of a library that has an adapter, or a {@link LockNode} of your own. */
@@ -186,8 +187,7 @@ export function buildClient(
 
 function onLost(handle: Handle, targets: EventTargets): void {
   const loss = handle.loss!;
-  const { resources, reason, isFault } = loss;
-  if (lost.hasSubscribers) publish(lost, { resources, reason: reason!, isFault });
+  if (lost.hasSubscribers) traceLoss(loss);
   targets.lost(handle, loss);
 }
 

@@ -110,14 +110,14 @@ describe("a lock that is held when a client is switched", () => {
     ["one of three", [1]],
   ])("is lost at once: %s", async (_, which) => {
     const { redlock, clients } = await open();
-    const lost: Lock[] = [];
-    redlock.on("lost", (lock) => lost.push(lock));
+    const lost: unknown[] = [];
+    redlock.on("lost", (...[lock, { reason, isFault }]) => lost.push([lock, reason, isFault]));
     const lock = await redlock.acquire(fresh(), ttl);
     await Promise.all(lock.attempts);
     const { signal } = lock;
     // Told with the first reply, before anything could be sent.
     await Promise.race(which.map((index) => clients[index]!.select(1)));
-    expect([signal.aborted, lost]).toEqual([true, [lock]]);
+    expect([signal.aborted, lost]).toEqual([true, [[lock, "DATABASE", true]]]);
     isLostBySwitch(lock);
     expect(await rejection(lock.extend(ttl))).toBeInstanceOf(LockLostError);
     expect(await lock.verify()).toBe(false);

@@ -1,7 +1,11 @@
 import { subscribe, tracingChannel, unsubscribe } from "node:diagnostics_channel";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, type Mock, test, vi } from "vitest";
 import { Gate, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
+import * as traces from "./traces.ts";
 import { channelNames, tracingChannelNames } from "./tracing.ts";
+
+// Each function runs as it is, and is counted.
+vi.mock("./traces.ts", { spy: true });
 
 interface Heard {
   readonly event: string;
@@ -11,6 +15,7 @@ interface Heard {
 const undo: Array<() => void> = [];
 afterEach(() => {
   for (const one of undo.splice(0)) one();
+  vi.clearAllMocks();
 });
 
 /** Everything that is published from now on to the end of the test, as it was at that moment. */
@@ -114,6 +119,27 @@ describe("the tracing channels", () => {
       { master: "master-1", ...vote, duration: 2 },
       { master: "master-2", operation: "vote", duration: 50, errorReason: "TIMEOUT" },
     ]);
+  });
+
+  test("cost a lock that nobody listens to not one message", async () => {
+    const life = async (): Promise<void> => {
+      const { time, masters, redlock } = virtualSetting(3);
+      const lock = await time.run(redlock.acquire("r", 1000));
+      await time.run(lock.extend(1000));
+      await time.run(redlock.tryAcquire("r", 1000));
+      await time.run(lock.release());
+      await time.run(redlock.acquire("r", 1000));
+      for (const master of masters) master.put("q", "rival");
+      await expect(time.run(redlock.acquire("q", 1000, { retryCount: 1 }))).rejects.toThrow("locked");
+      await time.advance(2000);
+    };
+    const called = (): string[] =>
+      Object.entries(traces).flatMap(([name, made]) => ((made as Mock).mock.calls.length > 0 ? [name] : []));
+    await life();
+    expect(called()).toEqual([]);
+    hear();
+    await life();
+    expect(called()).toEqual(Object.keys(traces));
   });
 
   test("keep silent where nobody listens", async () => {

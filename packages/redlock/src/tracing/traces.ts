@@ -1,4 +1,4 @@
-import { RedlockError, userName } from "../errors.ts";
+import { type LockLostError, RedlockError, userName } from "../errors.ts";
 import type { Runtime } from "../time/runtime.ts";
 import {
   acquiring,
@@ -6,6 +6,7 @@ import {
   extending,
   finish,
   holding,
+  lost,
   publish,
   refused,
   releasing,
@@ -133,4 +134,8 @@ export function traceRefusal(
 ): void {
   if (waits && call) call.waits += 1;
   publish(refused, { resources: named(resources), resource: userName(resource), waits, call });
+}
+
+export function traceLoss({ resources, reason, isFault }: LockLostError): void {
+  publish(lost, { resources, reason: reason!, isFault });
 }
