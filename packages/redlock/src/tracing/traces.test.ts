@@ -43,6 +43,25 @@ const events = (heard: readonly Heard[], name: string): string[] =>
 const last = (heard: readonly Heard[], event: string): Heard["message"] | undefined =>
   heard.findLast((one) => one.event === event)?.message;
 
+/** Locks that are granted, extended, refused, released and lost. */
+async function lifeOfLocks(): Promise<void> {
+  const { time, masters, redlock } = virtualSetting(3);
+  const lock = await time.run(redlock.acquire("r", 1000));
+  await time.run(lock.extend(1000));
+  await time.run(redlock.tryAcquire("r", 1000));
+  await time.run(lock.release());
+  await time.run(redlock.acquire("r", 1000));
+  for (const master of masters) master.put("q", "rival");
+  await expect(time.run(redlock.acquire("q", 1000, { retryCount: 1 }))).rejects.toThrow("locked");
+  await time.advance(2000);
+}
+
+function calledTraces(): string[] {
+  return Object.entries(traces).flatMap(([name, made]) =>
+    (made as Mock).mock.calls.length > 0 ? [name] : [],
+  );
+}
+
 describe("the tracing channels", () => {
   test("tell the life of a lock in the order of Node's events", async () => {
     const heard = hear();
@@ -122,24 +141,11 @@ describe("the tracing channels", () => {
   });
 
   test("cost a lock that nobody listens to not one message", async () => {
-    const life = async (): Promise<void> => {
-      const { time, masters, redlock } = virtualSetting(3);
-      const lock = await time.run(redlock.acquire("r", 1000));
-      await time.run(lock.extend(1000));
-      await time.run(redlock.tryAcquire("r", 1000));
-      await time.run(lock.release());
-      await time.run(redlock.acquire("r", 1000));
-      for (const master of masters) master.put("q", "rival");
-      await expect(time.run(redlock.acquire("q", 1000, { retryCount: 1 }))).rejects.toThrow("locked");
-      await time.advance(2000);
-    };
-    const called = (): string[] =>
-      Object.entries(traces).flatMap(([name, made]) => ((made as Mock).mock.calls.length > 0 ? [name] : []));
-    await life();
-    expect(called()).toEqual([]);
+    await lifeOfLocks();
+    expect(calledTraces()).toEqual([]);
     hear();
-    await life();
-    expect(called()).toEqual(Object.keys(traces));
+    await lifeOfLocks();
+    expect(calledTraces()).toEqual(Object.keys(traces));
   });
 
   test("keep silent where nobody listens", async () => {
