@@ -19,9 +19,14 @@ const generated: readonly (readonly [file: RegExp, command: string])[] = [
   [/^packages\/[^/]+\/api\/.+\.api\.md$/, "pnpm run api"],
 ];
 
+/** Pages for those who operate masters and clients; the others are about the client and its proofs. */
+const forOperators =
+  /^(packages\/(cli|opentelemetry)\/|monitoring\/|packages\/redlock\/docs\/(errors|owners|runbooks|shutdown|tracing)\.md$)/;
+
 export interface Document {
   readonly file: string;
   readonly words: number;
+  readonly isForOperators: boolean;
   /** The command that writes it, if people do not. */
   readonly writtenBy: string | undefined;
 }
@@ -33,6 +38,7 @@ export function documents(): readonly Document[] {
     .map((file) => ({
       file,
       words: readFileSync(join(root, file), "utf8").split(/\s+/).filter(Boolean).length,
+      isForOperators: forOperators.test(file),
       writtenBy: generated.find(([pattern]) => pattern.test(file))?.[1],
     }))
     .sort((one, other) => other.words - one.words);
@@ -57,7 +63,10 @@ if (argv[1] === import.meta.filename) {
   for (const { file, words, writtenBy } of all)
     console.log(`${String(words).padStart(6)} ${file}${writtenBy ? ` (${writtenBy})` : ""}`);
   const written = all.filter(({ writtenBy }) => !writtenBy);
-  console.log(`${totalOf(written)} words written, ${totalOf(all) - totalOf(written)} generated`);
+  const operators = totalOf(written.filter(({ isForOperators }) => isForOperators));
+  console.log(
+    `${totalOf(written) - operators} words written, ${operators} for operators, ${totalOf(all) - totalOf(written)} generated`,
+  );
   const client = linesOf("packages/redlock/src/*.ts", (file) => !file.endsWith(".test.ts"));
   console.log(
     `${client} lines of client, ${linesOf("*.ts")} of TypeScript, ${linesOf("biome.json")} of biome.json`,

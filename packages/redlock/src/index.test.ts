@@ -23,7 +23,7 @@ import {
   type Runtime,
 } from "./index.ts";
 
-// Most of this is checked by the compiler (`tsc -b`); the functions that are not called are examples of users' code.
+// Most of this is checked with the types (`pnpm check`); the functions that are not called are examples of users' code.
 
 declare const redisA: Redis;
 declare const redisB: Redis5;
