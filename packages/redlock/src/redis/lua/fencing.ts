@@ -7,8 +7,7 @@
  * below 2^53.
  */
 export const fence = `
-local counterTtl, pastTtl, most = 86400000, 43200000, 2 ^ 53 - 2 ^ 20
-local tooLarge = "ERR the fencing token is too large"
+local counterTtl, pastTtl = 86400000, 43200000
 
 local function exactly(number) return string.format("%.0f", number) end
 
@@ -43,3 +42,7 @@ local function fenced(keys, granted, proposal, next)
   return {-1, granted, exactly(counter), next}
 end
 `;
+
+/** Whether a proposal, not empty, is near the numbers that are not exact any more; and the error (PROTOCOL 8.6). */
+export const isTooLarge = "tonumber(proposal) >= 2 ^ 53 - 2 ^ 20";
+export const tooLarge = '"ERR the fencing token is too large"';

@@ -1,19 +1,16 @@
 import { fence } from "./fencing.ts";
 
+/** The name of a key's queue, without a call. (Finding a brace is faster than matching the pattern.) */
+const queueNameOf = (key: string): string =>
+  `(string.find(${key}, "{", 1, true) and string.find(${key}, "^[^{]*{[^}]+}") and "quorlock:queue:tagged:" .. ${key} or "quorlock:queue:{" .. ${key} .. "}")`;
+
 /**
  * The key of a key's queue: a sorted set of waiters by ticket. The entry of each waiter is in a key beside
  * it, which expires without heartbeats. All are in the slot of the key itself, for plain clients of a
  * Cluster's master.
  */
-export const queueOf = `
-local function queueOf(key)
-<<  -- (Finding a brace is faster than matching the pattern.)
-  if not string.find(key, "{", 1, true) then return "quorlock:queue:{" .. key .. "}" end
-  local tag = string.match(key, "^[^{]*{([^}]*)}")
-  if tag and tag ~= "" then return "quorlock:queue:tagged:" .. key end
-  return "quorlock:queue:{" .. key .. "}"
-||  return "quorlock:queue:tagged:" .. exclusive(key)
->>end
+export const queueOf: string = `
+<<local function queueOf(key) return ${queueNameOf("key")} end||local function queueOf(key) return "quorlock:queue:tagged:" .. exclusive(key) end>>
 `;
 
 /** Conditions on a key: it holds exactly `token` (PROTOCOL 5.1); and its queue is empty, so that a release deletes it. */
@@ -22,45 +19,40 @@ const isUnwaited = (key: string): string => `call("EXISTS", queueOf(${key})) == 
 
 /**
  * The beginning of a script that releases all KEYS, with the token as the last of ARGV. It handles the most
- * frequent case, one key without waiters, before any function but `queueOf` is defined. `otherwise`: the case
- * with waiters.
+ * frequent cases of one key before any function is defined: a master that was idle for milliseconds takes longer for
+ * the functions than for the commands. `otherwise`: the case with waiters.
  */
-export const releaseFirst = (otherwise: string): string => `${queueOf}
-local token = ARGV[#ARGV]
-if not KEYS[2] and ${isOwn("KEYS[1]")} then
-  if ${isUnwaited("KEYS[1]")} then return call("DEL", KEYS[1]) end
+export const releaseFirst = (otherwise: string): string => `
+local key, token = KEYS[1], ARGV[#ARGV]
+if not KEYS[2] and ${isOwn("key")} then
+  local queue = ${queueNameOf("key")}
+  if call("EXISTS", queue) == 0 then return call("DEL", key) end
 ${otherwise}end
+${queueOf}`;
+
+/** The commands of `leave` and of `enqueue` that an ACL may refuse. */
+const toGive = "DEL GET PTTL SET ZRANGE ZREM";
+const toEnter = `${toGive} PEXPIRE ZADD`;
+/** A condition: the user may run all of these on `key`; `demand` explains what it may not. */
+const isAllowed = (...commands: readonly string[]): string =>
+  `(not redis.acl_check_cmd or ${commands.map((name) => `redis.acl_check_cmd("${name}", key)`).join(" and ")})`;
+
+/** Before Redis 5 a script may write after PUBSUB only with replicate_commands. */
+const asking = `
+local mayAsk = redis.replicate_commands or redis.REDIS_VERSION_NUM
+if redis.replicate_commands then redis.replicate_commands() end
 `;
+/**
+ * Subscribers of the inbox itself: {inbox, their number}, or an error where the ACL forbids PUBSUB. (PUBLISH also
+ * counts subscribers of patterns, such as a monitor of all channels, which takes no vote.)
+ */
+const subscribersOf = (inbox: string): string => `mayAsk and redis.pcall("PUBSUB", "NUMSUB", ${inbox})`;
 
 /** Grants a key to a waiter. The rest of `queue` is not needed for that. */
 const grant = `${fence}
--- An ACL refuses a command behind a write as well: then a queue would have no expiry, or a waiter would not get the key
--- that was freed. So the commands are checked before the first write. (Before Redis 7 a script cannot ask.)
-local function demand(key, commands)
-  for command in string.gmatch(redis.acl_check_cmd and commands or "", "%u+") do
-    if not redis.acl_check_cmd(command, key) then
-      error({err = "NOPERM this user has no permissions to run the '" .. string.lower(command) .. "' command"})
-    end
-  end
-end
-<<local toGive, toEnter = "DEL GET PTTL SET ZRANGE ZREM", "PEXPIRE ZADD"
-||local needed = "DEL EXISTS GET PEXPIRE PTTL SET ZADD ZRANGE ZREM ZSCORE"
->>
--- Before Redis 5 a script may write after PUBSUB only with replicate_commands.
-local mayAsk = redis.replicate_commands or redis.REDIS_VERSION_NUM
-if redis.replicate_commands then redis.replicate_commands() end
-
 local function forget(key, waiter)
   local queue = queueOf(key)
   if call("ZREM", queue, waiter) == 1 then call("DEL", queue .. ":" .. waiter) end
-end
-
--- Whether a client subscribes to the inbox itself; nil where the ACL forbids PUBSUB. (PUBLISH also counts subscribers
--- of patterns, such as a monitor of all channels, which takes no vote.)
-local function isSubscribed(inbox)
-  local counts = mayAsk and redis.pcall("PUBSUB", "NUMSUB", inbox)
-  if not counts or counts.err then return nil end
-  return counts[2] > 0
 end
 
 -- Sets the key to the waiter's token for as long as its entry lives, and at most for the ttl that it asks for.
@@ -88,20 +80,33 @@ end
 /**
  * For {@link releaseFirst}: handles a first waiter that wants this key alone and has a subscriber. Nothing is
  * deleted before the grant, as a full master requires: a write that it refuses here is left to `leave`. A
- * token of the releasing waiter's own queue entry is left to it as well.
+ * token of the releasing waiter's own queue entry is left to it as well. Without a fencing token this is `grant`,
+ * without a function.
  */
 export const grantFirst: string = `
-  local queue, own = queueOf(KEYS[1]), string.match(token, "^(.+)%.%d+$") or ""
-  local both = not ARGV[2] and call("ZRANGE", queue, 0, 1, "WITHSCORES") or {}
-  local first = both[1]
-  local entries = first and redis.pcall("MGET", queue .. ":" .. first, queue .. ":" .. own)
+  local own = string.match(token, "^(.+)%.%d+$") or ""
+  local first, _, _, next = unpack(not ARGV[2] and call("ZRANGE", queue, 0, 1, "WITHSCORES") or {})
+  local place = queue .. ":" .. (first or "")
+  local entries = first and redis.pcall("MGET", place, queue .. ":" .. own)
   local entry = entries and not entries[2] and entries[1] or ""
   local round, ttl, inbox, proposal = string.match(entry, "^(%d+) (%d+) (%S+) (%d*) g$")
   if round and inbox ~= "-" then
-${grant}
-    local token = first .. "." .. round
-    demand(KEYS[1], toGive)
-    if isSubscribed(inbox) and pcall(grant, KEYS[1], first, token, ttl, inbox, proposal, both[4]) then return 1 end
+${asking}
+    local counts, given = ${subscribersOf("inbox")}, first .. "." .. round
+    local function grantPlainly()
+      call("SET", key, given, "PX", ttl)
+      local told = redis.pcall("PUBLISH", inbox, given .. " - " .. (next or "-"))
+      if type(told) ~= "number" then
+        call("SET", key, given, "PX", math.max(1, math.min(call("PTTL", place), tonumber(ttl))))
+      elseif call("ZREM", queue, first) == 1 then call("DEL", place) end
+    end
+    if not counts or counts.err or counts[2] == 0 or not ${isAllowed("DEL", "PTTL", "ZREM")} then
+    elseif proposal == "" then
+      if pcall(grantPlainly) then return 1 end
+    else
+${queueOf}${grant}
+      if pcall(grant, key, first, given, ttl, inbox, proposal, next) then return 1 end
+    end
   end
 `;
 
@@ -157,7 +162,24 @@ end
  *   messages.
  * - A script writes to no lock except those it was called for. A waiter for several keys claims them itself.
  */
-export const queue: string = `${queueOf}${grant}
+export const queue: string = `${queueOf}${asking}${grant}
+-- An ACL refuses a command behind a write as well: then a queue would have no expiry, or a waiter would not get the key
+-- that was freed. So the commands are checked before the first write. (Before Redis 7 a script cannot ask.)
+local function demand(key, commands)
+  for command in string.gmatch(redis.acl_check_cmd and commands or "", "%u+") do
+    if not redis.acl_check_cmd(command, key) then
+      error({err = "NOPERM this user has no permissions to run the '" .. string.lower(command) .. "' command"})
+    end
+  end
+end
+<<||local needed = "DEL EXISTS GET PEXPIRE PTTL SET ZADD ZRANGE ZREM ZSCORE"
+>>
+local function isSubscribed(inbox)
+  local counts = ${subscribersOf("inbox")}
+  if not counts or counts.err then return nil end
+  return counts[2] > 0
+end
+
 -- Whether the master has its fencing counters: without them it gives no fenced vote (PROTOCOL 8.8).
 local isSeeded = true
 -- A script sweeps at most \`sweeps\` times \`swept\` members of one queue, and \`unswept\` members of all queues, some 2 us
@@ -235,6 +257,31 @@ local function give(key)
 end
 `;
 
+/** Puts a waiter into a queue. The queue gets twice the time of an entry, so that most entries need not renew it. */
+const entering = `
+    call("ZADD", queue, ticket, waiter)
+    if call("PTTL", queue) < tonumber(entryTtl) then call("PEXPIRE", queue, 2 * entryTtl) end
+`;
+/** One new entry in ten, by its ticket, removes dead waiters behind a live head (PROTOCOL 7.14). */
+const isSweeping = `round == "1" and string.sub(ticket, -1) == "0"`;
+
+/**
+ * `enqueue` for the most frequent case, one key that another waiter has: before any function but `masked`, like
+ * {@link releaseFirst}.
+ */
+export const enqueueFirst: string = `
+local key, token, ttl, ticket, entryTtl, proposal, inbox = KEYS[1], unpack(ARGV)
+local waiter, round = string.match(token, "^(.+)%.(%d+)$")
+local owner = not KEYS[2] and not (${isSweeping}) and redis.pcall("GET", key)
+if round and type(owner) == "string" and string.match(owner, "^(.+)%.%d+$") ~= waiter
+  and ${isAllowed("DEL", "PEXPIRE", "SET", "ZADD", "ZRANGE", "ZREM")} then
+  local queue, left = ${queueNameOf("key")}, call("PTTL", key)
+${entering}
+  call("SET", queue .. ":" .. waiter, round .. " " .. ttl .. " " .. inbox .. " " .. proposal .. " g", "PX", entryTtl)
+  return {1, masked(owner), left, call("ZRANGE", queue, -1, -1, "WITHSCORES")[2]}
+end
+`;
+
 /**
  * Votes for `token` if all KEYS `first` to `last` are free or its own and no waiter is ahead of it. Otherwise
  * it gets an entry in each queue, for `entryTtl` ms, and keys granted to it earlier go to the head of the
@@ -242,7 +289,7 @@ end
  * it. Returns the result of `claim`; a refusal also contains the largest ticket, and with a yes comes the smallest
  * ticket that waits behind it for any of the keys (PROTOCOL 7.15), nil for none.
  */
-export const enqueue = `
+export const enqueue: string = `
 local function enqueue(first, last, token, ttl, ticket, entryTtl, proposal, inbox)
   local waiter, round = string.match(token, "^(.+)%.(%d+)$")
   local queues, isTaken, blocked, isHeld = {}, {}, nil, false
@@ -261,7 +308,7 @@ local function enqueue(first, last, token, ttl, ticket, entryTtl, proposal, inbo
     local owner = <<ownerOf(KEYS[index])||ownerFor(KEYS[index], token)>>
     isHeld = isHeld or owner == token
     queues[index] = queueOf(KEYS[index])
-    isTaken[index] = owner and not isMine(owner, token)
+    isTaken[index] = owner and not isMine(owner, token) and owner
     if isTaken[index] then blocked = blocked or index end
   end
   -- A detached lease has this key: a late queue entry must not grant it to others (PROTOCOL 5.8).
@@ -269,15 +316,12 @@ local function enqueue(first, last, token, ttl, ticket, entryTtl, proposal, inbo
   local waited = 0
   for index = first, blocked and first - 1 or last do waited = waited + call("EXISTS", queues[index]) end
   if not blocked and waited == 0 then return claim(first, last, token, ttl, true) end
-<<  demand(KEYS[first], toGive .. " " .. toEnter)
+<<  demand(KEYS[first], "${toEnter}")
 ||>>  local entry = round .. " " .. ttl .. " " .. inbox .. " " .. proposal .. " "
   local isFirst, waitsFor = {}, nil
   for index = first, last do
     local queue = queues[index]
-    call("ZADD", queue, ticket, waiter)
-    if call("PTTL", queue) < tonumber(entryTtl) then call("PEXPIRE", queue, entryTtl) end
-    -- Each new entry removes a few dead waiters behind a live head.
-    if round == "1" then sweep(queue, 1, 8, waiter) end
+${entering}    if ${isSweeping} then sweep(queue, 1, 80, waiter) end
     isFirst[index] = not isTaken[index] and headOf(queue, waiter) == waiter
     if not isTaken[index] and not isFirst[index] then waitsFor = waitsFor or index end
   end
@@ -289,7 +333,7 @@ local function enqueue(first, last, token, ttl, ticket, entryTtl, proposal, inbo
       reserve(KEYS[index], token, tonumber(entryTtl), ttl)
     else
       if not isTaken[index] then <<||drop(KEYS[index], token) >>give(KEYS[index]) end
-      local owner = not refusal and <<ownerOf(KEYS[index])||ownerFor(KEYS[index], token)>>
+      local owner = not refusal and (isTaken[index] or <<ownerOf(KEYS[index])||ownerFor(KEYS[index], token)>>)
       if not refusal and not isMine(owner, token) then
         local latest = call("ZRANGE", queues[index], -1, -1, "WITHSCORES")[2]
         refusal = {index - first + 1, masked(owner<<|| or ownerFor(exclusive(KEYS[index]), token)>>), <<call("PTTL", KEYS[index])||leftOf(KEYS[index])>>, latest}
@@ -307,7 +351,7 @@ end
  * waiters: from all queues before anything is granted, and without entries that a later round has made
  * (PROTOCOL 7.10).
  */
-export const leave = `
+export const leave: string = `
 local function forgetAll(key, from, to)
   for token = from, to do
     local waiter, round = string.match(ARGV[token], "^(.+)%.(%d+)$")
@@ -319,7 +363,7 @@ local function forgetAll(key, from, to)
 end
 
 local function leave(first, last, from, to)
-<<  demand(KEYS[first], toGive)
+<<  demand(KEYS[first], "${toGive}")
 ||>>  for index = first, last do forgetAll(KEYS[index], from, to) end
   local given = 0
   for index = first, last do

@@ -1,8 +1,9 @@
-import { fence } from "./fencing.ts";
+import { fence, isTooLarge, tooLarge } from "./fencing.ts";
 import { guard, guardSteps } from "./guard.ts";
 import { masked } from "./masked.ts";
 import {
   enqueue,
+  enqueueFirst,
   grantFirst,
   leave,
   queue,
@@ -67,7 +68,7 @@ end
  * Returns the remaining ms of the key that expires first (-1: no expiry), or {index of the first key that
  * refuses, its value or nil, its PTTL}; the value is `masked`.
  */
-const claim = `${masked}
+const claim = `
 local function claim(first, last, token, ttl, create, previous)
   local least = tonumber(ttl)
   local owners = {}
@@ -152,28 +153,29 @@ if (proposal or "") == "" then
       return tonumber(ttl)
     end
   end
-${isMine}${claim}
+${isMine}${masked}${claim}
   return claim(1, #KEYS, token, ttl, create, previous)
 end
-${isMine}${claim}${fence}
-if tonumber(proposal) >= most then return redis.error_reply(tooLarge) end
+${isMine}${masked}${claim}${fence}
+if ${isTooLarge} then return redis.error_reply(${tooLarge}) end
 local isSet = create and #KEYS == 1 and call("SET", KEYS[1], token, "NX", "PX", ttl)
 local granted = isSet and tonumber(ttl) or claim(1, #KEYS, token, ttl, create, previous)
 return type(granted) == "number" and fenced(KEYS, granted, proposal) or granted
 `),
-  sha1: "107129950688175be1262fc971ccf810f573f292",
+  sha1: "b52550f3350215c2397cf1a60fa98b76c4085a86",
 };
 
 /** `enqueue` for all KEYS. ARGV: token, ttl, ticket, entryTtl, a proposal or nothing, and the inbox. */
 export const enqueueScript: Script = {
-  source: exclusiveOnly(`${calls}${isMine}${claim}${queue}${enqueue}
-local token, ttl, ticket, entryTtl, proposal, inbox = unpack(ARGV)
-if proposal ~= "" and tonumber(proposal) >= most then return redis.error_reply(tooLarge) end
+  source: exclusiveOnly(`${calls}
+local proposal = ARGV[5]
+if proposal ~= "" and ${isTooLarge} then return redis.error_reply(${tooLarge}) end
+${masked}${enqueueFirst}${isMine}${claim}${queue}${enqueue}
 local granted, next = enqueue(1, #KEYS, token, ttl, ticket, entryTtl, proposal, inbox)
 if type(granted) ~= "number" then return granted end
 return proposal ~= "" and fenced(KEYS, granted, proposal, next) or next and {-3, granted, next} or granted
 `),
-  sha1: "d29442adf5befed7b595499b6d1d8326b8bf39dc",
+  sha1: "845d357d65eb2bb48eadc9fa9cff5a6db4f7947b",
 };
 
 /** `release` for all KEYS. ARGV: the tokens. */
@@ -190,7 +192,7 @@ local given = KEYS[2] and releaseUnwaited(1, #KEYS, token)
 if given then return given end
 ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
 `),
-  sha1: "c35d0f073a875843998415cc21cc3cbd10511035",
+  sha1: "569b639f40b19f2b83ca66dc85c0a4d7dca97b75",
 };
 
 /**
@@ -214,9 +216,9 @@ if isReady then
 end
 if isReady and kind == "v" and proposal == "" and #KEYS == 1
   and call("SET", KEYS[1], token, "NX", "PX", ttl) then return tonumber(ttl) end
-${isMine}${claim}${fence}
+${isMine}${masked}${claim}${fence}
 local isForgetful = false
-if proposal ~= "" and tonumber(proposal) >= most then return redis.error_reply(tooLarge) end
+if proposal ~= "" and ${isTooLarge} then return redis.error_reply(${tooLarge}) end
 if not isReady then
 ${guard}
   watch(terms)
@@ -229,7 +231,7 @@ if type(granted) ~= "number" then return granted end
 if isForgetful then return {-2, granted} end
 return proposal == "" and granted or fenced(KEYS, granted, proposal)
 `),
-  sha1: "5565cc792ec9214d9de8d3642f59870fe0149d09",
+  sha1: "353037c568f502c468f2882261d9881dbcfdfb1f",
 };
 
 /** `releaseAndGrantScript` with the restart guard. ARGV: the guard's terms as in a batch, and the tokens. */
@@ -244,7 +246,7 @@ if not isKnown or inQuarantine() then return release(1, #KEYS, 2, #ARGV) end
 isSeeded = not guarded or guarded.state ~= "1"
 return leave(1, #KEYS, 2, #ARGV)
 `),
-  sha1: "fcf13a06faabb627061b07ceef7eecf61f23e331",
+  sha1: "cbeb907cb815c5a822ec8bb235c1ab916575e4da",
 };
 
 /**
@@ -256,7 +258,7 @@ export const voteBatchScript: Script = {
 local ttl = ARGV[1]
 local granted = voteAll(1, 2, #KEYS, ttl)
 if granted == #KEYS then return granted end
-${isMine}${claim}${failure}
+${isMine}${masked}${claim}${failure}
 local function vote(index)
   local token = ARGV[index + 1]
   if call("SET", KEYS[index], token, "NX", "PX", ttl) then return tonumber(ttl) end
@@ -292,7 +294,7 @@ for index = 1, #KEYS do
 end
 return replies
 `),
-  sha1: "79cfd60983fc885db420c429e8e8a8baa70cfbea",
+  sha1: "7d87375185bbe7d54212e33c6a14bcdb938f39b0",
 };
 
 /**
@@ -333,7 +335,7 @@ return replies
  *
  * Each operation fails separately: its reply is then {0, message}, and the others are unaffected.
  */
-const batch = `${calls}${isMine}<<||${sharedClaims}>>${claim}<<${voteAll}||>>${release}${queue}<<${releaseUnwaited}${releaseAllUnwaited}||>>${failure}${enqueue}${leave}<<||${refusalByWaiters}>>${guard}${guardSteps}
+const batch = `${calls}${isMine}<<||${sharedClaims}>>${masked}${claim}<<${voteAll}||>>${release}${queue}<<${releaseUnwaited}${releaseAllUnwaited}||>>${failure}${enqueue}${leave}<<||${refusalByWaiters}>>${guard}${guardSteps}
 local replies, key, arg = {}, 1, 2
 local function claimed(kind, last, number, ticket, entryTtl, proposal)
   local token = ARGV[arg]
@@ -389,7 +391,7 @@ end
   if kind == "i" then
     return {masked(<<call("GET", KEYS[key])), call("PTTL", KEYS[key])||ownerFor(exclusive(KEYS[key]), "")), leftOf(KEYS[key])>>, call("ZCARD", queueOf(KEYS[key]))}
   end
-  if proposal ~= "" and tonumber(proposal) >= most then error(tooLarge, 0) end
+  if proposal ~= "" and ${isTooLarge} then error(${tooLarge}, 0) end
   local why = guarded and bar(kind, number, proposal)
   if why then error(why, 0) end
   if kind == "u" then
@@ -427,11 +429,11 @@ return replies
 
 export const batchScript: Script = {
   source: exclusiveOnly(batch),
-  sha1: "159e3f6eadc71641ffbdad988b19663f86de0343",
+  sha1: "351751bd42cfd4edeb990d1a1feae8bbe901b248",
 };
 
 /** The same operations on locks that may be shared. */
 export const sharedBatchScript: Script = {
   source: withSharedClaims(batch),
-  sha1: "b8476b5e31047adbdc0d5604c84038d580b5e225",
+  sha1: "af74ee719ed9f8778cba6dc3d50aa4ed2fe9e738",
 };

@@ -167,8 +167,9 @@ export class Queue {
     const { ticket, patience } = queueEntry;
     const line = this.#queueOf(key);
     this.#call("ZADD", line, ticket, waiter);
-    if ((this.#call("PTTL", line) as number) < Number(patience)) this.#call("PEXPIRE", line, patience);
-    if (round === 1) this.#sweep(line, 1, 8, waiter);
+    if ((this.#call("PTTL", line) as number) < Number(patience)) 
+      this.#call("PEXPIRE", line, String(2 * Number(patience)));
+    if (round === 1 && ticket.endsWith("0")) this.#sweep(line, 1, 80, waiter);
   }
 
   #writeEntry(key: string, { token, ttl, inbox, proposal, patience }: QueueEntry, how: string): void {

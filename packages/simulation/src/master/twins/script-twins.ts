@@ -56,16 +56,16 @@ interface TwinScript {
  * twin was written from.
  */
 export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
-  claimScript: { script: claimScript, writtenFrom: "107129950688175be1262fc971ccf810f573f292" },
-  enqueueScript: { script: enqueueScript, writtenFrom: "d29442adf5befed7b595499b6d1d8326b8bf39dc" },
+  claimScript: { script: claimScript, writtenFrom: "b52550f3350215c2397cf1a60fa98b76c4085a86" },
+  enqueueScript: { script: enqueueScript, writtenFrom: "845d357d65eb2bb48eadc9fa9cff5a6db4f7947b" },
   releaseScript: { script: releaseScript, writtenFrom: "57752b4b01b4ccb17c8cdfebbe1ac4fa97b5aadc" },
-  leaveScript: { script: leaveScript, writtenFrom: "c35d0f073a875843998415cc21cc3cbd10511035" },
-  guardedClaimScript: { script: guardedClaimScript, writtenFrom: "5565cc792ec9214d9de8d3642f59870fe0149d09" },
-  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "fcf13a06faabb627061b07ceef7eecf61f23e331" },
+  leaveScript: { script: leaveScript, writtenFrom: "569b639f40b19f2b83ca66dc85c0a4d7dca97b75" },
+  guardedClaimScript: { script: guardedClaimScript, writtenFrom: "353037c568f502c468f2882261d9881dbcfdfb1f" },
+  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "cbeb907cb815c5a822ec8bb235c1ab916575e4da" },
   voteBatchScript: { script: voteBatchScript, writtenFrom: "dc49dd108de197f9d3d3c3bd60a63bb23082bb76" },
-  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "79cfd60983fc885db420c429e8e8a8baa70cfbea" },
-  batchScript: { script: batchScript, writtenFrom: "159e3f6eadc71641ffbdad988b19663f86de0343" },
-  sharedBatchScript: { script: sharedBatchScript, writtenFrom: "b8476b5e31047adbdc0d5604c84038d580b5e225" },
+  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "7d87375185bbe7d54212e33c6a14bcdb938f39b0" },
+  batchScript: { script: batchScript, writtenFrom: "351751bd42cfd4edeb990d1a1feae8bbe901b248" },
+  sharedBatchScript: { script: sharedBatchScript, writtenFrom: "af74ee719ed9f8778cba6dc3d50aa4ed2fe9e738" },
 };
 
 /** Twins of the client's scripts; with other rules, those of a mutant's. */
