@@ -48,40 +48,10 @@ if redis.replicate_commands then redis.replicate_commands() end
  */
 const subscribersOf = (inbox: string): string => `mayAsk and redis.pcall("PUBSUB", "NUMSUB", ${inbox})`;
 
-/** Grants a key to a waiter. The rest of `queue` is not needed for that. */
-const grant = `${fence}
-local function forget(key, waiter)
-  local queue = queueOf(key)
-  if call("ZREM", queue, waiter) == 1 then call("DEL", queue .. ":" .. waiter) end
-end
-
--- Sets the key to the waiter's token for as long as its entry lives, and at most for the ttl that it asks for.
-local function reserve(key, token, lives, ttl)
-  <<call("SET", key, token, "PX", ||set(key, token, >>math.max(1, math.min(lives, tonumber(ttl))))
-end
-
-local function push(inbox, message)
-  local told = redis.pcall("PUBLISH", inbox, message)
-  return type(told) == "number" and told or nil
-end
-
--- Sets a free key to a waiter's token, publishes the grant and removes the waiter's entry. \`next\`: the ticket behind it.
--- Returns the number of subscribers that received it.
-local function grant(key, waiter, token, ttl, inbox, proposal, next)
-  local counter = proposal ~= "" and counterOf({key})
-  <<call("SET", key, token, "PX", ttl)||set(key, token, ttl)>>
-  if counter then raise({key}, math.max(counter, tonumber(proposal))) end
-  local told = push(inbox, token .. " " .. (counter and exactly(counter) or "-") .. " " .. (next or "-"))
-  if told then forget(key, waiter) else reserve(key, token, call("PTTL", queueOf(key) .. ":" .. waiter), ttl) end
-  return told
-end
-`;
-
 /**
  * For {@link releaseFirst}: handles a first waiter that wants this key alone and has a subscriber. Nothing is
  * deleted before the grant, as a full master requires: a write that it refuses here is left to `leave`. A
- * token of the releasing waiter's own queue entry is left to it as well. Without a fencing token this is `grant`,
- * without a function.
+ * token of the releasing waiter's own queue entry is left to it as well.
  */
 export const grantFirst: string = `
   local own = string.match(token, "^(.+)%.%d+$") or ""
@@ -93,20 +63,22 @@ export const grantFirst: string = `
   if round and inbox ~= "-" then
 ${asking}
     local counts, given = ${subscribersOf("inbox")}, first .. "." .. round
-    local function grantPlainly()
+    local function grantKey()
+      local counter = "-"
+      if proposal ~= "" then
+${fence}
+        local largest = counterOf({key})
+        raise({key}, math.max(largest, tonumber(proposal)))
+        counter = exactly(largest)
+      end
       call("SET", key, given, "PX", ttl)
-      local told = redis.pcall("PUBLISH", inbox, given .. " - " .. (next or "-"))
+      local told = redis.pcall("PUBLISH", inbox, given .. " " .. counter .. " " .. (next or "-"))
       if type(told) ~= "number" then
         call("SET", key, given, "PX", math.max(1, math.min(call("PTTL", place), tonumber(ttl))))
       elseif call("ZREM", queue, first) == 1 then call("DEL", place) end
     end
-    if not counts or counts.err or counts[2] == 0 or not ${isAllowed("DEL", "PTTL", "ZREM")} then
-    elseif proposal == "" then
-      if pcall(grantPlainly) then return 1 end
-    else
-${queueOf}${grant}
-      if pcall(grant, key, first, given, ttl, inbox, proposal, next) then return 1 end
-    end
+    if counts and not counts.err and counts[2] > 0 and ${isAllowed("DEL", "PTTL", "ZREM")}
+      and pcall(grantKey) then return 1 end
   end
 `;
 
@@ -162,7 +134,7 @@ end
  *   messages.
  * - A script writes to no lock except those it was called for. A waiter for several keys claims them itself.
  */
-export const queue: string = `${queueOf}${asking}${grant}
+export const queue: string = `${queueOf}${asking}${fence}
 -- An ACL refuses a command behind a write as well: then a queue would have no expiry, or a waiter would not get the key
 -- that was freed. So the commands are checked before the first write. (Before Redis 7 a script cannot ask.)
 local function demand(key, commands)
@@ -178,6 +150,32 @@ local function isSubscribed(inbox)
   local counts = ${subscribersOf("inbox")}
   if not counts or counts.err then return nil end
   return counts[2] > 0
+end
+
+local function forget(key, waiter)
+  local queue = queueOf(key)
+  if call("ZREM", queue, waiter) == 1 then call("DEL", queue .. ":" .. waiter) end
+end
+
+-- Sets the key to the waiter's token for as long as its entry lives, and at most for the ttl that it asks for.
+local function reserve(key, token, lives, ttl)
+  <<call("SET", key, token, "PX", ||set(key, token, >>math.max(1, math.min(lives, tonumber(ttl))))
+end
+
+local function push(inbox, message)
+  local told = redis.pcall("PUBLISH", inbox, message)
+  return type(told) == "number" and told or nil
+end
+
+-- Sets a free key to a waiter's token, publishes the grant and removes the waiter's entry. \`next\`: the ticket behind it.
+-- Returns the number of subscribers that received it.
+local function grant(key, waiter, token, ttl, inbox, proposal, next)
+  local counter = proposal ~= "" and counterOf({key})
+  <<call("SET", key, token, "PX", ttl)||set(key, token, ttl)>>
+  if counter then raise({key}, math.max(counter, tonumber(proposal))) end
+  local told = push(inbox, token .. " " .. (counter and exactly(counter) or "-") .. " " .. (next or "-"))
+  if told then forget(key, waiter) else reserve(key, token, call("PTTL", queueOf(key) .. ":" .. waiter), ttl) end
+  return told
 end
 
 -- Whether the master has its fencing counters: without them it gives no fenced vote (PROTOCOL 8.8).

@@ -175,7 +175,7 @@ local granted, next = enqueue(1, #KEYS, token, ttl, ticket, entryTtl, proposal, 
 if type(granted) ~= "number" then return granted end
 return proposal ~= "" and fenced(KEYS, granted, proposal, next) or next and {-3, granted, next} or granted
 `),
-  sha1: "845d357d65eb2bb48eadc9fa9cff5a6db4f7947b",
+  sha1: "adc4e1723a216b7d7743c76297c368cc1aaf240a",
 };
 
 /** `release` for all KEYS. ARGV: the tokens. */
@@ -192,7 +192,7 @@ local given = KEYS[2] and releaseUnwaited(1, #KEYS, token)
 if given then return given end
 ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
 `),
-  sha1: "569b639f40b19f2b83ca66dc85c0a4d7dca97b75",
+  sha1: "4fc4111c8c0373810975ab0b251b61f71797702f",
 };
 
 /**
@@ -246,7 +246,7 @@ if not isKnown or inQuarantine() then return release(1, #KEYS, 2, #ARGV) end
 isSeeded = not guarded or guarded.state ~= "1"
 return leave(1, #KEYS, 2, #ARGV)
 `),
-  sha1: "cbeb907cb815c5a822ec8bb235c1ab916575e4da",
+  sha1: "0423b75c7fdcd5482b817fd911e846198fe084d1",
 };
 
 /**
@@ -294,7 +294,7 @@ for index = 1, #KEYS do
 end
 return replies
 `),
-  sha1: "7d87375185bbe7d54212e33c6a14bcdb938f39b0",
+  sha1: "482db8155933c23bd46c6de8a1da5997b7701c06",
 };
 
 /**
@@ -429,11 +429,11 @@ return replies
 
 export const batchScript: Script = {
   source: exclusiveOnly(batch),
-  sha1: "351751bd42cfd4edeb990d1a1feae8bbe901b248",
+  sha1: "cf2f527188b09e95db0cb31542b75c6bdbc6e339",
 };
 
 /** The same operations on locks that may be shared. */
 export const sharedBatchScript: Script = {
   source: withSharedClaims(batch),
-  sha1: "af74ee719ed9f8778cba6dc3d50aa4ed2fe9e738",
+  sha1: "ab93a5179fa7db4e5e00faaae7a9711bf7faceff",
 };

@@ -57,15 +57,15 @@ interface TwinScript {
  */
 export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   claimScript: { script: claimScript, writtenFrom: "b52550f3350215c2397cf1a60fa98b76c4085a86" },
-  enqueueScript: { script: enqueueScript, writtenFrom: "845d357d65eb2bb48eadc9fa9cff5a6db4f7947b" },
+  enqueueScript: { script: enqueueScript, writtenFrom: "adc4e1723a216b7d7743c76297c368cc1aaf240a" },
   releaseScript: { script: releaseScript, writtenFrom: "57752b4b01b4ccb17c8cdfebbe1ac4fa97b5aadc" },
-  leaveScript: { script: leaveScript, writtenFrom: "569b639f40b19f2b83ca66dc85c0a4d7dca97b75" },
+  leaveScript: { script: leaveScript, writtenFrom: "4fc4111c8c0373810975ab0b251b61f71797702f" },
   guardedClaimScript: { script: guardedClaimScript, writtenFrom: "353037c568f502c468f2882261d9881dbcfdfb1f" },
-  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "cbeb907cb815c5a822ec8bb235c1ab916575e4da" },
+  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "0423b75c7fdcd5482b817fd911e846198fe084d1" },
   voteBatchScript: { script: voteBatchScript, writtenFrom: "dc49dd108de197f9d3d3c3bd60a63bb23082bb76" },
-  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "7d87375185bbe7d54212e33c6a14bcdb938f39b0" },
-  batchScript: { script: batchScript, writtenFrom: "351751bd42cfd4edeb990d1a1feae8bbe901b248" },
-  sharedBatchScript: { script: sharedBatchScript, writtenFrom: "af74ee719ed9f8778cba6dc3d50aa4ed2fe9e738" },
+  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "482db8155933c23bd46c6de8a1da5997b7701c06" },
+  batchScript: { script: batchScript, writtenFrom: "cf2f527188b09e95db0cb31542b75c6bdbc6e339" },
+  sharedBatchScript: { script: sharedBatchScript, writtenFrom: "ab93a5179fa7db4e5e00faaae7a9711bf7faceff" },
 };
 
 /** Twins of the client's scripts; with other rules, those of a mutant's. */
