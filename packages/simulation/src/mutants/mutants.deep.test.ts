@@ -38,7 +38,7 @@ test("an error that nothing catches is found in its own run, and does not reach 
   const [first] = thrown.violations;
   expect([first?.kind, first?.detail]).toEqual([
     "error",
-    "nothing catches Error: no backoff after attempt 1",
+    expect.stringMatching(/^nothing catches Error: no backoff after attempt \d+$/),
   ]);
   expect(next.verdict).toBe("ok");
 }, 60_000);
