@@ -167,7 +167,7 @@ export class Queue {
     const { ticket, patience } = queueEntry;
     const line = this.#queueOf(key);
     this.#call("ZADD", line, ticket, waiter);
-    if ((this.#call("PTTL", line) as number) < Number(patience)) 
+    if ((this.#call("PTTL", line) as number) < Number(patience))
       this.#call("PEXPIRE", line, String(2 * Number(patience)));
     if (round === 1 && ticket.endsWith("0")) this.#sweep(line, 1, 80, waiter);
   }
