@@ -23,6 +23,7 @@ const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
   { settings: "options, defaults" },
   { load: "admission" },
   { protocol: "vote, lease, extend, release" },
+  { owners: "names, lists of masters" },
   {
     waiting: "queue, retries",
     holding: "lock, using, renewal",

@@ -8,6 +8,7 @@ import {
 import { InvalidArgumentError, type LockLostError, type NodeError } from "./errors.ts";
 import { type Reentrancy, reentrancyOf } from "./holding/reentrancy.ts";
 import { Admission } from "./load/admission.ts";
+import { Owners } from "./owners/owners.ts";
 import type { Context, Handle } from "./protocol/context.ts";
 import { Proposals } from "./protocol/fencing.ts";
 import type { Lease } from "./protocol/lease.ts";
@@ -85,6 +86,14 @@ export interface RedlockOptions extends Partial<Settings> {
    * watched.
    */
   readonly clockWatch?: boolean | ClockWatchOptions;
+  /**
+   * The name of this Redlock for others: in the message of their {@link ResourceLockedError}, in `inspect`, and for operators. From
+   * the first lock until `quit` each master has a record with this name, the host, the process, the list of masters and the locks that
+   * are held for longer than 10 s; it is written each 10 s, and expires after 30 s. Lists of masters that do not go with
+   * this one are reported by an `error` event with reason `MEMBERSHIP`. `false`: nothing of this is written or read.
+   * 1 to 100 characters. Default `host:pid`; without a known host (a `runtime` of your own without `identity`, a browser) false.
+   */
+  readonly owner?: string | false | undefined;
   /** Clocks, timers and random bytes. Default: the system's. */
   readonly runtime?: Runtime;
 }
@@ -106,6 +115,7 @@ export interface RedlockParts {
   readonly queues: LocalQueues | undefined;
   readonly guard: RestartGuard | undefined;
   readonly reentrancy: Reentrancy | undefined;
+  readonly owners: Owners | undefined;
 }
 
 /** The receivers of a Redlock's events. */
@@ -155,7 +165,7 @@ export function buildClient(
   const timers: Timers = new Timers(runtime, clock);
   const distinct = new DistinctMasters(nodes, leases, report);
   const rollbacks = new Rollbacks(runtime, clock, report);
-  const context: RedlockParts["context"] = {
+  const context: RedlockParts["context"] & { owners: Owners | undefined } = {
     nodes,
     placements: new Placements(nodes, leases),
     quorum: quorumOf(nodes.length),
@@ -166,6 +176,7 @@ export function buildClient(
     rollbacks,
     admission: new Admission(runtime, clock, timers, leases, acquireConcurrency),
     proposals: options.fencing ? new Proposals() : undefined,
+    owners: undefined,
     leases,
     isReentrant: Boolean(options.reentrant),
     isQueued: nodes.every((node) => node.queue),
@@ -174,6 +185,7 @@ export function buildClient(
       for (const handle of handles) onLost(handle, targets);
     },
   };
+  context.owners = ownersOf(context, options.owner);
   if (options.clockWatch) {
     const watching = options.clockWatch === true ? {} : options.clockWatch;
     const watched = { ...watching, maxTtl: watching.maxTtl ?? restartGuard?.maxTtl };
@@ -182,7 +194,27 @@ export function buildClient(
   const guard = restartGuard && new RestartGuard(context, restartGuard, nodeTimeout);
   const queues = context.isQueued ? new LocalQueues(context, settings.driftFactor) : undefined;
   const reentrancy = reentrancyOf(context, options.reentrant);
-  return { context, rollbacks, settings, leases, nodeTimeout, queues, guard, reentrancy };
+  return {
+    context,
+    rollbacks,
+    settings,
+    leases,
+    nodeTimeout,
+    queues,
+    guard,
+    reentrancy,
+    owners: context.owners,
+  };
+}
+
+/** `undefined` if its owner has no name, or no master keeps records. */
+function ownersOf(context: Context, given: string | false | null | undefined): Owners | undefined {
+  const { runtime, nodes } = context;
+  if (given === false || !nodes.some((node) => node.records)) return undefined;
+  const identity = runtime.identity?.();
+  const name = given ?? (identity && `${identity.host}:${identity.pid}`);
+  if (name === undefined) return undefined;
+  return new Owners(context, { name, host: identity?.host ?? "unknown", pid: identity?.pid ?? 0 });
 }
 
 function onLost(handle: Handle, targets: EventTargets): void {

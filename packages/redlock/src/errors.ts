@@ -96,6 +96,8 @@ export class InvalidArgumentError extends RedlockError {
  *   clients.
  * - `UNSEEDED`: `restartGuard`; the master has no fencing counters yet. They are restored; if the error persists,
  *   bring other masters back.
+ * - `MEMBERSHIP`: another client locks on other masters, and a quorum of its list and one of this client's need not share
+ *   one: both can hold the same lock. Emitted once for each such list. Change lists by one master at a time: see the README.
  * - `UNCERTAIN_FLOOR`: the master's counters were set by the clock, because too few others had kept theirs. Tokens
  *   may no longer grow.
  *
@@ -115,6 +117,7 @@ export type NodeErrorReason =
   | "UNGUARDED"
   | "MAXTTL"
   | "UNSEEDED"
+  | "MEMBERSHIP"
   | "UNCERTAIN_FLOOR"
   | (string & {});
 
@@ -161,6 +164,28 @@ export class ExecutionError extends RedlockError {
   }
 }
 
+/** The Redlock that holds a lock, by the record that it writes (the option `owner`). Anybody who may write keys may write it. */
+export interface Owner {
+  /** As its user named it; unchanged, so escape it before it is printed. */
+  readonly name: string;
+  readonly host: string;
+  /** 0 if it is unknown. */
+  readonly pid: number;
+  /** The first eight characters of its tokens. */
+  readonly tag: string;
+}
+
+/** Text of others for a message, without characters that a terminal acts on, and not too long. */
+export function printable(text: string): string {
+  const start = text.length > 100 ? `${text.slice(0, 100)}…` : text;
+  return start.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`);
+}
+
+/** An owner in a message. */
+export function titleOf({ name, pid, host }: Owner): string {
+  return `${printable(name)} (pid ${pid}, host ${printable(host)})`;
+}
+
 /** Another client holds the resource. Also an {@link ExecutionError}, since redlock 5 reports contention as one. */
 export class ResourceLockedError extends ExecutionError {
   /** @internal */
@@ -169,20 +194,26 @@ export class ResourceLockedError extends ExecutionError {
   readonly resource: string;
   /** The maximum remaining time of the other lock, ms, unless it is extended; `Infinity` for a key without expiry. */
   readonly remaining: number;
+  /** The Redlock that holds it, if `acquire` has waited in vain and that Redlock has a name (the option `owner`). */
+  readonly owner: Owner | undefined;
 
+  /** `holder`: in words. Default: by the name of `owner`. */
   constructor(
     resource: string,
     remaining: number = Number.POSITIVE_INFINITY,
     attempts: ReadonlyArray<Promise<ExecutionStats>> = [],
-    owner = "someone else",
+    holder?: string,
+    owner?: Owner,
   ) {
     const howLong = Number.isFinite(remaining)
       ? `for at most ${Math.ceil(remaining)} ms more`
       : "without expiry";
     const name = userName(resource);
-    super(`"${name}" is locked by ${owner}, ${howLong}`, attempts, "RESOURCE_LOCKED");
+    const who = holder ?? (owner ? titleOf(owner) : "someone else");
+    super(`"${name}" is locked by ${who}, ${howLong}`, attempts, "RESOURCE_LOCKED");
     this.resource = name;
     this.remaining = remaining;
+    this.owner = owner;
   }
 }
 

@@ -10,6 +10,7 @@ export {
   LockLostError,
   NodeError,
   type NodeErrorReason,
+  type Owner,
   RedlockError,
   type RedlockErrorCode,
   ResourceLockedError,

@@ -63,7 +63,7 @@ export interface ReadyOptions {
 }
 
 export interface RedlockEvents {
-  /** A master failed to vote: unreachable, silent, or an error reply. Never contention. */
+  /** A master failed to vote: unreachable, silent, or an error reply; or lists of masters do not go together. Never contention. */
   error: (error: NodeError) => void;
   /** A lock ended before it was released: `loss` says why, and whether that is a fault. */
   lost: (lock: Lock, loss: LockLostError) => void;
@@ -386,18 +386,20 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   /**
-   * Returns the holder of `resource` on each master, and the remaining time. For diagnosis: the answer is outdated
-   * when it is read.
+   * Returns the holder of `resource` on each master, with its name (the option `owner`), and the remaining time. For diagnosis:
+   * the answer is outdated when it is read.
    * @example
    * ```ts
-   * for (const { node, owner, remaining } of await redlock.inspect("invoice:42")) console.log(node, owner, remaining);
+   * for (const { node, holder, remaining } of await redlock.inspect("invoice:42")) console.log(node, holder, remaining);
    * ```
    */
   async inspect(resource: string): Promise<readonly Inspection[]> {
     const [name, ...more] = resourceList(resource);
     if (more.length > 0) throw new InvalidArgumentError("inspect takes one resource");
     this.#checkKeys([name!]);
-    return inspect(this.#context, name!, this.#parts.nodeTimeout);
+    const { owners, nodeTimeout } = this.#parts;
+    const inspections = await inspect(this.#context, name!, nodeTimeout);
+    return owners ? owners.named(name!, inspections, nodeTimeout) : inspections;
   }
 
   /**
@@ -458,6 +460,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     for (const lease of held) void release(lease, this.#settings);
     // Each of the two steps has its own time limit, independent of the settings of the calls that are awaited.
     const time = this.#parts.nodeTimeout;
+    this.#parts.owners?.end();
     await atMost(time, this.#settled(underWay), this.#context);
     this.#parts.rollbacks.stop();
     await atMost(time, Promise.allSettled(nodes.map((node) => node.close())), this.#context);
@@ -549,6 +552,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   #lockOf(lease: Lease, attempts: Attempts): Lock {
+    this.#parts.owners?.begin();
     const lock = this.#parts.reentrancy
       ? new ReentrantLock(this, lease, attempts)
       : new Lock(this, lease, attempts);

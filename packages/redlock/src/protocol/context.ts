@@ -1,4 +1,5 @@
-import type { LockLostError, LossReason, NodeError } from "../errors.ts";
+import type { LockLostError, LossReason, NodeError, Owner } from "../errors.ts";
+import type { Cancellation } from "../time/cancellation.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import type { Runtime } from "../time/runtime.ts";
 import type { Timers } from "../time/timers.ts";
@@ -18,6 +19,9 @@ export interface Handle {
 export interface ActiveLease {
   readonly resources: readonly string[];
   readonly placement: Placement;
+  readonly fencingToken: number | undefined;
+  /** In lease time. */
+  readonly grantedAt: number;
   /** Ends it, for this reason, and notifies its holder. */
   lose(why: string, reason: LossReason): void;
   /** The server that has voted through master `before` votes through `index` from now on (PROTOCOL 2.10). */
@@ -76,6 +80,14 @@ export interface RoundAdmission {
   extensionEnded(extension: TimedExtension, isConfirmed: boolean): void;
 }
 
+/** The names of owners: `Owners`, as far as waiting uses it. */
+export interface OwnerNames {
+  /** The Redlock of this context. */
+  readonly self: Owner;
+  /** The owner with this tag, as the first master that knows it says; `undefined` if none does within `timeout` ms. */
+  ownerOf(tag: string, timeout: number, ended: Cancellation): Promise<Owner | undefined>;
+}
+
 /** An extension, by the lease clock, ms. */
 export interface TimedExtension {
   readonly due: number;
@@ -100,6 +112,8 @@ export interface Context {
   readonly isReentrant: boolean;
   /** Set if leases have fencing tokens (PROTOCOL 8). */
   readonly proposals: FencingProposals | undefined;
+  /** `undefined` with `owner: false`: nothing is written or read. */
+  readonly owners: OwnerNames | undefined;
   /** The active leases, for `quit`. */
   readonly leases: Set<ActiveLease>;
   /** Reports a master's fault to the user. */

@@ -1,7 +1,8 @@
-import type { NodeError } from "../errors.ts";
+import type { NodeError, Owner } from "../errors.ts";
 import type { Context } from "./context.ts";
 import type { Fault, KeyState } from "./node.ts";
 import { Round } from "./round.ts";
+import { tagIn } from "./token.ts";
 
 /** The state of a resource on one master. */
 export interface Inspection {
@@ -9,6 +10,12 @@ export interface Inspection {
   readonly node: string;
   /** The first characters of the token that holds the key; `undefined` if the key is free or unknown. */
   readonly owner: string | undefined;
+  /** The tag of the Redlock that holds the key; `undefined` if the key is free, or holds a token of another library. */
+  readonly tag: string | undefined;
+  /** That Redlock by its name, if it has one: see the option `owner`. */
+  readonly holder: Owner | undefined;
+  /** Since when it holds the lock, by its own clock, ms since the epoch; `undefined` for the first 10 to 20 s. */
+  readonly since: number | undefined;
   /** The remaining time of the key, ms; 0 if it is free, `Infinity` if it has no expiry. */
   readonly remaining: number;
   /** The length of the queue; 0 without queues. Crashed waiters count until they are passed over. */
@@ -45,8 +52,16 @@ export async function inspect(
 }
 
 function inspectionOf(node: string, answer: KeyState | Fault): Inspection {
-  const nothing = { node, owner: undefined, remaining: 0, queueLength: 0, unreachable: undefined };
+  const unnamed = { tag: undefined, holder: undefined, since: undefined };
+  const nothing = {
+    ...unnamed,
+    node,
+    owner: undefined,
+    remaining: 0,
+    queueLength: 0,
+    unreachable: undefined,
+  };
   if ("vote" in answer) return { ...nothing, unreachable: answer.error };
   const owner = answer.owner === undefined ? undefined : beginningOf(answer.owner);
-  return { ...nothing, owner, remaining: answer.remaining, queueLength: answer.queueLength };
+  return { ...nothing, owner, tag: tagIn(answer.owner), remaining: answer.remaining, queueLength: answer.queueLength };
 }

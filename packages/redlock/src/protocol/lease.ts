@@ -90,6 +90,8 @@ export class Lease implements TimerTask, ActiveLease {
   readonly placement: Placement;
   readonly resources: readonly string[];
   readonly fencingToken: number | undefined;
+  /** In lease time, whole ms: the latest reading of the clock when it was granted, or resumed. */
+  readonly grantedAt: number;
   /** The user's handle, which is notified if the lease is lost. */
   handle: Handle | undefined;
   /** Called at the release, before anything is sent: may hand the lease off to a waiter in this process instead. */
@@ -129,6 +131,7 @@ export class Lease implements TimerTask, ActiveLease {
     this.resources = terms.resources;
     this.#token = terms.token;
     this.fencingToken = terms.fencingToken;
+    this.grantedAt = Math.floor(context.clock.latest);
     this.#longestTtl = terms.ttl;
     this.#unasked = terms.unasked ?? none;
     this.#deadlines = [...terms.deadlines];

@@ -235,6 +235,16 @@ export interface GuardState {
   readonly floor: number;
 }
 
+/** Where the records of owners are kept: by commands beside the operations, which no operation waits for. */
+export interface RecordStore {
+  /** Identifies the connection; `undefined` if nothing can be sent now. */
+  readonly session: number | undefined;
+  /** Whether keys of one command have to be in one hash slot. */
+  readonly isCluster: boolean;
+  /** As {@link Connection.send}. */
+  send(command: string, args: readonly (string | number)[]): Promise<unknown>;
+}
+
 /** The server behind a master's connection at present. */
 export interface MasterServer {
   /**
@@ -300,6 +310,8 @@ export interface LockNode {
   watchClock?(clock: MasterClock): void;
   /** The server behind the connection (PROTOCOL 2.8). Missing if servers are not compared. */
   readonly server?: MasterServer;
+  /** Missing if the master keeps no records of owners. */
+  readonly records?: RecordStore;
   /**
    * Calls `listener` whenever the client is switched to another database: immediately, before anything can be sent
    * there. `old` reaches the previous database for a short time, to delete the keys there; this node leads to the new

@@ -55,6 +55,8 @@ export interface Contention {
   readonly kind: "locked" | "split" | "unavailable";
   /** The refused resource; `undefined` if none is. */
   readonly resource: string | undefined;
+  /** The token of most of its owners, masked; `undefined` if none is known. */
+  readonly owner: string | undefined;
   /** Whether answers that are still missing could turn `locked` into `split`. */
   readonly open: boolean;
   /** When a quorum is free at the latest if no holder extends, ms from the answers; `Infinity` if unknown. */
@@ -68,7 +70,7 @@ export function contentionIn(tally: Tally): Contention {
   const resource = refusals[0]?.resource;
   const longest = Math.max(0, ...refusals.map((refusal) => refusal.remaining));
   if (resource === undefined || faults > toleratedFailures(tally.length)) {
-    return { kind: "unavailable", resource, open: false, freeIn: longest };
+    return { kind: "unavailable", resource, owner: undefined, open: false, freeIn: longest };
   }
   const votesOf = new Map<string, number>();
   for (const owner of ownersIn(tally)) votesOf.set(owner, (votesOf.get(owner) ?? 0) + 1);
@@ -76,7 +78,8 @@ export function contentionIn(tally: Tally): Contention {
   const quorum = quorumOf(tally.length);
   const kind = most + faults + unheard >= quorum ? "locked" : "split";
   const open = kind === "locked" && most + faults < quorum;
-  return { kind, resource, open, freeIn: quorumFreeIn(tally, longest) };
+  const owner = [...votesOf].find(([, votes]) => votes === most)?.[0];
+  return { kind, resource, owner, open, freeIn: quorumFreeIn(tally, longest) };
 }
 
 /** The round was decided before this master answered: its state is unknown. */

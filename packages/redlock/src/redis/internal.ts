@@ -1,6 +1,9 @@
 // The subpath `internal`: the types and functions for adapters to other client libraries, for other kinds of
 // masters and for simulated ones. It may change in any release.
 
+export { distinctMasters, type ListedMaster, quorumsIntersect } from "../owners/membership.ts";
+export { type HeldLock, type OwnerRecord, ownerKey, ownersKey, recordIn } from "../owners/owner-record.ts";
+export { ownerScript } from "../owners/owner-script.ts";
 export type {
   Answer,
   AnyAnswer,
@@ -22,6 +25,7 @@ export type {
   Push,
   QueueEntry,
   Reading,
+  RecordStore,
   ReleaseAnswer,
   Time,
   Timed,

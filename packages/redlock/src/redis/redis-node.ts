@@ -17,6 +17,7 @@ import type {
   Purpose,
   Push,
   Reading,
+  RecordStore,
   Timed,
   Yes,
 } from "../protocol/node.ts";
@@ -142,6 +143,16 @@ export class RedisNode implements LockNode {
       refuseVotes: (refusal) => {
         this.#refusal = refusal;
       },
+    };
+  }
+
+  get records(): RecordStore {
+    const connection = this.#connection;
+    const isOpen = connection.isReady && !this.#refusal;
+    return {
+      session: isOpen ? connection.session : undefined,
+      isCluster: !this.keepsCounters,
+      send: (command, args) => connection.send(command, args),
     };
   }
 

@@ -34,6 +34,7 @@ const optionsOf: Record<string, readonly string[]> = {
     "reentrant",
     "restartGuard",
     "clockWatch",
+    "owner",
     "runtime",
   ],
   "acquire, tryAcquire and using": inCalls,
@@ -92,7 +93,7 @@ export function checkConstructorOptions(
   more: readonly string[] = [],
 ): void {
   checkOptions(options, "new Redlock", more);
-  const { groupCommit, queue, fencing, reentrant, restartGuard, clockWatch, runtime } = (options ??
+  const { groupCommit, queue, fencing, reentrant, restartGuard, clockWatch, owner, runtime } = (options ??
     {}) as Record<string, unknown>;
   checkBoolean("groupCommit", groupCommit);
   checkBoolean("queue", queue);
@@ -111,6 +112,12 @@ export function checkConstructorOptions(
       "true, false or an object such as { exclude: true }",
     );
     checkBoolean("clockWatch.exclude", exclude);
+  }
+  const isName = typeof owner === "string" && owner.length > 0 && owner.length <= 100;
+  if (owner !== undefined && owner !== null && owner !== false && !isName) {
+    throw new InvalidArgumentError(
+      `owner must be a name of 1 to 100 characters, or false, but is ${shown(owner)}`,
+    );
   }
   if (runtime !== undefined) checkRuntime(runtime);
 }

@@ -36,6 +36,11 @@ export class LeaseClock {
     this.#monotonic = runtime.monotonic();
   }
 
+  /** The latest reading: no clock is read. */
+  get latest(): number {
+    return this.#elapsed;
+  }
+
   /** Lease time in milliseconds, never less than at the previous reading. */
   now(): number {
     // Read before and after the wall clock. A process may be stopped between two readings, and the simulation found

@@ -11,6 +11,8 @@ export interface Runtime {
   randomBytes(count: number): Uint8Array;
   /** Calls `callback` once, after at least `delay` ms; `delay` is at most {@link maxTimerDelay}. */
   setTimer(callback: () => void, delay: number): Timer;
+  /** The machine and the process, for the name of an owner. Missing or `undefined` if they are unknown. */
+  identity?(): { readonly host: string; readonly pid: number } | undefined;
 }
 
 export interface Timer {

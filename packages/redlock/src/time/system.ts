@@ -57,12 +57,20 @@ function randomBytes(count: number): Uint8Array {
   return bytes;
 }
 
-/** The clocks, timers and random bytes of the machine. */
+/** Read at run time: an import would not work in browsers. */
+function identity(): ReturnType<NonNullable<Runtime["identity"]>> {
+  const process: Partial<NodeJS.Process> = globalThis.process ?? {};
+  const host = process.getBuiltinModule?.("node:os")?.hostname();
+  return host === undefined || process.pid === undefined ? undefined : { host, pid: process.pid };
+}
+
+/** The clocks, timers, random bytes and name of the machine. */
 export const systemRuntime: Runtime = {
   monotonic: () => performance.now(),
   wall: () => Date.now(),
   randomBytes,
   setTimer: (callback, delay) => new SystemTimer(callback, delay),
+  identity,
 };
 
 /** Calls `callback` after the callbacks of the present turn that were set before. Missing in browsers. */

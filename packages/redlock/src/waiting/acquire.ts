@@ -1,11 +1,12 @@
-import { ExecutionError, ResourceLockedError } from "../errors.ts";
+import { ExecutionError, type Owner, ResourceLockedError } from "../errors.ts";
 import type { Admission } from "../load/admission.ts";
 import { type AcquireResult, type Attempt, attempt, type LockRequest } from "../protocol/attempt.ts";
 import type { Context } from "../protocol/context.ts";
 import { Attempts } from "../protocol/execution-stats.ts";
 import { type Contention, contentionIn, ownersIn } from "../protocol/quorum.ts";
 import { release } from "../protocol/release.ts";
-import { hintFor } from "../settings/settings.ts";
+import { tagIn } from "../protocol/token.ts";
+import { hintFor, nodeTimeoutFor } from "../settings/settings.ts";
 import type { Cancellation } from "../time/cancellation.ts";
 import { randomFraction } from "../time/runtime.ts";
 import { sleep } from "../time/sleep.ts";
@@ -63,7 +64,7 @@ export async function acquire(acquisition: Acquisition): Promise<AcquireResult> 
   // The uncontended case ends above; the rest is for calls that wait.
   const budget = new RetryBudget(context.runtime, settings, cancellation, startedAt);
   try {
-    const trying = attemptUntilRefused(acquisition, queues, budget, attempts, firstAttempt);
+    const trying = attemptUntilRefused(acquisition, queues, budget, attempts, startedAt, firstAttempt);
     firstAttempt = undefined;
     const tried = await trying;
     if (!("outcome" in tried)) return tried;
@@ -72,7 +73,7 @@ export async function acquire(acquisition: Acquisition): Promise<AcquireResult> 
     const call = Math.floor(startedAt * 1000) + sinceStart;
     const result = await queues!.wait(request, budget.ended, attempts, call);
     attempts.countWait(budget.retriesWaited);
-    return await resultOf(result, acquisition, tried, attempts);
+    return await resultOf(result, acquisition, tried, attempts, startedAt);
   } finally {
     request.mark?.remove();
     budget.end();
@@ -89,6 +90,7 @@ async function attemptUntilRefused(
   queues: LocalQueues | undefined,
   budget: RetryBudget,
   attempts: Attempts,
+  startedAt: number,
   last: Attempt | undefined,
 ): Promise<AcquireResult | Failed> {
   const { context, request, cancellation } = acquisition;
@@ -117,8 +119,10 @@ async function attemptUntilRefused(
     const failed = failedWith(last.outcome, contentionIn(last.round.answers), request);
     const pause = budget.pauseAfter(last);
     if (pause === undefined)
-      return failure(request, failed, attempts, mayWait(request.settings) ? acquisition : undefined);
-    const isHeld = last.outcome === "locked" || last.outcome === "split";
+      return mayWait(request.settings)
+        ? failureAfterWait(failed, attempts, acquisition, startedAt)
+        : failure(request, failed, attempts);
+    const isHeld = isContended(last);
     if (isHeld && refused.hasSubscribers) traceRefusal(request, failed.resource, true);
     // PROTOCOL 10.8: not while it could not be granted.
     if (isHeld) request.mark?.keep();
@@ -204,6 +208,7 @@ async function resultOf(
   acquisition: Acquisition,
   before: Failed,
   attempts: Attempts,
+  startedAt: number,
 ): Promise<AcquireResult> {
   const { request, cancellation } = acquisition;
   if (error !== undefined) throw error;
@@ -213,7 +218,7 @@ async function resultOf(
   if (cancellation.reason) throw cancellation.reason;
   // The time ended before the call could ask: others hold the lock.
   const failed = contention ? failedWith(contention.kind, contention, request) : before;
-  return failure(request, failed, attempts, acquisition);
+  return failureAfterWait(failed, attempts, acquisition, startedAt);
 }
 
 /** A failed tally, for the error. */
@@ -222,14 +227,16 @@ interface Failed {
   readonly resource: string;
   readonly freeIn: number;
   readonly ttl: number;
+  /** The masked token of the owner. */
+  readonly owner?: string | undefined;
 }
 
 function failedWith(
   outcome: Attempt["outcome"],
-  { resource, freeIn }: Contention,
+  { resource, owner, freeIn }: Contention,
   request: LockRequest,
 ): Failed {
-  return { outcome, resource: resource ?? request.resources[0]!, freeIn, ttl: request.ttl };
+  return { outcome, resource: resource ?? request.resources[0]!, owner, freeIn, ttl: request.ttl };
 }
 
 /** Assumes that others hold the lock, without having asked. */
@@ -237,18 +244,48 @@ function assumedLocked({ resources, ttl }: LockRequest): Failed {
   return { outcome: "locked", resource: resources[0]!, freeIn: 0, ttl };
 }
 
-/** `waited`: the acquire, if it waited in vain. */
+/**
+ * The error of an acquire that has waited in vain: one read finds the name of the owner. It settles within the limits of
+ * the call, and what fails leaves the owner without a name.
+ */
+async function failureAfterWait(
+  failed: Failed,
+  attempts: Attempts,
+  { context, request, cancellation }: Acquisition,
+  startedAt: number,
+): Promise<AcquireResult> {
+  const holder = isContended(failed) ? ownerAmong(context, failed.resource) : undefined;
+  const { owners, runtime } = context;
+  if (!owners || !isContended(failed)) return failure(request, failed, attempts, holder);
+  if (holder !== undefined) return failure(request, failed, attempts, holder, owners.self);
+  const { ttl, settings } = request;
+  const { waitTimeout = Number.POSITIVE_INFINITY } = settings;
+  const nodeTimeout = nodeTimeoutFor(ttl, settings);
+  // PROTOCOL 1.10: the call settles within its `waitTimeout` and one `nodeTimeout`.
+  const left = Math.floor(startedAt + waitTimeout + nodeTimeout - runtime.monotonic());
+  const tag = tagIn(failed.owner);
+  const isInTime = tag !== undefined && left > 0;
+  const owner = isInTime ? await owners.ownerOf(tag, Math.min(left, nodeTimeout), cancellation) : undefined;
+  if (cancellation.reason) throw cancellation.reason;
+  return failure(request, failed, attempts, undefined, owner);
+}
+
+function isContended({ outcome }: Pick<Failed, "outcome">): boolean {
+  return outcome === "locked" || outcome === "split";
+}
+
 function failure(
   request: LockRequest,
-  { outcome, resource, freeIn, ttl }: Failed,
+  failed: Failed,
   attempts: Attempts,
-  waited?: Acquisition,
+  holder?: string,
+  owner?: Owner,
 ): AcquireResult {
-  const contended = outcome === "locked" || outcome === "split";
+  const { outcome, resource, freeIn, ttl } = failed;
+  const contended = isContended(failed);
   if (contended) {
     if (refused.hasSubscribers) traceRefusal(request, resource, false);
-    const owner = waited && ownerAmong(waited.context, resource);
-    return { contended, error: new ResourceLockedError(resource, freeIn, attempts.stats, owner) };
+    return { contended, error: new ResourceLockedError(resource, freeIn, attempts.stats, holder, owner) };
   }
   const isLate = outcome === "late" || attempts.hadQuorum;
   const why = isLate ? "The votes came too late for any validity to remain" : "No quorum";

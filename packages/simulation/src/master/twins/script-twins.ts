@@ -5,6 +5,7 @@ import {
   guardedClaimScript,
   guardedLeaveScript,
   leaveScript,
+  ownerScript,
   releaseBatchScript,
   releaseScript,
   type Script,
@@ -23,6 +24,7 @@ import {
 } from "./batch.ts";
 import { claim, release } from "./claims.ts";
 import { checkProposal, fenced } from "./fence.ts";
+import { recordOwner } from "./owner.ts";
 import { Queue } from "./queue.ts";
 import { type Rules, rules } from "./rules.ts";
 import type { Twin } from "./twin.ts";
@@ -107,6 +109,8 @@ const known = new Map<string, { readonly script: Script; readonly twin: Twin }>(
 const ownTwins = twinsWith();
 for (const name of Object.keys(twinScripts) as ScriptName[])
   makeKnown(twinScripts[name].script, ownTwins[name]);
+// No rule of the protocol depends on it, so there is no mutant of it.
+makeKnown(ownerScript, recordOwner);
 
 /** Makes a script known to every master. A digest means one text: twice is no harm. */
 export function makeKnown(script: Script, twin: Twin): void {

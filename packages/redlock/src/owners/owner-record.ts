@@ -1,0 +1,79 @@
+import type { Owner } from "../errors.ts";
+import type { ListedMaster } from "./membership.ts";
+
+/** A lock in a record: no token. */
+export interface HeldLock {
+  readonly resources: readonly string[];
+  /** By the holder's wall clock, ms since the epoch. */
+  readonly since: number;
+  readonly fencingToken: number | undefined;
+}
+
+/** What one Redlock writes about itself. */
+export interface OwnerRecord extends Owner {
+  /** Of this package. */
+  readonly version: string;
+  readonly masters: readonly ListedMaster[];
+  /** Those held for longest. */
+  readonly locks: readonly HeldLock[];
+}
+
+/** The key of the index: a sorted set of tags by the expiry of their records. */
+export const ownersKey = "quorlock:owners";
+
+/** The key of a record. On a Cluster both keys have to be in one hash slot: that of the index. */
+export function ownerKey(tag: string, isCluster: boolean): string {
+  return isCluster ? `quorlock:owner:${tag}:{${ownersKey}}` : `quorlock:owner:${tag}`;
+}
+
+/** The longest text and list that are read of a record, which anybody may have written. */
+const maxText = 200;
+const maxItems = 100;
+
+/** A record as it was written; `undefined` for anything else. */
+export function recordIn(tag: string, text: unknown): OwnerRecord | undefined {
+  const given = typeof text === "string" ? parsed(text) : undefined;
+  if (!given || typeof given.name !== "string" || given.name === "") return undefined;
+  const { name, host, pid, version, masters, locks } = given;
+  return {
+    tag,
+    name: textIn(name),
+    host: textIn(host),
+    pid: typeof pid === "number" ? pid : 0,
+    version: textIn(version),
+    masters: itemsIn(masters).map((master) => ({ name: textIn(master.name), ids: textsIn(master.ids) })),
+    locks: itemsIn(locks).map(({ resources, since, fencingToken }) => ({
+      resources: textsIn(resources),
+      since: typeof since === "number" ? since : 0,
+      fencingToken: typeof fencingToken === "number" ? fencingToken : undefined,
+    })),
+  };
+}
+
+/** The fields of a record and of its parts, as anybody may have written them. */
+type Fields = { readonly [field in keyof OwnerRecord | keyof ListedMaster | keyof HeldLock]?: unknown };
+
+function parsed(text: string): Fields | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Fields) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function textIn(value: unknown): string {
+  return typeof value === "string" ? value.slice(0, maxText) : "";
+}
+
+function listIn(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value.slice(0, maxItems) : [];
+}
+
+function textsIn(value: unknown): readonly string[] {
+  return listIn(value).map(textIn);
+}
+
+function itemsIn(value: unknown): readonly Fields[] {
+  return listIn(value).filter((item): item is Fields => typeof item === "object" && item !== null);
+}

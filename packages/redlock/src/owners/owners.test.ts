@@ -1,0 +1,168 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import type { RedlockOptions } from "../client.ts";
+import { printable, ResourceLockedError, titleOf } from "../errors.ts";
+import { Redlock } from "../redlock.ts";
+import { virtualSetting } from "../virtual-time.test.ts";
+import { distinctMasters, quorumsIntersect } from "./membership.ts";
+import { ownerKey, recordIn } from "./owner-record.ts";
+import { ownerScript } from "./owner-script.ts";
+import { version } from "./version.ts";
+
+const list = (names: string) => [...names].map((name) => ({ name, ids: [`id of ${name}`] }));
+const anonymous = (names: string) => [...names].map((name) => ({ name, ids: [] }));
+
+test("the version in a record is that of package.json", () => {
+  const manifest = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  expect(version).toBe((JSON.parse(manifest) as { version: string }).version);
+});
+
+test("the script is known by its digest", () => {
+  expect(createHash("sha1").update(ownerScript.source).digest("hex")).toBe(ownerScript.sha1);
+});
+
+// PROTOCOL 1.13.
+test.each([
+  ["abc", "abc", true],
+  ["abc", "abcd", true],
+  ["abcd", "abcde", true],
+  ["abc", "abcde", false],
+  ["abc", "abd", false],
+  ["abc", "def", false],
+  ["abc", "ab", true],
+  ["a", "ab", true],
+  ["a", "b", false],
+  ["abcde", "abcdefg", false],
+])("clients of the masters %s and %s go together: %s", (one, other, isSafe) => {
+  for (const [own, others] of [
+    [one, other],
+    [other, one],
+  ] as const) {
+    const distinct = distinctMasters(list(own), list(others));
+    expect(distinct).toBe(new Set([...own, ...others]).size);
+    expect(quorumsIntersect(own.length, others.length, distinct)).toBe(isSafe);
+  }
+});
+
+test("a master is common to two lists by its name, its id, or a record that was found on it", () => {
+  const renamed = [{ name: "x", ids: ["id of a"] }, ...list("bc")];
+  expect(distinctMasters(list("abc"), renamed)).toBe(3);
+  expect(distinctMasters(list("abc"), anonymous("xbc"))).toBe(4);
+  expect(distinctMasters(list("abc"), anonymous("xbc"), (place) => place === 0)).toBe(3);
+  // After a restart it has another id.
+  expect(distinctMasters([{ name: "a", ids: ["old"] }], [{ name: "a", ids: ["new"] }])).toBe(1);
+  // More records than masters are no more masters.
+  expect(distinctMasters(list("abc"), anonymous("x"), () => true)).toBe(3);
+});
+
+test("a record that somebody else has written is read with care", () => {
+  for (const text of [undefined, null, 1, "", "{", "[]", "null", "1", "{}", '{"name":1}', '{"name":""}'])
+    expect(recordIn("01234567", text)).toBeUndefined();
+  const odd = {
+    name: "n".repeat(1000),
+    host: 1,
+    pid: "1",
+    masters: [null, 1, { name: 5, ids: 7 }],
+    locks: [{}],
+  };
+  expect(recordIn("01234567", JSON.stringify(odd))).toEqual({
+    tag: "01234567",
+    name: "n".repeat(200),
+    host: "",
+    pid: 0,
+    version: "",
+    masters: [{ name: "", ids: [] }],
+    locks: [{ resources: [], since: 0, fencingToken: undefined }],
+  });
+});
+
+test("a record is in the slot of the index on a Cluster", () => {
+  expect(ownerKey("01234567", false)).toBe("quorlock:owner:01234567");
+  expect(ownerKey("01234567", true)).toBe("quorlock:owner:01234567:{quorlock:owners}");
+});
+
+test("a name comes into a message without terminal codes, line ends and changes of direction", () => {
+  expect(printable("\u001b[31mred\n\u202e\u009b\u2028é")).toBe(
+    "\\u{1b}[31mred\\u{a}\\u{202e}\\u{9b}\\u{2028}é",
+  );
+  expect(printable("x".repeat(200))).toBe(`${"x".repeat(100)}…`);
+  const owner = { name: "bill\u001b]0;x\u0007", host: "a\r", pid: 31, tag: "01234567" };
+  expect(titleOf(owner)).toBe("bill\\u{1b}]0;x\\u{7} (pid 31, host a\\u{d})");
+  const error = new ResourceLockedError("invoice:42", 900, [], undefined, owner);
+  expect(error.message).toBe(
+    '"invoice:42" is locked by bill\\u{1b}]0;x\\u{7} (pid 31, host a\\u{d}), for at most 900 ms more [RESOURCE_LOCKED]',
+  );
+  expect(error.owner).toEqual(owner);
+});
+
+/** Masters that answer as a script of records does, or refuse. */
+function recorded(options: RedlockOptions, answer: () => Promise<unknown>) {
+  const setting = virtualSetting(3, options);
+  const sent: { command: string; session: number }[] = [];
+  const state = { session: 1 };
+  for (const node of setting.nodes)
+    Object.defineProperty(node, "records", {
+      get: () => ({
+        session: state.session,
+        isCluster: false,
+        send: (command: string) => {
+          sent.push({ command, session: state.session });
+          return answer();
+        },
+      }),
+    });
+  const redlock = new Redlock(setting.nodes, { runtime: setting.machine, ...options });
+  return { ...setting, redlock, sent, state };
+}
+
+test("a record is written each ten seconds from the first lock on, and its timer keeps no process alive", async () => {
+  const { time, machine, redlock, sent } = recorded({ owner: "a" }, async () => [1, []]);
+  await time.advance(60_000);
+  expect(sent).toEqual([]);
+  const lock = await time.run(redlock.acquire("r", 1000));
+  await time.run(lock.release());
+  await time.advance(35_000);
+  expect(sent.map(({ command }) => command)).toEqual(Array(12).fill("EVAL"));
+  expect(machine.referencedTimers).toBe(0);
+  await time.run(redlock.quit());
+  expect(sent.length).toBe(15);
+  await time.advance(60_000);
+  expect(sent.length).toBe(15);
+});
+
+test("a write that was refused is repeated on another connection only, and is no error event", async () => {
+  const errors: unknown[] = [];
+  const { time, redlock, sent, state } = recorded({ owner: "a" }, async () => {
+    throw new Error("OOM command not allowed");
+  });
+  redlock.on("error", (error) => errors.push(error));
+  await time.run(redlock.acquire("r", 1000));
+  await time.advance(60_000);
+  expect(sent.length).toBe(3);
+  state.session = 2;
+  await time.advance(60_000);
+  expect(sent.map(({ session }) => session)).toEqual([1, 1, 1, 2, 2, 2]);
+  expect(errors).toEqual([]);
+});
+
+test("a write that a master leaves unanswered is not sent again", async () => {
+  const { time, redlock, sent } = recorded({ owner: "a" }, () => new Promise(() => {}));
+  await time.run(redlock.acquire("r", 1000));
+  await time.advance(60_000);
+  expect(sent.length).toBe(3);
+});
+
+test("nothing is written with owner: false, nor by default where the host is unknown", async () => {
+  for (const options of [{ owner: false } as const, {}]) {
+    const { time, redlock, sent } = recorded(options, async () => [1, []]);
+    await time.run(redlock.acquire("r", 1000));
+    await time.advance(60_000);
+    expect(sent).toEqual([]);
+  }
+});
+
+test.each([1, "", true, {}, "x".repeat(101)])("the owner %s is refused", (owner) => {
+  const { nodes } = virtualSetting(3);
+  expect(() => new Redlock(nodes, { owner: owner as string })).toThrow("owner must be a name");
+});

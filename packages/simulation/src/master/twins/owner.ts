@@ -1,0 +1,26 @@
+import type { Reply } from "../reply.ts";
+import type { Call } from "./twin.ts";
+
+/** The twin of `ownerScript`. */
+export function recordOwner(
+  call: Call,
+  [index = "", record = ""]: readonly string[],
+  [tag = "", text = "", ttl = "", turn = ""]: readonly string[],
+): Reply {
+  if (ttl === "0") {
+    call("ZREM", index, tag);
+    call("DEL", record);
+    return [0, []];
+  }
+  const [seconds, micros] = call("TIME") as readonly string[];
+  const now = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
+  call("SET", record, text, "PX", ttl);
+  call("ZADD", index, String(now + Number(ttl)), tag);
+  call("PEXPIRE", index, ttl);
+  const oldest = call("ZRANGE", index, "0", "7", "WITHSCORES") as readonly string[];
+  for (let place = 0; place < oldest.length; place += 2)
+    if (Number(oldest[place + 1]) < now) call("ZREM", index, oldest[place]!);
+  const count = call("ZCARD", index) as number;
+  const first = 50 * (Number(turn) % Math.ceil(count / 50));
+  return [count, call("ZRANGE", index, String(first), String(first + 49))];
+}
