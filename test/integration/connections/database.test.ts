@@ -167,7 +167,7 @@ describe("a lock that is held when a client is switched", () => {
           for (const database of selected) await client.select(database);
           await expect(client.select(99)).rejects.toThrow("out of range");
         }
-        const redlock = new Redlock(clients, { retryCount: 0, nodeTimeout: 900 });
+        const redlock = new Redlock(clients, { owner: false, retryCount: 0, nodeTimeout: 900 });
         const lock = await redlock.acquire(fresh(), ttl);
         await Promise.all(lock.attempts);
         const there = expected === 1 ? valuesElsewhere(lock.resources[0]!) : keysHere(lock.resources[0]!);
@@ -204,7 +204,7 @@ describe("a lock that is held when a client is switched", () => {
         try {
           const select = () => Promise.allSettled(clients.map((client) => client.select(99)));
           const early = isAfter ? select() : undefined;
-          const redlock = new Redlock(clients as never, { retryCount: 0, nodeTimeout: 2000 });
+          const redlock = new Redlock(clients as never, { owner: false, retryCount: 0, nodeTimeout: 2000 });
           const refused = early ?? select();
           const acquire = async () => {
             const lock = await redlock.acquire(fresh(), ttl);
@@ -247,7 +247,7 @@ describe("a lock that is held when a client is switched", () => {
         const connections = clients.map((client) => once(client, "connecting"));
         for (const client of clients) (client as unknown as { stream: Socket }).stream.destroy();
         await Promise.all(connections);
-        const redlock = new Redlock(clients, { retryCount: 0, nodeTimeout: 2000 });
+        const redlock = new Redlock(clients, { owner: false, retryCount: 0, nodeTimeout: 2000 });
         const lock = await redlock.acquire(fresh(), ttl);
         await Promise.all(lock.attempts);
         await Promise.all(clients.map((client) => client.ping()));
@@ -271,7 +271,7 @@ describe("a lock that is held when a client is switched", () => {
         new Client({ host, port, retryStrategy: () => 10 }).on("error", () => {}),
       );
       try {
-        const redlock = new Redlock(clients, { retryCount: 0, nodeTimeout: 900 });
+        const redlock = new Redlock(clients, { owner: false, retryCount: 0, nodeTimeout: 900 });
         await Promise.all(clients.map((client) => client.select(1)));
         await (await redlock.acquire(fresh(), ttl)).release();
         const ready = clients.map((client) => once(client, "ready"));
@@ -302,7 +302,7 @@ describe("a lock that is held when a client is switched", () => {
     const clients = proxies.map(({ port }) => new Redis({ port }).on("error", () => {}));
     try {
       const refused = Promise.allSettled(clients.map((client) => client.select(99)));
-      const redlock = new Redlock(clients, { retryCount: 0, nodeTimeout: 8000 });
+      const redlock = new Redlock(clients, { owner: false, retryCount: 0, nodeTimeout: 8000 });
       const lock = await redlock.acquire(fresh(), ttl);
       for (const { status } of await refused) expect(status).toBe("rejected");
       expect((await fleet.values(lock.resources[0]!)).filter(Boolean).length).toBeGreaterThan(1);
@@ -319,7 +319,7 @@ describe("a lock that is held when a client is switched", () => {
     try {
       await Promise.all(clients.map((client) => client.select(1)));
       for (const client of clients) client.blpop("nothing", 0).catch(() => {});
-      const redlock = new Redlock(clients, { retryCount: 0, nodeTimeout: 2000 });
+      const redlock = new Redlock(clients, { owner: false, retryCount: 0, nodeTimeout: 2000 });
       const lock = await redlock.acquire(fresh(), ttl);
       await Promise.all(lock.attempts);
       expect(await valuesElsewhere(lock.resources[0]!)).toEqual([lock.value, lock.value, lock.value]);
@@ -432,8 +432,13 @@ describe("a lock that is held when a client is switched", () => {
 
   it("is lost by every Redlock over that client", async () => {
     const { redlock, clients } = await open();
-    const other = new Redlock([clients[0]!], { nodeTimeout: 900 });
-    const queueless = new Redlock(clients, { nodeTimeout: 900, queue: false, groupCommit: false });
+    const other = new Redlock([clients[0]!], { owner: false, nodeTimeout: 900 });
+    const queueless = new Redlock(clients, {
+      owner: false,
+      nodeTimeout: 900,
+      queue: false,
+      groupCommit: false,
+    });
     const locks = await Promise.all([redlock, other, queueless].map((one) => one.acquire(fresh(), ttl)));
     await clients[0]!.select(1);
     for (const lock of locks) isLostBySwitch(lock);

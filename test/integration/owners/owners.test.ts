@@ -1,6 +1,8 @@
-import { ResourceLockedError, systemRuntime } from "@quorlock/redlock";
+import { type Inspection, Redlock, ResourceLockedError, systemRuntime } from "@quorlock/redlock";
 import { ownerKey, ownersKey, recordIn } from "@quorlock/redlock/internal";
-import { describe, expect, it } from "vitest";
+import { clusterConfig, formCluster, type Master } from "@quorlock/testbed";
+import { Cluster } from "ioredis";
+import { beforeAll, describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, type Opened, rejection } from "../fleet/fleet.ts";
 
@@ -14,16 +16,17 @@ const keysOn = async (place: number): Promise<readonly string[]> =>
   (await fleet.admins[place]!.keys("quorlock:owner*")).toSorted();
 
 /** The tags in the index of each of the first three masters. */
-const tags = () => Promise.all(fleet.admins.slice(0, 3).map((admin) => admin.zrange(ownersKey, "0", "-1")));
+const tags = () =>
+  Promise.all(fleet.admins.slice(0, 3).map((admin) => admin.zrange(ownersKey(false), "0", "-1")));
 
 async function untilRecorded(count: number): Promise<readonly string[]> {
   await until("the owners are recorded", async () => (await tags()).every(({ length }) => length === count));
   return (await tags())[0]!;
 }
 
-/** Its first lock makes it write. */
-async function begin({ redlock }: Opened): Promise<void> {
-  await redlock.acquire(fresh(), ttl);
+/** Its first lock makes it write, to the masters that are connected by then. */
+async function begin(opened: Opened): Promise<void> {
+  await fleet.warmUp(opened);
 }
 
 describe("the record of an owner", () => {
@@ -43,7 +46,7 @@ describe("the record of an owner", () => {
       three().map(({ host, port }) => `${host}:${port}`),
     );
     expect(new Set(record.masters.flatMap(({ ids }) => ids)).size).toBe(3);
-    for (const key of [ownerKey(tag!, false), ownersKey]) {
+    for (const key of [ownerKey(tag!, false), ownersKey(false)]) {
       const left = await fleet.admins[0]!.pttl(key);
       expect(left).toBeGreaterThan(0);
       expect(left).toBeLessThanOrEqual(30_000);
@@ -76,6 +79,36 @@ describe("the record of an owner", () => {
     expect(await keysOn(0)).toEqual([]);
     expect(opened.errors).toEqual([]);
   });
+});
+
+describe("the record of an owner on a Cluster", () => {
+  const cluster = Fleet.forTests(3, { config: clusterConfig });
+  beforeAll(() => formCluster(cluster.admins));
+
+  it.each(["", "app:"])(
+    "is in the slot of the index, and is read by others, with the keyPrefix '%s'",
+    async (keyPrefix) => {
+      const redlocks = ["holder", "asker"].map((owner) => {
+        const [{ host, port }] = cluster.masters as [Master];
+        const client = new Cluster([{ host, port }], { keyPrefix });
+        client.on("error", () => {});
+        return new Redlock([client], { owner, nodeTimeout: 2000 });
+      });
+      const [holder, asker] = redlocks as [Redlock, Redlock];
+      const resource = fresh();
+      try {
+        await holder.acquire(resource, ttl);
+        await until("it is named", async () => (await asker.inspect(resource))[0]!.holder?.name === "holder");
+        const keys = await Promise.all(cluster.admins.map((admin) => admin.keys("*quorlock:owner*")));
+        const [{ tag }] = (await asker.inspect(resource)) as [Inspection];
+        expect(keys.flat().toSorted()).toEqual(
+          [ownerKey(tag!, true), ownersKey(true)].map((key) => `${keyPrefix}${key}`),
+        );
+      } finally {
+        await Promise.all(redlocks.map((redlock) => redlock.quit()));
+      }
+    },
+  );
 });
 
 describe("a refused lock", () => {

@@ -15,17 +15,36 @@ export function quorumsIntersect(members: number, others: number, distinct: numb
 }
 
 /**
- * The number of distinct masters in two lists. Two clients may name one master differently, and a server has another id
- * after a restart. So a master counts as common to both if anything says so: the same id, the same name, or
- * `isShared`, by its place in `own`: a record that the owner of `others` has written was found there.
+ * The smallest number of distinct masters that two lists can have. Two clients may name one master differently, so two
+ * masters may be one unless both have ids, and share none. What is found on a master is written by a client that
+ * has it in its list: that master may be any of `others`.
  */
-export function distinctMasters(
+export function leastDistinct(
   own: readonly ListedMaster[],
   others: readonly ListedMaster[],
-  isShared: (place: number) => boolean = () => false,
+  isFoundOn: (place: number) => boolean = () => false,
 ): number {
-  const isListed = ({ name, ids }: ListedMaster): boolean =>
-    others.some((other) => other.name === name || other.ids.some((id) => ids.includes(id)));
-  const common = own.filter((master, place) => isShared(place) || isListed(master)).length;
-  return own.length + others.length - Math.min(common, others.length);
+  const mayBeOne = (place: number, { name, ids }: ListedMaster): boolean => {
+    const master = own[place]!;
+    const areKnown = master.ids.length > 0 && ids.length > 0 && !isFoundOn(place);
+    return !areKnown || master.name === name || ids.some((id) => master.ids.includes(id));
+  };
+  // The most pairs: a pair is given up where its master finds another partner.
+  const partners = new Map<ListedMaster, number>();
+  const finds = (place: number, tried: Set<ListedMaster>): boolean =>
+    others.some((other) => {
+      if (tried.has(other) || !mayBeOne(place, other)) return false;
+      tried.add(other);
+      const rival = partners.get(other);
+      if (rival !== undefined && !finds(rival, tried)) return false;
+      partners.set(other, place);
+      return true;
+    });
+  const pairs = own.filter((_, place) => finds(place, new Set())).length;
+  return own.length + others.length - pairs;
+}
+
+/** The number of distinct masters if each has one name. */
+export function distinctNames(own: readonly ListedMaster[], others: readonly ListedMaster[]): number {
+  return new Set([...own, ...others].map(({ name }) => name)).size;
 }

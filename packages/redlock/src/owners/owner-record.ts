@@ -13,17 +13,25 @@ export interface HeldLock {
 export interface OwnerRecord extends Owner {
   /** Of this package. */
   readonly version: string;
+  /** How often it has been written. */
+  readonly writes: number;
   readonly masters: readonly ListedMaster[];
   /** Those held for longest. */
   readonly locks: readonly HeldLock[];
 }
 
 /** The key of the index: a sorted set of tags by the expiry of their records. */
-export const ownersKey = "quorlock:owners";
+export function ownersKey(isCluster: boolean): string {
+  return `quorlock:owners${hashTag(isCluster)}`;
+}
 
-/** The key of a record. On a Cluster both keys have to be in one hash slot: that of the index. */
 export function ownerKey(tag: string, isCluster: boolean): string {
-  return isCluster ? `quorlock:owner:${tag}:{${ownersKey}}` : `quorlock:owner:${tag}`;
+  return `quorlock:owner:${tag}${hashTag(isCluster)}`;
+}
+
+/** On a Cluster all these keys are in one hash slot, with a `keyPrefix` as well. */
+function hashTag(isCluster: boolean): string {
+  return isCluster ? ":{owners}" : "";
 }
 
 /** The longest text and list that are read of a record, which anybody may have written. */
@@ -34,18 +42,19 @@ const maxItems = 100;
 export function recordIn(tag: string, text: unknown): OwnerRecord | undefined {
   const given = typeof text === "string" ? parsed(text) : undefined;
   if (!given || typeof given.name !== "string" || given.name === "") return undefined;
-  const { name, host, pid, version, masters, locks } = given;
+  const { name, host, pid, version, writes, masters, locks } = given;
   return {
     tag,
     name: textIn(name),
     host: textIn(host),
-    pid: typeof pid === "number" ? pid : 0,
+    pid: numberIn(pid) ?? 0,
     version: textIn(version),
+    writes: numberIn(writes) ?? 0,
     masters: itemsIn(masters).map((master) => ({ name: textIn(master.name), ids: textsIn(master.ids) })),
     locks: itemsIn(locks).map(({ resources, since, fencingToken }) => ({
       resources: textsIn(resources),
-      since: typeof since === "number" ? since : 0,
-      fencingToken: typeof fencingToken === "number" ? fencingToken : undefined,
+      since: numberIn(since) ?? 0,
+      fencingToken: numberIn(fencingToken),
     })),
   };
 }
@@ -64,6 +73,10 @@ function parsed(text: string): Fields | undefined {
 
 function textIn(value: unknown): string {
   return typeof value === "string" ? value.slice(0, maxText) : "";
+}
+
+function numberIn(value: unknown): number | undefined {
+  return typeof value === "number" ? value : undefined;
 }
 
 function listIn(value: unknown): readonly unknown[] {

@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import clusterKeySlot from "cluster-key-slot";
 import { expect, test } from "vitest";
 import type { RedlockOptions } from "../client.ts";
 import { printable, ResourceLockedError, titleOf } from "../errors.ts";
 import { Redlock } from "../redlock.ts";
 import { virtualSetting } from "../virtual-time.test.ts";
-import { distinctMasters, quorumsIntersect } from "./membership.ts";
-import { ownerKey, recordIn } from "./owner-record.ts";
+import { distinctNames, leastDistinct, quorumsIntersect } from "./membership.ts";
+import { ownerKey, ownersKey, recordIn } from "./owner-record.ts";
 import { ownerScript } from "./owner-script.ts";
 import { version } from "./version.ts";
 
@@ -39,21 +40,28 @@ test.each([
     [one, other],
     [other, one],
   ] as const) {
-    const distinct = distinctMasters(list(own), list(others));
+    const distinct = leastDistinct(list(own), list(others));
     expect(distinct).toBe(new Set([...own, ...others]).size);
+    expect(distinctNames(list(own), list(others))).toBe(distinct);
     expect(quorumsIntersect(own.length, others.length, distinct)).toBe(isSafe);
   }
 });
 
-test("a master is common to two lists by its name, its id, or a record that was found on it", () => {
+test("two masters may be one unless both have ids and share none, and a master with a record may be any", () => {
   const renamed = [{ name: "x", ids: ["id of a"] }, ...list("bc")];
-  expect(distinctMasters(list("abc"), renamed)).toBe(3);
-  expect(distinctMasters(list("abc"), anonymous("xbc"))).toBe(4);
-  expect(distinctMasters(list("abc"), anonymous("xbc"), (place) => place === 0)).toBe(3);
+  expect(leastDistinct(list("abc"), renamed)).toBe(3);
+  expect(leastDistinct(list("abc"), list("xyz"))).toBe(6);
+  expect(leastDistinct(list("abc"), list("xyz"), (place) => place === 0)).toBe(5);
+  // Nothing is known of x, which is a, b or c.
+  expect(leastDistinct(list("abc"), [...anonymous("x"), ...list("yz")])).toBe(5);
+  expect(leastDistinct(anonymous("abc"), list("xyz"))).toBe(3);
+  expect(leastDistinct(anonymous("abc"), anonymous("abcde"))).toBe(5);
+  // c is x, so that d takes y.
+  expect(leastDistinct([...list("ab"), ...anonymous("c"), ...list("x")], list("abxy"))).toBe(4);
   // After a restart it has another id.
-  expect(distinctMasters([{ name: "a", ids: ["old"] }], [{ name: "a", ids: ["new"] }])).toBe(1);
+  expect(leastDistinct([{ name: "a", ids: ["old"] }], [{ name: "a", ids: ["new"] }])).toBe(1);
   // More records than masters are no more masters.
-  expect(distinctMasters(list("abc"), anonymous("x"), () => true)).toBe(3);
+  expect(leastDistinct(list("abc"), anonymous("x"), () => true)).toBe(3);
 });
 
 test("a record that somebody else has written is read with care", () => {
@@ -72,14 +80,21 @@ test("a record that somebody else has written is read with care", () => {
     host: "",
     pid: 0,
     version: "",
+    writes: 0,
     masters: [{ name: "", ids: [] }],
     locks: [{ resources: [], since: 0, fencingToken: undefined }],
   });
 });
 
-test("a record is in the slot of the index on a Cluster", () => {
-  expect(ownerKey("01234567", false)).toBe("quorlock:owner:01234567");
-  expect(ownerKey("01234567", true)).toBe("quorlock:owner:01234567:{quorlock:owners}");
+test("a record is in the slot of the index on a Cluster, with a keyPrefix as well", () => {
+  expect([ownersKey(false), ownerKey("01234567", false)]).toEqual([
+    "quorlock:owners",
+    "quorlock:owner:01234567",
+  ]);
+  const [index, record] = [ownersKey(true), ownerKey("01234567", true)].map((key) =>
+    clusterKeySlot(`app:${key}`),
+  );
+  expect(index).toBe(record);
 });
 
 test("a name comes into a message without terminal codes, line ends and changes of direction", () => {
@@ -97,7 +112,7 @@ test("a name comes into a message without terminal codes, line ends and changes 
 });
 
 /** Masters that answer as a script of records does, or refuse. */
-function recorded(options: RedlockOptions, answer: () => Promise<unknown>) {
+function recorded(options: RedlockOptions, answer: (command: string) => Promise<unknown>) {
   const setting = virtualSetting(3, options);
   const sent: { command: string; session: number }[] = [];
   const state = { session: 1 };
@@ -108,7 +123,7 @@ function recorded(options: RedlockOptions, answer: () => Promise<unknown>) {
         isCluster: false,
         send: (command: string) => {
           sent.push({ command, session: state.session });
-          return answer();
+          return answer(command);
         },
       }),
     });
@@ -120,8 +135,7 @@ test("a record is written each ten seconds from the first lock on, and its timer
   const { time, machine, redlock, sent } = recorded({ owner: "a" }, async () => [1, []]);
   await time.advance(60_000);
   expect(sent).toEqual([]);
-  const lock = await time.run(redlock.acquire("r", 1000));
-  await time.run(lock.release());
+  for (const resource of ["r", "s"]) await time.run((await time.run(redlock.acquire(resource, 1000))).release());
   await time.advance(35_000);
   expect(sent.map(({ command }) => command)).toEqual(Array(12).fill("EVAL"));
   expect(machine.referencedTimers).toBe(0);
@@ -144,6 +158,20 @@ test("a write that was refused is repeated on another connection only, and is no
   await time.advance(60_000);
   expect(sent.map(({ session }) => session)).toEqual([1, 1, 1, 2, 2, 2]);
   expect(errors).toEqual([]);
+});
+
+test("a read that was refused is repeated on another connection only", async () => {
+  const { time, redlock, sent, state } = recorded({ owner: "a" }, async (command) => {
+    if (command === "GET") throw new Error("NOPERM");
+    return [2, ["01234567"]];
+  });
+  await time.run(redlock.acquire("r", 1000));
+  await time.advance(60_000);
+  const reads = () => sent.filter(({ command }) => command === "GET").map(({ session }) => session);
+  expect(reads()).toEqual([1, 1, 1]);
+  state.session = 2;
+  await time.advance(60_000);
+  expect(reads()).toEqual([1, 1, 1, 2, 2, 2]);
 });
 
 test("a write that a master leaves unanswered is not sent again", async () => {

@@ -1,4 +1,4 @@
-import { NodeError, type Owner, printable, titleOf } from "../errors.ts";
+import { NodeError, type Owner } from "../errors.ts";
 import type { ActiveLease, Context, OwnerNames } from "../protocol/context.ts";
 import type { Inspection } from "../protocol/inspect.ts";
 import type { LockNode, RecordStore } from "../protocol/node.ts";
@@ -6,7 +6,8 @@ import { outside } from "../time/async-context.ts";
 import { Cancellation } from "../time/cancellation.ts";
 import { sleep } from "../time/sleep.ts";
 import type { TimerHandle, TimerTask } from "../time/timers.ts";
-import { distinctMasters, type ListedMaster, quorumsIntersect } from "./membership.ts";
+import { Lists } from "./lists.ts";
+import type { ListedMaster } from "./membership.ts";
 import { type OwnerRecord, ownerKey, ownersKey, recordIn } from "./owner-record.ts";
 import { ownerScript } from "./owner-script.ts";
 import { version } from "./version.ts";
@@ -17,13 +18,6 @@ const lifetime = 30_000;
 /** The number of locks in a record, and how long they have been held at least, ms. */
 const maxLocks = 50;
 const minHeld = 10_000;
-
-/** The other owners in the index of one master. */
-interface Heard {
-  readonly tags: ReadonlySet<string>;
-  /** Whether the index has others as well. */
-  readonly isPart: boolean;
-}
 
 /**
  * The owner of a Redlock by its name: writes a record about it to each master, so that others can tell who holds a lock,
@@ -37,15 +31,12 @@ export class Owners implements TimerTask, OwnerNames {
   #timer: TimerHandle | undefined;
   /** How often it was written. */
   #turn = 0;
-  /** The session of the connection on which each master has refused the last write. */
-  readonly #refusedIn: Array<number | undefined> = [];
+  /** The session of the connection on which each master has refused a write, or a read: it is not asked again there. */
+  readonly #unwritable: Array<number | undefined> = [];
+  readonly #unreadable: Array<number | undefined> = [];
   readonly #unanswered = new Set<number>();
-  /** By the last answer of each master. */
-  readonly #heard: Array<Heard | undefined> = [];
-  /** The records of other owners, until their owners are gone: a Redlock keeps its list. */
-  #known = new Map<string, OwnerRecord>();
-  /** The lists that have been reported, and are still in use. */
-  #reported: ReadonlySet<string> = new Set();
+  /** Those of other owners. */
+  readonly #lists = new Lists();
 
   constructor(context: Context, self: Omit<Owner, "tag">) {
     this.#context = context;
@@ -94,8 +85,8 @@ export class Owners implements TimerTask, OwnerNames {
     if (tags.length === 0) return found;
     const done = new Cancellation();
     const forget = ended.onCancel(() => done.cancel(ended.reason!));
-    await this.#fromMost(timeout, done, async ({ records }) => {
-      for (const record of await recordsAt(records, tags)) found.set(record.tag, record);
+    await this.#fromMost(timeout, done, async ({ records }, index) => {
+      for (const record of await this.#recordsAt(records, index, tags)) found.set(record.tag, record);
       if (found.size === tags.length) done.cancel(new Error("all are found"));
     });
     forget();
@@ -135,11 +126,39 @@ export class Owners implements TimerTask, OwnerNames {
     this.#turn += 1;
     const text = JSON.stringify(this.#record());
     // One command for each master.
-    await this.#fromMost(interval / 4, new Cancellation(), ({ records }, index) =>
-      this.#writeTo(records, index, text, lifetime),
-    );
-    await this.#learn();
-    if (!this.#hasEnded) this.#compare();
+    await this.#fromMost(interval / 4, new Cancellation(), async ({ records }, index) => {
+      const reply = await this.#writeTo(records, index, text, lifetime);
+      const [count, tags] = Array.isArray(reply) ? (reply as readonly unknown[]) : [];
+      for (const tag of Array.isArray(tags) ? (tags as readonly unknown[]) : [])
+        if (typeof tag === "string" && tag !== this.self.tag)
+          this.#lists.hear(tag, this.#turn, Number(count));
+    });
+    const unread = this.#lists.unread(this.#turn);
+    for (const record of (await this.recordsOf(unread, interval / 4)).values()) this.#lists.learn(record);
+    await this.#compare();
+  }
+
+  /** Reports each list of masters that does not go with its own, once for as long as it is in use (PROTOCOL 1.13). */
+  async #compare(): Promise<void> {
+    const own = this.#masters;
+    const suspects = this.#lists.suspects(own);
+    if (suspects.length === 0) return;
+    // As they are now, and where they are: a master that has a record of the other client is in the list of the other.
+    const found = new Map<string, { record: OwnerRecord; on: Set<number> }>();
+    await this.#fromMost(interval / 4, new Cancellation(), async ({ records }, index) => {
+      for (const record of await this.#recordsAt(records, index, suspects)) {
+        const { on = new Set<number>(), record: other } = found.get(record.tag) ?? {};
+        const isNewer = other === undefined || record.writes > other.writes;
+        found.set(record.tag, { record: isNewer ? record : other, on: on.add(index) });
+      }
+    });
+    if (this.#hasEnded) return;
+    for (const tag of suspects) {
+      const { record, on } = found.get(tag) ?? {};
+      const fault = record && on ? this.#lists.judge(own, record, (place) => on.has(place)) : undefined;
+      if (!record) this.#lists.forget(tag);
+      if (fault) this.#context.report(new NodeError(own[0]!.name, "MEMBERSHIP", fault));
+    }
   }
 
   #record(): Omit<OwnerRecord, "tag"> {
@@ -158,94 +177,63 @@ export class Owners implements TimerTask, OwnerNames {
       since: Math.round(wall - (now - grantedAt)),
       fencingToken,
     }));
-    return { name, host, pid, version, masters: this.#masters, locks };
+    return { name, host, pid, version, writes: this.#turn, masters: this.#masters, locks };
   }
 
+  /** A server that is not connected, or silent, may be another one by now. */
   get #masters(): readonly ListedMaster[] {
-    return this.#context.nodes.map(({ name, server }) => ({ name, ids: server?.ids ?? [] }));
+    return this.#context.nodes.map(({ name, server, records }, index) => {
+      const isHere = records?.session !== undefined && !this.#unanswered.has(index);
+      return { name, ids: isHere ? (server?.ids ?? []) : [] };
+    });
   }
 
   /**
    * A refusal is no fault, since the master goes on to vote: nothing is written again on that connection. Nor is it while
    * the last write is unanswered.
    */
-  async #writeTo(records: RecordStore | undefined, index: number, text: string, ttl: number): Promise<void> {
+  async #writeTo(
+    records: RecordStore | undefined,
+    index: number,
+    text: string,
+    ttl: number,
+  ): Promise<unknown> {
     const session = records?.session;
-    if (!records || session === undefined || session === this.#refusedIn[index]) return;
-    if (this.#unanswered.has(index) && ttl > 0) return;
+    if (!records || session === undefined || session === this.#unwritable[index]) return undefined;
+    if (this.#unanswered.has(index) && ttl > 0) return undefined;
     this.#unanswered.add(index);
     const { tag } = this.self;
-    const keys = [ownersKey, ownerKey(tag, records.isCluster)];
-    const args = [ownerScript.source, 2, ...keys, tag, text, ttl, this.#turn];
+    const { isCluster } = records;
+    const keys = [ownersKey(isCluster), ownerKey(tag, isCluster)];
     try {
-      this.#heard[index] = heardIn(await records.send("EVAL", args));
+      return await records.send("EVAL", [ownerScript.source, 2, ...keys, tag, text, ttl, this.#turn]);
     } catch {
-      this.#refusedIn[index] = session;
-      this.#heard[index] = undefined;
+      this.#unwritable[index] = session;
+      return undefined;
     } finally {
       this.#unanswered.delete(index);
     }
   }
 
-  /** Reads the records of owners that it has not seen yet. Those that are gone are forgotten. */
-  async #learn(): Promise<void> {
-    const tags = new Set(this.#heard.flatMap((heard) => [...(heard?.tags ?? [])]));
-    tags.delete(this.self.tag);
-    const isPart = this.#heard.some((heard) => heard?.isPart);
-    const unknown = [...tags].filter((tag) => !this.#known.has(tag));
-    const found = await this.recordsOf(unknown.slice(0, 50), interval / 4);
-    const kept = [...this.#known].filter(([tag]) => tags.has(tag) || (isPart && this.#known.size < 1000));
-    this.#known = new Map([...kept, ...found]);
-  }
-
-  /** Reports each list of masters that does not go with its own, once for as long as it is in use (PROTOCOL 1.13). */
-  #compare(): void {
-    const own = this.#masters;
-    const incompatible = new Map<string, OwnerRecord>();
-    const distinctOf = (record: OwnerRecord): number =>
-      distinctMasters(own, record.masters, (place) => this.#heard[place]?.tags.has(record.tag) ?? false);
-    for (const record of this.#known.values()) {
-      if (record.masters.length === 0) continue;
-      if (quorumsIntersect(own.length, record.masters.length, distinctOf(record))) continue;
-      incompatible.set(namesOf(record), record);
-    }
-    const before = this.#reported;
-    this.#reported = new Set(incompatible.keys());
-    for (const [list, record] of incompatible) {
-      if (before.has(list)) continue;
-      const text =
-        `${titleOf(record)} locks on other masters: ${printable(list)}. A quorum of these ${record.masters.length} and one of ` +
-        `our ${own.length} need not share a master, so two clients can hold one lock: change the list by one master at a time`;
-      this.#context.report(new NodeError(own[0]!.name, "MEMBERSHIP", text));
+  async #recordsAt(
+    records: RecordStore | undefined,
+    index: number,
+    tags: readonly string[],
+  ): Promise<readonly OwnerRecord[]> {
+    const session = records?.session;
+    if (!records || session === undefined || session === this.#unreadable[index]) return [];
+    // A right that locks need: MGET would be one more.
+    const reads = tags.map((tag) => records.send("GET", [ownerKey(tag, records.isCluster)]));
+    try {
+      const texts = await Promise.all(reads);
+      return tags.flatMap((tag, place) => recordIn(tag, texts[place]) ?? []);
+    } catch {
+      this.#unreadable[index] = session;
+      return [];
     }
   }
 }
 
 export function ownerIn({ name, host, pid, tag }: OwnerRecord): Owner {
   return { name, host, pid, tag };
-}
-
-function namesOf({ masters }: OwnerRecord): string {
-  return masters
-    .map(({ name }) => name)
-    .sort()
-    .join(", ");
-}
-
-async function recordsAt(
-  records: RecordStore | undefined,
-  tags: readonly string[],
-): Promise<readonly OwnerRecord[]> {
-  if (records?.session === undefined) return [];
-  const keys = tags.map((tag) => ownerKey(tag, records.isCluster));
-  const texts = await records.send("MGET", keys);
-  if (!Array.isArray(texts)) return [];
-  return tags.flatMap((tag, place) => recordIn(tag, texts[place]) ?? []);
-}
-
-function heardIn(reply: unknown): Heard | undefined {
-  const [count, tags] = Array.isArray(reply) ? (reply as readonly unknown[]) : [];
-  if (!Array.isArray(tags)) return undefined;
-  const names = tags.filter((tag): tag is string => typeof tag === "string");
-  return { tags: new Set(names), isPart: Number(count) > names.length };
 }

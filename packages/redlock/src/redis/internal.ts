@@ -1,7 +1,7 @@
 // The subpath `internal`: the types and functions for adapters to other client libraries, for other kinds of
 // masters and for simulated ones. It may change in any release.
 
-export { distinctMasters, type ListedMaster, quorumsIntersect } from "../owners/membership.ts";
+export { type ListedMaster, leastDistinct, quorumsIntersect } from "../owners/membership.ts";
 export { type HeldLock, type OwnerRecord, ownerKey, ownersKey, recordIn } from "../owners/owner-record.ts";
 export { ownerScript } from "../owners/owner-script.ts";
 export type {

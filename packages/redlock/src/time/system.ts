@@ -57,11 +57,20 @@ function randomBytes(count: number): Uint8Array {
   return bytes;
 }
 
-/** Read at run time: an import would not work in browsers. */
+/** Read at run time: an import would not work in browsers. Deno asks its user, or throws, before it tells the host. */
 function identity(): ReturnType<NonNullable<Runtime["identity"]>> {
   const process: Partial<NodeJS.Process> = globalThis.process ?? {};
+  const { permissions } = (globalThis as { Deno?: DenoPermissions }).Deno ?? {};
+  if (permissions && permissions.querySync({ name: "sys", kind: "hostname" }).state !== "granted")
+    return undefined;
   const host = process.getBuiltinModule?.("node:os")?.hostname();
-  return host === undefined || process.pid === undefined ? undefined : { host, pid: process.pid };
+  return host && process.pid !== undefined ? { host, pid: process.pid } : undefined;
+}
+
+interface DenoPermissions {
+  readonly permissions?: {
+    querySync(asked: { readonly name: "sys"; readonly kind: string }): { readonly state: string };
+  };
 }
 
 /** The clocks, timers, random bytes and name of the machine. */
