@@ -23,7 +23,7 @@ interface Doubt {
 
 /**
  * A server has another id after a restart, and a record has the old one until its next write, or the one after the next if its
- * writer has not noticed. So ids count once this many more writes have shown the same.
+ * owner has not noticed. So ids count once this many more writes have shown the same.
  */
 const writesToConfirm = 2;
 
