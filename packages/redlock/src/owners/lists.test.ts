@@ -6,8 +6,11 @@ import type { OwnerRecord } from "./owner-record.ts";
 // PROTOCOL 1.13.
 
 const masters = (names: string): ListedMaster[] =>
-  [...names].map((name) => ({ name, ids: [`id of ${name}`] }));
+  names.split("").map((name) => ({ name, ids: [`id of ${name}`] }));
 const own = masters("abc");
+
+const named = (names: string, ids: readonly string[]): ListedMaster[] =>
+  names.split("").map((name, at) => ({ name, ids: [ids[at]!] }));
 
 function recordOf(tag: string, list: readonly ListedMaster[], writes = 1): OwnerRecord {
   return { tag, name: tag, host: "h", pid: 1, version: "", writes, masters: list, locks: [] };
@@ -102,8 +105,6 @@ test("a list in which one of three masters is replaced is reported once two more
 
 test("a rolling restart is no fault between clients that name the masters differently", () => {
   const turns = new Turns();
-  const named = (names: string, ids: readonly string[]) =>
-    [...names].map((name, at) => ({ name, ids: [ids[at]!] }));
   const ids = ["1", "2", "3"];
   for (const restarted of [0, 1, 2, 0, 1, 2]) {
     const before = [...ids];

@@ -65,7 +65,7 @@ type Fields = { readonly [field in keyof OwnerRecord | keyof ListedMaster | keyo
 function parsed(text: string): Fields | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Fields) : undefined;
+    return typeof value === "object" && value !== null ? value : undefined;
   } catch {
     return undefined;
   }

@@ -11,8 +11,8 @@ import { ownerKey, ownersKey, recordIn } from "./owner-record.ts";
 import { ownerScript } from "./owner-script.ts";
 import { version } from "./version.ts";
 
-const list = (names: string) => [...names].map((name) => ({ name, ids: [`id of ${name}`] }));
-const anonymous = (names: string) => [...names].map((name) => ({ name, ids: [] }));
+const list = (names: string) => names.split("").map((name) => ({ name, ids: [`id of ${name}`] }));
+const anonymous = (names: string) => names.split("").map((name) => ({ name, ids: [] }));
 
 test("the version in a record is that of package.json", () => {
   const manifest = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
@@ -41,7 +41,7 @@ test.each([
     [other, one],
   ] as const) {
     const distinct = leastDistinct(list(own), list(others));
-    expect(distinct).toBe(new Set([...own, ...others]).size);
+    expect(distinct).toBe(new Set((own + others).split("")).size);
     expect(distinctNames(list(own), list(others))).toBe(distinct);
     expect(quorumsIntersect(own.length, others.length, distinct)).toBe(isSafe);
   }
@@ -135,7 +135,8 @@ test("a record is written each ten seconds from the first lock on, and its timer
   const { time, machine, redlock, sent } = recorded({ owner: "a" }, async () => [1, []]);
   await time.advance(60_000);
   expect(sent).toEqual([]);
-  for (const resource of ["r", "s"]) await time.run((await time.run(redlock.acquire(resource, 1000))).release());
+  for (const resource of ["r", "s"])
+    await time.run((await time.run(redlock.acquire(resource, 1000))).release());
   await time.advance(35_000);
   expect(sent.map(({ command }) => command)).toEqual(Array(12).fill("EVAL"));
   expect(machine.referencedTimers).toBe(0);
