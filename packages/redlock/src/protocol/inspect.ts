@@ -63,5 +63,11 @@ function inspectionOf(node: string, answer: KeyState | Fault): Inspection {
   };
   if ("vote" in answer) return { ...nothing, unreachable: answer.error };
   const owner = answer.owner === undefined ? undefined : beginningOf(answer.owner);
-  return { ...nothing, owner, tag: tagIn(answer.owner), remaining: answer.remaining, queueLength: answer.queueLength };
+  return {
+    ...nothing,
+    owner,
+    tag: tagIn(answer.owner),
+    remaining: answer.remaining,
+    queueLength: answer.queueLength,
+  };
 }
