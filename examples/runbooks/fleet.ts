@@ -6,7 +6,7 @@ import { Redis } from "ioredis";
 import { within } from "../fixture/fixture.ts";
 
 /** The resource that all clients of a fleet lock in turn. */
-const resource = "invoice:42";
+export const resource = "invoice:42";
 /** The ttl of these locks, ms: the longest of the fleet, so a runbook waits for it between two steps. */
 export const ttl = 1000;
 
@@ -30,6 +30,8 @@ export class Fleet implements AsyncDisposable {
   readonly #members = new Map<string, Member>();
   readonly #held = new Set<Held>();
   readonly #listeners = new Set<() => void>();
+  /** When each lock was granted, by the clock that all processes share. */
+  readonly #grantedAt: number[] = [];
   /** The `error` and `clock` events of Quorlock's clients, as "master reason". */
   readonly reports: Set<string> = new Set();
   grants: number = 0;
@@ -82,6 +84,11 @@ export class Fleet implements AsyncDisposable {
     return Math.round(now() - begun);
   }
 
+  /** Another process held the lock for this time: each grant in it is an overlap. */
+  compareWith([begin, end]: readonly [number, number]): void {
+    this.overlaps += this.#grantedAt.filter((time) => time >= begin && time <= end).length;
+  }
+
   /** Resolves once a client has reported this. */
   async reported(pattern: RegExp, limit: number = 30_000): Promise<void> {
     await this.#until(() => [...this.reports].some((report) => pattern.test(report)), String(pattern), limit);
@@ -93,6 +100,7 @@ export class Fleet implements AsyncDisposable {
 
   async #work(lock: Held): Promise<void> {
     this.grants += 1;
+    this.#grantedAt.push(now());
     for (const other of this.#held) if (other.isValid() && lock.isValid()) this.overlaps += 1;
     this.#held.add(lock);
     for (const listener of this.#listeners) listener();

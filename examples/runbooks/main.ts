@@ -10,6 +10,7 @@ const runbooks: Readonly<Record<string, steps.Runbook>> = {
   "wrong-clock": steps.wrongClock,
   failover: steps.failover,
   "upgrade-from-redlock-5": steps.upgradeFromRedlock5,
+  sigterm: steps.sigterm,
 };
 
 /** `pnpm runbook NAME ...` runs these; without a name all. */

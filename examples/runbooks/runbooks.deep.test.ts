@@ -9,7 +9,7 @@ test("every runbook ends without an overlap, and says what it did", async () => 
   const { code, output } = await runProgram(main);
   expect({ code, output }).toMatchObject({ code: 0 });
   const results = output.match(/result {4}.*/g);
-  expect(results).toHaveLength(8);
+  expect(results).toHaveLength(9);
   for (const result of results!) expect(result).toMatch(/ [1-9]\d* locks granted, 0 overlaps/);
 });
 

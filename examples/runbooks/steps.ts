@@ -1,5 +1,6 @@
 import { mkdir, rm } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
+import { Child } from "@quorlock/simulation/processes";
 import {
   type Master,
   type Masters,
@@ -271,6 +272,30 @@ export const upgradeFromRedlock5: Runbook = {
         fleet.begin(name, masters.urls);
       });
     }
+    conclude(narrator, fleet);
+  },
+};
+
+const worker = new URL("worker.ts", import.meta.url);
+
+export const sigterm: Runbook = {
+  title: "SIGTERM, as Kubernetes sends it, while a process holds the lock",
+  async run(narrator) {
+    await using masters = await quiet(3, "aof-always");
+    await using fleet = new Fleet();
+    for (const name of clients) fleet.begin(name, masters.urls);
+    await fleet.granted(50);
+    await using child = Child.node(worker, masters.urls);
+    const time = async (line: number): Promise<number> => Number((await child.line(line)).split(" ")[1]);
+    const begin = await time(0);
+    narrator.event("step", "cyan", "the process holds the lock and gets SIGTERM: quit({ drain })");
+    child.process.kill("SIGTERM");
+    const end = await time(1);
+    narrator.event("step", "cyan", `its routine ends after ${Math.round(end - begin)} ms, and the process exits`);
+    const { code, signal, errors } = await child.ended;
+    if (code !== 0) throw new Error(`the process ended with ${code ?? signal}: ${errors}`);
+    fleet.compareWith([begin, end]);
+    await step(narrator, fleet, "the other clients go on", async () => {});
     conclude(narrator, fleet);
   },
 };

@@ -68,6 +68,19 @@ export const scenarios: Record<string, Scenario> = {
     await redlock.acquire("held", ttl);
     await redlock.quit();
   },
+  async "quit keeps the clients, which answer, and quit by themselves"(fixture) {
+    await busyWith(fixture);
+    await fixture.redlock.quit({ keepClients: true });
+    for (const client of fixture.clients) assert.equal(await client.ping(), "PONG");
+    await quitClients(fixture);
+  },
+  async "quit keeps the clients with all masters hung, and they disconnect"(fixture) {
+    await busyWith(fixture);
+    await fixture.ask("hang all");
+    ignore(fixture.redlock.acquire("another", ttl));
+    await fixture.redlock.quit({ keepClients: true });
+    disconnectClients(fixture);
+  },
   async "quit with a lock extended and its signal watched"({ redlock }) {
     const lock = await redlock.acquire("held", ttl);
     lock.signal.addEventListener("abort", () => {});
@@ -207,6 +220,18 @@ export const scenarios: Record<string, Scenario> = {
       const aborted = untilAborted(signal);
       ignore(fixture.ask("terminate"));
       await aborted;
+    });
+    await quit;
+  },
+  async "terminated in the middle of using: quit drains, and the routine ends by itself"(fixture) {
+    const { redlock } = fixture;
+    const quit = new Promise<void>((resolve, reject) => {
+      process.once("SIGTERM", () => void redlock.quit({ drain: ttl }).then(resolve, reject));
+    });
+    await redlock.using("held", ttl, async (signal, lock) => {
+      await fixture.ask("terminate");
+      await lock.extend(2 * ttl);
+      assert.equal(signal.aborted, false);
     });
     await quit;
   },

@@ -3,7 +3,7 @@ import type { Client, RedlockOptions } from "./client.ts";
 import { ClosedError, ExecutionError, InvalidArgumentError } from "./errors.ts";
 import type { AnyAnswer, LockNode } from "./protocol/node.ts";
 import { Redlock } from "./redlock.ts";
-import { VirtualClient, virtualSetting } from "./virtual-time.test.ts";
+import { Gate, VirtualClient, virtualSetting } from "./virtual-time.test.ts";
 
 // PROTOCOL 5.11.
 
@@ -256,6 +256,44 @@ describe("a listener that throws", () => {
     machine.stepWall(100_000);
     lock.remaining();
     expect((await time.measure(extending)).took).toBe(0);
+  });
+});
+
+describe("quit with a drain", () => {
+  test("goes on extending the lock of a routine, which ends by itself", async () => {
+    const { time, masters, client, redlock } = virtualSetting(3);
+    const gate = new Gate();
+    const running = redlock.using("r", 1000, () => gate.opened);
+    await time.advance(10);
+    const quitting = redlock.quit({ drain: 20_000 });
+    await time.advance(5000);
+    expect(masters[0]!.owner("r")).toBeDefined();
+    gate.open();
+    const { took } = await time.measure(Promise.all([running, quitting]));
+    expect(took).toBeLessThan(10);
+    expect(client.lost).toEqual([]);
+    expect(masters[0]!.owner("r")).toBeUndefined();
+  });
+
+  test("lasts no longer than it may, nor without a lock", async () => {
+    const { time, redlock } = virtualSetting(3);
+    const lock = await time.run(redlock.acquire("r", 10_000));
+    const { took } = await time.measure(redlock.quit({ drain: 3000 }));
+    expect(took).toBeGreaterThanOrEqual(3000);
+    expect(took).toBeLessThan(3010);
+    expect(lock.state).toBe("lost");
+    expect((await time.measure(virtualSetting(3).redlock.quit({ drain: 3000 }))).took).toBeLessThan(10);
+  });
+
+  test("extends no lock that was resumed, and lets none be resumed", async () => {
+    const { time, redlock } = virtualSetting(3);
+    const detached = await time.run((await time.run(redlock.acquire("r", 10_000))).detach());
+    const lock = redlock.resume(detached);
+    await time.run(redlock.acquire("q", 10_000));
+    const quitting = redlock.quit({ drain: 1000 });
+    await expect(time.run(lock.extend(10_000))).rejects.toThrow(ClosedError);
+    expect(() => redlock.resume(detached)).toThrow(ClosedError);
+    await time.run(quitting);
   });
 });
 

@@ -26,7 +26,7 @@ import { lateTimerThreshold } from "./protocol/round.ts";
 import { claimScript, releaseScript } from "./redis/lua/scripts.ts";
 import type { ClockEvent } from "./safeguards/clock-watch.ts";
 import { checkOptions, type Place, routineAmong } from "./settings/options.ts";
-import { checkNumber, isRevoked, milliseconds, shown } from "./settings/ranges.ts";
+import { checkBoolean, checkNumber, checkSignal, milliseconds, shown } from "./settings/ranges.ts";
 import {
   eventOfRedlock4,
   namesOfRedlock4,
@@ -62,6 +62,16 @@ export interface ReadyOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+export interface QuitOptions {
+  /**
+   * The time that held locks have to end, ms: `using` goes on extending them while their routines run. Locks that are
+   * still held then are released. A further `quit()` ends this time at once. Default 0.
+   */
+  readonly drain?: number | undefined;
+  /** Whether the clients that were passed stay open: only the connections that Quorlock has made are ended. Default false. */
+  readonly keepClients?: boolean | undefined;
+}
+
 export interface RedlockEvents {
   /** A master failed to vote: unreachable, silent, or an error reply; or lists of masters do not go together. Never contention. */
   error: (error: NodeError) => void;
@@ -76,6 +86,8 @@ export interface RedlockInternals {
   readonly context: Context;
   /** Cancelled by `quit`. */
   readonly closed: Cancellation;
+  /** Cancelled by `quit` with a `drain`, before that: what would never end by itself ends now. */
+  readonly draining: Cancellation;
   /** `place`: determines the known options; default those of `acquire`. */
   settingsFor(options: Partial<Settings> | null | undefined, place?: Place): Settings;
   /** Creates a handle on a lease. */
@@ -104,6 +116,9 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   #quit: Promise<void> | undefined;
   /** Cancelled by `quit`. */
   readonly #closed = new Cancellation();
+  readonly #draining = new Cancellation();
+  /** Cancelled when locks have had the time to end that `quit` gives them. */
+  readonly #drained = new Cancellation();
   /** Converts the result of `acquire`: one function for all waiting calls. */
   readonly #lockFrom = (result: EnterResult): Lock => {
     if (!result.lease) throw result.error;
@@ -246,7 +261,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     checkTtl(ttl, settings);
     const lease = Lock.leaseOf(lock);
     throwIfEnded(lock);
-    if (this.#quit) throw new ClosedError();
+    // A lock that is held is extended while `quit` waits for its end.
+    if (this.#quit && (lease.isResumed || this.#drained.reason)) throw new ClosedError();
     // `quit` ends the active leases; a resumed lease becomes one only when it is confirmed.
     const forget = lease.isResumed ? this.#closed.onCancel(() => lease.lose(...releasedByQuit)) : undefined;
     try {
@@ -403,21 +419,29 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   /**
-   * Releases every held lock (its signal aborts), ends every waiting `acquire` with a {@link ClosedError}, and quits
-   * the clients, as redlock 5 does. Resolves within two `nodeTimeout`s of the constructor (default: a second), whatever
-   * was passed to a call; under load later, for as long as masters go on answering earlier requests. Idempotent.
+   * Ends every waiting `acquire` with a {@link ClosedError}, releases every held lock (its signal aborts), with `drain`
+   * once it has had that time to end, and quits the clients, as redlock 5 does. Resolves within two `nodeTimeout`s of the
+   * constructor (default: a second) after the drain, whatever was passed to a call; under load later, for as long as
+   * masters go on answering earlier requests. Idempotent.
+   * @throws InvalidArgumentError for an unknown option, or one of the wrong type.
    * @example
    * ```ts
-   * process.once("SIGTERM", () => void redlock.quit());
+   * process.once("SIGTERM", () => void redlock.quit({ drain: 20_000 }));
    * ```
    */
-  quit(): Promise<void>;
+  quit(options?: QuitOptions): Promise<void>;
   /** @internal A callback of redlock 4 is refused. */
-  quit(callback?: unknown): Promise<void>;
+  quit(options?: unknown): Promise<void>;
   /** @internal */
-  quit(callback?: unknown): Promise<void> {
-    refuseCallback(callback, "quit");
-    this.#quit ??= this.#quitNow();
+  quit(options?: QuitOptions | null): Promise<void> {
+    refuseCallback(options, "quit");
+    checkOptions(options, "quit");
+    const drain = options?.drain ?? 0;
+    checkNumber("drain", drain, milliseconds);
+    const keepsClients = options?.keepClients ?? false;
+    checkBoolean("keepClients", keepsClients);
+    if (drain === 0) this.#drained.cancel(new ClosedError());
+    this.#quit ??= this.#quitAfter(drain, keepsClients);
     return this.#quit;
   }
 
@@ -437,6 +461,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     return {
       context: redlock.#context,
       closed: redlock.#closed,
+      draining: redlock.#draining,
       settingsFor: (options, place) => redlock.#settingsFor(options, place),
       lockOf: (lease, attempts) => redlock.#lockOf(lease, attempts),
       acquire: async (request, signal) => {
@@ -449,11 +474,13 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   /** The order of these steps is PROTOCOL 5.11. */
-  async #quitNow(): Promise<void> {
+  async #quitAfter(drain: number, keepsClients: boolean): Promise<void> {
     const { nodes } = this.#context;
     const underWay = [...this.#underWay.values()];
+    if (drain > 0) this.#draining.cancel(new ClosedError());
     this.#closed.cancel(new ClosedError());
     for (const cancellation of this.#underWay.keys()) cancellation.cancel(new ClosedError());
+    if (drain > 0) await this.#drain(drain);
     const held = [...this.#parts.leases];
     // Notifies the holders: these leases are released.
     for (const lease of held) lease.lose(...releasedByQuit);
@@ -463,8 +490,21 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     this.#parts.owners?.end();
     await atMost(time, this.#settled(underWay), this.#context);
     this.#parts.rollbacks.stop();
+    if (keepsClients) {
+      for (const node of nodes) node.leave?.();
+      return;
+    }
     await atMost(time, Promise.allSettled(nodes.map((node) => node.close())), this.#context);
     for (const node of nodes) node.disconnect();
+  }
+
+  /** Until every held lock has ended, or the time is over. No lock is added meanwhile. */
+  async #drain(time: number): Promise<void> {
+    const { leases, context } = this.#parts;
+    const ended = [...leases].map((lease) => new Promise<void>((resolve) => void lease.onEnd(resolve)));
+    void Promise.all(ended).then(() => this.#drained.cancel(new ClosedError()));
+    await sleep(context.runtime, time, this.#drained);
+    this.#drained.cancel(new ClosedError());
   }
 
   /** Resolves when the cancelled acquires have rolled back, and the releases in flight are answered. */
@@ -610,8 +650,6 @@ function throwIfEnded(lock: Lock): void {
 }
 
 function throwIfAborted(signal: AbortSignal): void {
-  if (isRevoked(signal) || typeof (signal as Partial<AbortSignal>).addEventListener !== "function") {
-    throw new InvalidArgumentError(`signal must be an AbortSignal, but is ${shown(signal)}`);
-  }
+  checkSignal(signal);
   if (signal.aborted) throw new AbortError(signal.reason);
 }

@@ -81,6 +81,10 @@ export class OwnConnection implements Connection {
   #askingDatabase: Promise<void> | undefined;
   #resolveFirst: () => void = () => {};
   #reason = "the connection is closed";
+  /** How many nodes use it. */
+  #nodes = 0;
+  /** Whether all nodes have left it: it is made again for the next one. */
+  #isLeft = false;
 
   constructor(user: UserClient) {
     this.client = user.client;
@@ -110,11 +114,7 @@ export class OwnConnection implements Connection {
     user.watch({
       onReady: () => this.#followServer(),
       onSelect: (database) => this.#moveTo(database),
-      onEnd: () => {
-        this.#replaceOwn();
-        this.#subscriber.end();
-        this.#endPrevious();
-      },
+      onEnd: () => this.#rest(),
     });
     // A client that has not connected yet waits for its first command; otherwise the connection is made now.
     if (user.status !== "wait") void this.connectFirst();
@@ -264,6 +264,25 @@ export class OwnConnection implements Connection {
   onReady(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  join(): void {
+    this.#nodes += 1;
+    this.#isLeft = false;
+  }
+
+  leave(): void {
+    this.#nodes -= 1;
+    if (this.#nodes > 0) return;
+    this.#isLeft = true;
+    this.#rest();
+  }
+
+  /** Ends all connections. Another is made when it is needed, unless the user's client has ended. */
+  #rest(): void {
+    this.#replaceOwn();
+    this.#subscriber.end();
+    this.#endPrevious();
   }
 
   async close(): Promise<void> {
@@ -501,6 +520,7 @@ export class OwnConnection implements Connection {
 
   /** The user's client has connected, perhaps to another server: these connections follow. */
   #followServer(): void {
+    if (this.#isLeft) return;
     this.#subscriber.reopen();
     if (this.#isBehind(this.#own)) this.#compare();
   }

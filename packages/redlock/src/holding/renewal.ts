@@ -60,7 +60,7 @@ export class Renewal implements TimerTask {
     this.#lock = lock;
     this.#ttl = ttl;
     this.#settings = settings;
-    this.#lease.isRenewed = true;
+    this.#lease.renewals += 1;
     this.#schedule();
   }
 
@@ -71,7 +71,7 @@ export class Renewal implements TimerTask {
   /** Starts no further renewal. */
   stop(): void {
     this.#stopped = true;
-    this.#lease.isRenewed = false;
+    this.#lease.renewals -= 1;
     this.#lease.context.timers.cancel(this.#timerHandle);
   }
 

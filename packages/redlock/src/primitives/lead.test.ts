@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ExecutionError, InvalidArgumentError, LockLostError } from "../errors.ts";
+import { ClosedError, ExecutionError, InvalidArgumentError, LockLostError } from "../errors.ts";
 import type { Lock } from "../holding/lock.ts";
 import { Gate, VirtualClient, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
 import { type LeadOptions, lead } from "./lead.ts";
@@ -234,6 +234,26 @@ describe("a leader", () => {
     expect(resolved).toBe(false);
     ended.open();
     await time.run(leading);
+  });
+
+  test("is told to end by a quit with a drain, which releases the lock once the routine has ended", async () => {
+    const { time, masters, client, redlock } = virtualSetting(3);
+    const ended = new Gate();
+    let reason: unknown;
+    const leading = lead(redlock, "r", 1000, async (signal) => {
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      ({ reason } = signal);
+      await ended.opened;
+    });
+    await time.advance(100);
+    const quitting = redlock.quit({ drain: 10_000 });
+    await time.advance(2000);
+    expect(reason).toBeInstanceOf(ClosedError);
+    expect(masters[0]!.owner("r")).toBeDefined();
+    ended.open();
+    await time.run(Promise.all([leading, quitting]));
+    expect(masters[0]!.owner("r")).toBeUndefined();
+    expect(client.lost).toEqual([]);
   });
 });
 

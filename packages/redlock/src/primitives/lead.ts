@@ -2,8 +2,9 @@ import { ClosedError, ExecutionError, LockLostError, ResourceLockedError } from 
 import type { Lock, RedlockAbortSignal, Routine } from "../holding/lock.ts";
 import { type AcquireOptions, Redlock } from "../redlock.ts";
 import { checkOptions, placeOf, routineAmong } from "../settings/options.ts";
-import { checkFunction } from "../settings/ranges.ts";
-import { onAbort } from "../time/abort.ts";
+import { checkFunction, checkSignal } from "../settings/ranges.ts";
+import { abortWith, onAbort } from "../time/abort.ts";
+import type { Cancellation } from "../time/cancellation.ts";
 import { randomFraction } from "../time/runtime.ts";
 import { sleepUnless } from "../time/sleep.ts";
 
@@ -49,7 +50,8 @@ type TermOutcome = { readonly error: unknown } | undefined;
  * Stays a candidate: while others lead, while no quorum answers, after the lock was lost, and after the
  * routine has returned, which lets other candidates come first. (To run something once under a lock, use
  * {@link Redlock.using}.) Resolves when `options.signal` aborts or `redlock.quit()` is called, and the
- * routine has ended. `quit` has released the lock by then, so the next leader starts at once.
+ * routine has ended. `quit` has released the lock by then, so the next leader starts at once; with a `drain` it aborts the
+ * routine's signal, and the lock is released when the routine has ended.
  * @throws the error of the routine, or of `onStart`, `onStop` or `onError`, once its lock is released; but
  * not an error that the routine throws because its signal aborted. InvalidArgumentError before anything is
  * sent.
@@ -67,33 +69,61 @@ export async function lead(
   routine: Routine<unknown>,
   options: LeadOptions = {},
 ): Promise<void> {
-  const { closed } = Redlock.internalsOf(redlock);
+  const { closed, draining } = Redlock.internalsOf(redlock);
   routineAmong("lead", ttl, routine);
   checkOptions(options, place);
   const { onStart, onStop, onError, ...settings } = options;
   for (const [name, callback] of Object.entries({ onStart, onStop, onError }))
     if (callback !== undefined) checkFunction(name, callback);
-  const { signal } = settings;
+  const signal = settings.signal ?? undefined;
+  if (signal !== undefined) checkSignal(signal);
   // Each try waits for one ttl: long enough to report a missing quorum, and no reason to ask the masters more
   // often.
-  const campaign = { ...settings, waitTimeout: ttl };
+  const ended = endOf(signal, draining);
+  const campaign = { ...settings, signal: ended.signal, waitTimeout: ttl };
   const hasEnded = () => signal?.aborted === true || closed.reason !== undefined;
-  while (!hasEnded()) {
-    let term: TermOutcome;
-    try {
-      term = await redlock.using(resources, ttl, campaign, (termSignal, lock) =>
-        runTerm(routine, options, termSignal, lock),
-      );
-    } catch (error) {
-      if (hasEnded()) return;
-      if (!(error instanceof ExecutionError)) throw error;
-      // Another process leads: no error.
-      if (error instanceof ResourceLockedError) continue;
-      await onError?.(error);
+  try {
+    while (!hasEnded()) {
+      let term: TermOutcome;
+      try {
+        term = await redlock.using(resources, ttl, campaign, (termSignal, lock) =>
+          runTerm(routine, options, termSignal, lock),
+        );
+      } catch (error) {
+        if (hasEnded()) return;
+        if (!(error instanceof ExecutionError)) throw error;
+        // Another process leads: no error.
+        if (error instanceof ResourceLockedError) continue;
+        await onError?.(error);
+      }
+      if (term) throw term.error;
+      await pauseBetweenTerms(redlock, ttl, signal);
     }
-    if (term) throw term.error;
-    await pauseBetweenTerms(redlock, ttl, signal);
+  } finally {
+    ended.forget();
   }
+}
+
+/**
+ * The signal that ends a candidacy: the caller's, and a `quit` that waits for the routine, which would lead for ever. (At
+ * any other `quit` the lock is lost at once.)
+ */
+function endOf(
+  signal: AbortSignal | undefined,
+  draining: Cancellation,
+): { readonly signal: AbortSignal; readonly forget: () => void } {
+  const controller = new AbortController();
+  const follow = (): void => abortWith(controller, signal!.reason);
+  if (signal?.aborted) follow();
+  const forgetSignal = signal && onAbort(signal, follow);
+  const forgetQuit = draining.onCancel(() => abortWith(controller, draining.reason));
+  return {
+    signal: controller.signal,
+    forget: () => {
+      forgetSignal?.();
+      forgetQuit();
+    },
+  };
 }
 
 /** Runs one term as leader. */

@@ -96,8 +96,8 @@ export class Lease implements TimerTask, ActiveLease {
   handle: Handle | undefined;
   /** Called at the release, before anything is sent: may hand the lease off to a waiter in this process instead. */
   handOff: ((settings: Settings) => Promise<ExecutionResult> | undefined) | undefined;
-  /** Whether a renewal keeps it extended. */
-  isRenewed = false;
+  /** How many renewals keep it extended: each handle of a shared lease has one. */
+  renewals = 0;
   /** The lease that continues under the token of this one, once it has ended. */
   successor: Lease | undefined;
   #token: string;
@@ -303,7 +303,7 @@ export class Lease implements TimerTask, ActiveLease {
     if (limit && (limit.isReached || limit.until <= this.#deadline)) this.lose(limit.why, "HOLD_LIMIT");
     else {
       // Without any of these its holder let it expire. A renewal that a busy process has not begun was wanted as well.
-      const isWanted = this.isRenewed || this.#unconfirmed || this.#extending !== undefined;
+      const isWanted = this.renewals > 0 || this.#unconfirmed || this.#extending !== undefined;
       this.lose(`${timeRanOut}${hintFor(this.#longestTtl)}`, isWanted ? "NOT_CONFIRMED" : "EXPIRED");
     }
   }

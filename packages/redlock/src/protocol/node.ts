@@ -326,6 +326,11 @@ export interface LockNode {
   readonly drainedAt?: number;
   /** Calls `listener` whenever the master becomes reachable. Returns a function that removes the listener. */
   onReady(listener: () => void): () => void;
+  /**
+   * Ends the connections that the node has opened beside the user's client, after what was just sent, and leaves that client
+   * open: for `quit({ keepClients: true })`. Nothing is sent afterwards. Missing: there are none.
+   */
+  leave?(): void;
   /** Closes the connection and the user's client after pending commands. */
   close(): Promise<void>;
   /** Closes both immediately. */

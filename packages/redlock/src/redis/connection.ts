@@ -94,6 +94,13 @@ export interface Connection {
   onMove?(listener: (why: string, old: Connection) => void): void;
   /** Calls `listener` whenever commands can be sent again. Returns a function that removes the listener. */
   onReady(listener: () => void): () => void;
+  /** A node begins to use the connection. Missing: see {@link leave}. */
+  join?(): void;
+  /**
+   * A node does not use the connection any more. With the last one it ends, after what was just sent, and the user's
+   * client stays open; the next {@link join} opens it again. Missing: there is nothing beside the user's client.
+   */
+  leave?(): void;
   /** Closes the connection and the user's client after pending commands. */
   close(): Promise<void>;
   /** Closes both immediately. */

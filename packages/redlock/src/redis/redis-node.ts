@@ -27,6 +27,7 @@ import { WeakListeners } from "../protocol/weak-listeners.ts";
 import { whyReserved } from "../settings/resources.ts";
 import { outside } from "../time/async-context.ts";
 import { systemRuntime } from "../time/system.ts";
+import { ClosedConnection } from "./closed-connection.ts";
 import { isAbandoned, isRelease, purposeOf } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 import { GrantSubscription } from "./grant-subscription.ts";
@@ -64,7 +65,7 @@ export class RedisNode implements LockNode {
    */
   readonly keepsCounters: boolean;
   readonly queue: LockQueue | undefined;
-  readonly #connection: Connection;
+  #connection: Connection;
   readonly #options: RedisNodeOptions;
   readonly #runtime: SendQueueRuntime;
   readonly #groupCommit: boolean;
@@ -83,6 +84,7 @@ export class RedisNode implements LockNode {
 
   constructor(connection: Connection, options: RedisNodeOptions = {}) {
     this.#connection = connection;
+    connection.join?.();
     this.#options = options;
     this.name = connection.name;
     this.client = connection.client;
@@ -167,6 +169,13 @@ export class RedisNode implements LockNode {
 
   onReady(listener: () => void): () => void {
     return this.#connection.onReady(listener);
+  }
+
+  leave(): void {
+    this.#sendQueue.finish();
+    this.#connection.leave?.();
+    // A late rollback would open it again.
+    this.#connection = new ClosedConnection(this.#connection);
   }
 
   close(): Promise<void> {

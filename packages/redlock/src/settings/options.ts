@@ -10,6 +10,7 @@ export type Place =
   | "acquire, tryAcquire and using"
   | "extend, detach and release"
   | "ready"
+  | "quit"
   | "restartGuard"
   | "clockWatch"
   | "exponentialBackoff"
@@ -40,6 +41,7 @@ const optionsOf: Record<string, readonly string[]> = {
   "acquire, tryAcquire and using": inCalls,
   "extend, detach and release": settingNames,
   ready: ["timeout", "signal"],
+  quit: ["drain", "keepClients"],
   restartGuard: ["maxTtl", "durable"],
   clockWatch: ["maxOffset", "exclude", "maxTtl"],
   exponentialBackoff: ["initial", "maximum", "factor"],

@@ -34,6 +34,12 @@ export function checkFunction(name: string, value: unknown): void {
   throw new InvalidArgumentError(`${name} must be a function, but is ${shown(value)}`);
 }
 
+export function checkSignal(value: unknown): void {
+  if (!isRevoked(value) && typeof (value as Partial<AbortSignal> | null)?.addEventListener === "function")
+    return;
+  throw new InvalidArgumentError(`signal must be an AbortSignal, but is ${shown(value)}`);
+}
+
 /** Whether it is a Proxy that was revoked: every look at it throws a TypeError. */
 export function isRevoked(value: unknown): boolean {
   try {

@@ -15,6 +15,7 @@ import type {
 } from "../protocol/node.ts";
 import { masked } from "../protocol/token.ts";
 import { WeakListeners } from "../protocol/weak-listeners.ts";
+import { ClosedConnection } from "../redis/closed-connection.ts";
 import type { Connection } from "../redis/connection.ts";
 import { countIn, timeLeftIn, UnexpectedReply } from "../redis/reply-numbers.ts";
 import { whyReserved } from "../settings/resources.ts";
@@ -38,8 +39,8 @@ const maxTransactions = 5;
 export class WatchingNode implements LockNode {
   readonly name: string;
   readonly client: object;
-  readonly #connection: Connection;
-  readonly #queue: CommandQueue;
+  #connection: Connection;
+  #queue: CommandQueue;
   readonly #moves: WeakListeners<[why: string, old: LockNode]> = new WeakListeners();
   /** Registered by weak reference: this field keeps it alive as long as the node. */
   readonly #onDatabaseLeft: (why: string, old: Connection) => void;
@@ -50,6 +51,7 @@ export class WatchingNode implements LockNode {
   /** All commands on the connection must go through `queue`, also those of other nodes. */
   constructor(connection: Connection, queue: CommandQueue) {
     this.#connection = connection;
+    connection.join?.();
     this.#queue = queue;
     this.name = connection.name;
     this.client = connection.client;
@@ -118,6 +120,12 @@ export class WatchingNode implements LockNode {
 
   onReady(listener: () => void): () => void {
     return this.#connection.onReady(listener);
+  }
+
+  leave(): void {
+    this.#connection.leave?.();
+    this.#connection = new ClosedConnection(this.#connection);
+    this.#queue = new CommandQueue(this.#connection);
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,146 @@
+import { ClosedError, InvalidArgumentError, LockLostError, Redlock } from "@quorlock/redlock";
+import { withoutScripts } from "@quorlock/redlock/without-scripts";
+import { expect, it } from "vitest";
+import { until } from "../../contract/until.ts";
+import { Fleet, fresh, rejection } from "../fleet/fleet.ts";
+import { hasEnded, sendBy } from "../fleet/library.ts";
+
+// PROTOCOL 5.11.
+
+const fleet = Fleet.forTests(3);
+const ttl = 20_000;
+const forEver = { retryCount: -1 };
+
+function opening(): { readonly opened: Promise<void>; open(): void } {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+/** Each master's connections: one of the fleet, and those of the clients under test. */
+function connections(): Promise<number[]> {
+  return Promise.all(
+    fleet.admins.map(async (admin) => ((await admin.client("LIST")) as string).trim().split("\n").length),
+  );
+}
+
+/** Nothing of Quorlock is connected: each master has the connection of the fleet, and that of a client that was kept. */
+const untilClientsAlone = (): Promise<void> => fleet.untilAll("connections", connections, 2);
+
+it("a routine that ends during the drain keeps its lock until its end, and the next client runs only then", async () => {
+  const { redlock, clients } = await fleet.openWarm(forEver);
+  const { redlock: next } = await fleet.openWarm(forEver);
+  const resource = fresh("drained");
+  const order: string[] = [];
+  const [begun, ended] = [opening(), opening()];
+  const running = redlock.using(resource, ttl, async (signal, lock) => {
+    begun.open();
+    await ended.opened;
+    await lock.extend(ttl);
+    order.push(`ends ${signal.aborted}`);
+    return 7;
+  });
+  await begun.opened;
+  const own = rejection(redlock.acquire(resource, ttl));
+  const following = next.using(resource, ttl, async () => void order.push("the next one"));
+  await fleet.untilWaiting(resource, 2);
+  const quitting = redlock.quit({ drain: ttl });
+  expect(await own).toBeInstanceOf(ClosedError);
+  expect(await rejection(redlock.acquire(fresh("late"), ttl))).toBeInstanceOf(ClosedError);
+  expect(await fleet.values(resource)).not.toContain(null);
+  ended.open();
+  expect(await running).toBe(7);
+  await Promise.all([following, quitting]);
+  expect(order).toEqual(["ends false", "the next one"]);
+  await until("the end of the clients", () => clients.every(hasEnded));
+});
+
+it("a routine that does not end is told after the drain, and its lock is released", async () => {
+  const { redlock } = await fleet.openWarm(forEver);
+  const { redlock: next } = await fleet.openWarm(forEver);
+  const resource = fresh("drained");
+  const begun = opening();
+  let reason: unknown;
+  const running = redlock.using(resource, ttl, async (signal) => {
+    begun.open();
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    reason = signal.reason;
+  });
+  await begun.opened;
+  const following = next.acquire(resource, ttl);
+  await redlock.quit({ drain: 100 });
+  await running;
+  expect(reason).toBeInstanceOf(LockLostError);
+  expect(reason).toMatchObject({ reason: "QUIT", isFault: false });
+  // Long before the ttl.
+  await (await following).release();
+});
+
+it("a second quit ends the drain at once", async () => {
+  const { redlock } = await fleet.openWarm();
+  const lock = await redlock.acquire(fresh("drained"), ttl);
+  const quitting = redlock.quit({ drain: ttl });
+  await lock.extend(ttl);
+  expect(lock.state).toBe("held");
+  await redlock.quit();
+  await quitting;
+  expect(lock.state).toBe("lost");
+});
+
+it("clients that are kept answer after quit, and nothing else of this process is connected", async () => {
+  const { redlock, clients } = await fleet.openWarm(forEver);
+  const resource = fresh("kept");
+  const lock = await redlock.acquire(resource, ttl);
+  // For the connection of subscriptions.
+  const waiting = rejection(redlock.acquire(resource, ttl));
+  await fleet.untilWaiting(resource);
+  await redlock.quit({ keepClients: true });
+  expect(await waiting).toBeInstanceOf(ClosedError);
+  expect(lock.state).toBe("lost");
+  expect(await fleet.values(resource)).toEqual([null, null, null]);
+  for (const client of clients) expect(await sendBy(client, "PING")).toBe("PONG");
+  await untilClientsAlone();
+  // What is asked afterwards opens nothing.
+  await redlock.inspect(resource);
+  expect(await connections()).toEqual([2, 2, 2]);
+});
+
+it("a connection ends with the last Redlock over its client, and is made again for a new one", async () => {
+  const { redlock, clients } = await fleet.openWarm(forEver);
+  const other = new Redlock(clients, { nodeTimeout: 5000 });
+  const lock = await other.acquire(fresh("kept"), ttl);
+  await redlock.quit({ keepClients: true });
+  await lock.extend(ttl);
+  expect((await Promise.all(lock.attempts))[0]!.votesFor.size).toBe(3);
+  await other.quit({ keepClients: true });
+  const third = new Redlock(clients, { nodeTimeout: 5000 });
+  await third.ready();
+  await (await third.acquire(fresh("kept"), ttl)).release();
+  await third.quit();
+  await until("the end of the clients", () => clients.every(hasEnded));
+});
+
+it("clients without scripts are kept as well", async () => {
+  const { redlock, clients } = await fleet.openWarm({ scripts: false });
+  const resource = fresh("kept");
+  await redlock.acquire([resource, fresh("kept")], ttl);
+  await redlock.quit({ keepClients: true });
+  expect(await fleet.values(resource)).toEqual([null, null, null]);
+  for (const client of clients) expect(await sendBy(client, "PING")).toBe("PONG");
+  await untilClientsAlone();
+  await redlock.inspect(resource);
+  expect(await connections()).toEqual([2, 2, 2]);
+  const again = new Redlock(withoutScripts(clients), { nodeTimeout: 5000 });
+  await again.ready();
+  await (await again.acquire(resource, ttl)).release();
+});
+
+it("an option of quit that is unknown or of the wrong type is refused, and nothing has ended", async () => {
+  const { redlock } = await fleet.openWarm();
+  expect(() => redlock.quit({ drian: 1 } as object)).toThrow(InvalidArgumentError);
+  expect(() => redlock.quit({ drain: -1 })).toThrow(InvalidArgumentError);
+  expect(() => redlock.quit({ keepClients: "yes" } as object)).toThrow(InvalidArgumentError);
+  await (await redlock.acquire(fresh(), ttl)).release();
+});
