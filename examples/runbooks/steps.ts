@@ -291,7 +291,11 @@ export const sigterm: Runbook = {
     narrator.event("step", "cyan", "the process holds the lock and gets SIGTERM: quit({ drain })");
     child.process.kill("SIGTERM");
     const end = await time(1);
-    narrator.event("step", "cyan", `its routine ends after ${Math.round(end - begin)} ms, and the process exits`);
+    narrator.event(
+      "step",
+      "cyan",
+      `its routine ends after ${Math.round(end - begin)} ms, and the process exits`,
+    );
     const { code, signal, errors } = await child.ended;
     if (code !== 0) throw new Error(`the process ended with ${code ?? signal}: ${errors}`);
     fleet.compareWith([begin, end]);

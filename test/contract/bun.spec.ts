@@ -72,3 +72,22 @@ it("without the right to learn the database, the restart guard is refused, and l
   await admin.call("ACL", "DELUSER", "blind");
   admin.disconnect();
 });
+
+it("a client that quit keeps answers afterwards, and Quorlock's connections have ended", async () => {
+  const admin = new Redis(port);
+  const connections = async (): Promise<number> =>
+    String(await admin.client("LIST")).match(/^id=.* db=5 /gm)?.length ?? 0;
+  const client = new Bun.RedisClient(`redis://127.0.0.1:${port}/5`) as RedisClient & {
+    send(command: string, words: readonly string[]): Promise<unknown>;
+    close(): void;
+  };
+  await client.send("PING", []);
+  const redlock = new Redlock([client], { nodeTimeout: 2000, retryCount: 0 });
+  await redlock.acquire("kept", 10_000);
+  await redlock.quit({ keepClients: true });
+  expect(await client.send("EXISTS", ["kept"])).toBe(0);
+  for (let tries = 0; (await connections()) > 1 && tries < 5000; tries += 1);
+  expect(await connections()).toBe(1);
+  client.close();
+  admin.disconnect();
+});

@@ -52,6 +52,25 @@ async function valueIn(resource: string): Promise<string | null> {
 }
 
 describe("a Cluster", () => {
+  it("that quit keeps answers afterwards, and Quorlock has no connection to its masters any more", async () => {
+    const client = clusterClient();
+    const connections = async (): Promise<number[]> =>
+      Promise.all(
+        cluster.admins.map(async (admin) => String(await admin.client("LIST")).match(/^id=/gm)!.length),
+      );
+    // The client itself has connected to both masters.
+    await Promise.all(["a", "b", "c", "d"].map((key) => client.get(key)));
+    const before = await connections();
+    const redlock = new Redlock([client], { nodeTimeout });
+    const resources = ["a", "b", "c", "d"].map((name) => fresh(name));
+    for (const resource of resources) await redlock.acquire(resource, 60_000);
+    await redlock.quit({ keepClients: true });
+    for (const resource of resources) expect(await client.get(resource)).toBeNull();
+    await until("the end of the other connections", async () =>
+      (await connections()).every((count, index) => count <= before[index]!),
+    );
+  });
+
   it("that is there twice, by other startup nodes, votes once", async () => {
     const { host, port } = cluster.masters[1]!;
     const second = new Cluster([{ host: "localhost", port }]);

@@ -19,11 +19,16 @@ function opening(): { readonly opened: Promise<void>; open(): void } {
   return { opened, open };
 }
 
-/** Each master's connections: one of the fleet, and those of the clients under test. */
-function connections(): Promise<number[]> {
+/** The ids of each master's connections. */
+function idsOfConnections(): Promise<string[][]> {
   return Promise.all(
-    fleet.admins.map(async (admin) => ((await admin.client("LIST")) as string).trim().split("\n").length),
+    fleet.admins.map(async (admin) => String(await admin.client("LIST")).match(/^id=\d+/gm) ?? []),
   );
+}
+
+/** Each master's connections: one of the fleet, and those of the clients under test. */
+async function connections(): Promise<number[]> {
+  return (await idsOfConnections()).map((ids) => ids.length);
 }
 
 /** Nothing of Quorlock is connected: each master has the connection of the fleet, and that of a client that was kept. */
@@ -111,9 +116,13 @@ it("a connection ends with the last Redlock over its client, and is made again f
   const { redlock, clients } = await fleet.openWarm(forEver);
   const other = new Redlock(clients, { nodeTimeout: 5000 });
   const lock = await other.acquire(fresh("kept"), ttl);
+  const before = await idsOfConnections();
   await redlock.quit({ keepClients: true });
   await lock.extend(ttl);
   expect((await Promise.all(lock.attempts))[0]!.votesFor.size).toBe(3);
+  // None is new.
+  for (const [index, ids] of (await idsOfConnections()).entries())
+    expect(before[index]).toEqual(expect.arrayContaining(ids));
   await other.quit({ keepClients: true });
   const third = new Redlock(clients, { nodeTimeout: 5000 });
   await third.ready();

@@ -213,7 +213,7 @@ describe("a loss", () => {
 
   test("is a fault after a nested handle has ended, while the outer one is renewed", async () => {
     const loss = lossOf(
-      async ({ time, nodes, redlock }) => {
+      async ({ time, machine, redlock }) => {
         const [inner, outer] = [new Gate(), new Gate()];
         const using = redlock.using("r", 1000, async (_, parent) => {
           await redlock.using("r", 1000, { parent }, () => inner.opened);
@@ -222,8 +222,8 @@ describe("a loss", () => {
         await time.advance(10);
         inner.open();
         await time.advance(10);
-        for (const node of nodes) node.hang();
-        await time.advance(1000);
+        machine.block(2000);
+        await time.advance(2000);
         outer.open();
         await time.run(using);
       },
