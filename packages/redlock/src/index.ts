@@ -21,7 +21,7 @@ export type { Inspection } from "./protocol/inspect.ts";
 export type { ExecutionResult, LockState } from "./protocol/lease.ts";
 // The parts for implementing a node are exported by the subpath `internal`.
 export type { LockNode } from "./protocol/node.ts";
-export type { AcquireOptions, QuitOptions, ReadyOptions, RedlockEvents } from "./redlock.ts";
+export type { AcquireOptions, ReadyOptions, RedlockEvents } from "./redlock.ts";
 export { Redlock, Redlock as default } from "./redlock.ts";
 export type { ClockEvent } from "./safeguards/clock-watch.ts";
 export type { RestartGuardOptions } from "./safeguards/restart-guard.ts";

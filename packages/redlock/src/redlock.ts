@@ -62,16 +62,6 @@ export interface ReadyOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface QuitOptions {
-  /**
-   * The time that held locks have to end, ms: `using` goes on extending them while their routines run. Locks that are
-   * still held then are released. A further `quit()` ends this time at once. Default 0.
-   */
-  readonly drain?: number | undefined;
-  /** Whether the clients that were passed stay open: only the connections that Quorlock has made are ended. Default false. */
-  readonly keepClients?: boolean | undefined;
-}
-
 export interface RedlockEvents {
   /** A master failed to vote: unreachable, silent, or an error reply; or lists of masters do not go together. Never contention. */
   error: (error: NodeError) => void;
@@ -423,25 +413,30 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    * once it has had that time to end, and quits the clients, as redlock 5 does. Resolves within two `nodeTimeout`s of the
    * constructor (default: a second) after the drain, whatever was passed to a call; under load later, for as long as
    * masters go on answering earlier requests. Idempotent.
+   * `drain`: the time that held locks have to end, ms; `using` goes on extending them while their routines run. A further
+   * `quit()` ends this time at once. Default 0. `keepClients`: whether the clients that were passed stay open, and only the
+   * connections that Quorlock has made are ended. Default false.
    * @throws InvalidArgumentError for an unknown option, or one of the wrong type.
    * @example
    * ```ts
    * process.once("SIGTERM", () => void redlock.quit({ drain: 20_000 }));
    * ```
    */
-  quit(options?: QuitOptions): Promise<void>;
+  quit(options?: {
+    readonly drain?: number | undefined;
+    readonly keepClients?: boolean | undefined;
+  }): Promise<void>;
   /** @internal A callback of redlock 4 is refused. */
   quit(options?: unknown): Promise<void>;
   /** @internal */
-  quit(options?: QuitOptions | null): Promise<void> {
+  quit(options?: { readonly drain?: number; readonly keepClients?: boolean } | null): Promise<void> {
     refuseCallback(options, "quit");
     checkOptions(options, "quit");
-    const drain = options?.drain ?? 0;
+    const { drain, keepClients } = { drain: options?.drain ?? 0, keepClients: options?.keepClients ?? false };
     checkNumber("drain", drain, milliseconds);
-    const keepsClients = options?.keepClients ?? false;
-    checkBoolean("keepClients", keepsClients);
+    checkBoolean("keepClients", keepClients);
     if (drain === 0) this.#drained.cancel(new ClosedError());
-    this.#quit ??= this.#quitAfter(drain, keepsClients);
+    this.#quit ??= this.#quitAfter(drain, keepClients);
     return this.#quit;
   }
 
