@@ -429,7 +429,9 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   /** @internal A callback of redlock 4 is refused. */
   quit(options?: unknown): Promise<void>;
   /** @internal */
-  quit(options?: { readonly drain?: number; readonly keepClients?: boolean } | null): Promise<void> {
+  quit(
+    options?: { readonly drain?: number | undefined; readonly keepClients?: boolean | undefined } | null,
+  ): Promise<void> {
     refuseCallback(options, "quit");
     checkOptions(options, "quit");
     const { drain, keepClients } = { drain: options?.drain ?? 0, keepClients: options?.keepClients ?? false };

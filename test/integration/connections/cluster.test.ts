@@ -51,13 +51,16 @@ async function valueIn(resource: string): Promise<string | null> {
   throw new Error(`no master has the slot of ${resource}`);
 }
 
+/** How many each of its masters has. */
+function connections(): Promise<number[]> {
+  return Promise.all(
+    cluster.admins.map(async (admin) => String(await admin.client("LIST")).match(/^id=/gm)!.length),
+  );
+}
+
 describe("a Cluster", () => {
   it("that quit keeps answers afterwards, and Quorlock has no connection to its masters any more", async () => {
     const client = clusterClient();
-    const connections = async (): Promise<number[]> =>
-      Promise.all(
-        cluster.admins.map(async (admin) => String(await admin.client("LIST")).match(/^id=/gm)!.length),
-      );
     // The client itself has connected to both masters.
     await Promise.all(["a", "b", "c", "d"].map((key) => client.get(key)));
     const before = await connections();

@@ -11,12 +11,11 @@ const fleet = Fleet.forTests(3);
 const ttl = 20_000;
 const forEver = { retryCount: -1 };
 
-function opening(): { readonly opened: Promise<void>; open(): void } {
-  let open = (): void => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
+class Gate {
+  open!: () => void;
+  readonly opened: Promise<void> = new Promise((resolve) => {
+    this.open = resolve;
   });
-  return { opened, open };
 }
 
 /** The ids of each master's connections. */
@@ -39,7 +38,7 @@ it("a routine that ends during the drain keeps its lock until its end, and the n
   const { redlock: next } = await fleet.openWarm(forEver);
   const resource = fresh("drained");
   const order: string[] = [];
-  const [begun, ended] = [opening(), opening()];
+  const [begun, ended] = [new Gate(), new Gate()];
   const running = redlock.using(resource, ttl, async (signal, lock) => {
     begun.open();
     await ended.opened;
@@ -66,7 +65,7 @@ it("a routine that does not end is told after the drain, and its lock is release
   const { redlock } = await fleet.openWarm(forEver);
   const { redlock: next } = await fleet.openWarm(forEver);
   const resource = fresh("drained");
-  const begun = opening();
+  const begun = new Gate();
   let reason: unknown;
   const running = redlock.using(resource, ttl, async (signal) => {
     begun.open();
