@@ -6,6 +6,10 @@ import { interruption } from "@quorlock/simulation/command-line";
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { diagnose, exitCodeOf, textReport } from "./doctor/doctor.ts";
 import { execute } from "./exec/exec.ts";
+import { type Reached, reach } from "./look/keys.ts";
+import { locksOn, overview, ownersAt, readWriteLockAt, semaphoreAt } from "./look/look.ts";
+import { changeReport, listReport, lockReport, readWriteReport, semaphoreReport } from "./look/report.ts";
+import { watch } from "./look/watch.ts";
 import { clientOf, type MastersOptions, mastersFrom } from "./masters.ts";
 import { escaped, exitCodes, jsonOf, paintFor, UsageError } from "./output.ts";
 import { type Release, releaseByName, textOf } from "./release/release.ts";
@@ -54,6 +58,11 @@ function withReport(command: Command): Command {
 function milliseconds(text: string): number {
   if (!/^\d{1,7}$/.test(text) || Number(text) === 0)
     throw new InvalidArgumentError("Expected milliseconds, 1 to 9999999.");
+  return Number(text);
+}
+
+function count(text: string): number {
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError("Expected a number, 1 to 9999.");
   return Number(text);
 }
 
@@ -115,6 +124,76 @@ async function exec(resource: string, command: readonly string[], flags: ExecFla
     environment: process.env,
     say,
   });
+}
+
+interface LookFlags extends MastersOptions {
+  readonly master: readonly string[];
+  readonly timeout: number;
+  readonly json?: true;
+}
+
+/** Reads from all masters, and prints; `read` returns the result and the lines for people. */
+async function look(
+  flags: LookFlags,
+  read: (masters: readonly Reached[], signal: AbortSignal) => Promise<readonly [result: object, lines: readonly string[]]>,
+): Promise<number> {
+  const masters = mastersFrom(flags.master, flags, process.env);
+  using interrupted = interruption();
+  const ended = new AbortController();
+  const signal = AbortSignal.any([interrupted, ended.signal, AbortSignal.timeout(flags.timeout)]);
+  try {
+    const reached = await Promise.all(masters.map((master) => reach(master, signal)));
+    const [result, lines] = await read(reached, signal);
+    console.log(flags.json ? jsonOf(result) : lines.join("\n"));
+    const answered = reached.filter(({ redis }) => redis).length;
+    return answered > masters.length / 2 ? exitCodes.ok : exitCodes.unknown;
+  } catch (error) {
+    if (interrupted.aborted) return exitCodes.interrupted;
+    throw error;
+  } finally {
+    ended.abort();
+  }
+}
+
+interface InspectFlags extends LookFlags {
+  readonly semaphore?: number;
+  readonly readWrite?: true;
+}
+
+function inspect(resource: string, flags: InspectFlags): Promise<number> {
+  const paint = paintFor(process.stdout, process.env);
+  return look(flags, async (masters, signal) => {
+    const { semaphore: limit, readWrite } = flags;
+    if (limit !== undefined) {
+      const semaphore = await semaphoreAt(masters, resource, limit, signal);
+      return [semaphore, semaphoreReport(semaphore, Date.now(), paint)];
+    }
+    if (readWrite) {
+      const lock = await readWriteLockAt(masters, resource, signal);
+      return [lock, readWriteReport(lock, Date.now(), paint)];
+    }
+    const [lock] = await locksOn(masters, [resource], await ownersAt(masters, signal), signal);
+    return [lock!, lockReport(lock!, Date.now(), paint)];
+  });
+}
+
+function list(flags: LookFlags): Promise<number> {
+  return look(flags, async (masters, signal) => {
+    const all = await overview(masters, signal);
+    return [all, listReport(all, Date.now(), paintFor(process.stdout, process.env))];
+  });
+}
+
+async function watchChanges(
+  resource: string | undefined,
+  flags: LookFlags & { readonly interval: number },
+): Promise<number> {
+  const masters = mastersFrom(flags.master, flags, process.env);
+  const paint = paintFor(process.stdout, process.env);
+  using signal = interruption();
+  for await (const change of watch(masters, resource, { ...flags, signal }))
+    console.log(flags.json ? jsonOf(change).replaceAll(/\n */g, " ") : changeReport(change, paint));
+  return exitCodes.interrupted;
 }
 
 interface ReleaseFlags extends MastersOptions {
@@ -203,6 +282,7 @@ Examples:
   npx quorlock doctor --nodes-file masters.txt --guard --json`,
     )
     .action(async (addresses: readonly string[], flags: DoctorFlags) => done(await doctor(addresses, flags)));
+  addLooks(program, done);
   addExec(program, done);
   addRelease(program, done);
   return program;
@@ -211,6 +291,29 @@ Examples:
 const mastersHelp = `
 Without --master and --nodes-file, the addresses are those of REDLOCK_NODES, separated by commas.
 A password is in the address, in --password-file or in REDLOCK_PASSWORD, and is never printed.`;
+
+function addLooks(program: Command, done: (code: number) => void): void {
+  const exits = "Exit: 0 ok, 2 no quorum of masters answered, 64 bad usage, 70 failed, 130 interrupted.";
+  withReport(withMasterOption(program.command("inspect")))
+    .argument("<resource>", "a resource, or the name of a semaphore or a readers-writer lock")
+    .description("says who holds a lock, since when, how long still, and who waits")
+    .option("--semaphore <limit>", "the resource is a semaphore with this limit", count)
+    .option("--read-write", "the resource is a readers-writer lock")
+    .addHelpText("after", `${mastersHelp}\n\n${exits}\n\nExamples:\n  quorlock inspect invoice:42\n  quorlock inspect api --semaphore 5 --json`)
+    .action(async (resource: string, flags: InspectFlags) => done(await inspect(resource, flags)));
+  withReport(withMasterOption(program.command("ls")))
+    .description("lists the locks that have been held for ten seconds, and their owners")
+    .addHelpText("after", `${mastersHelp}\n\n${exits}\n\nExamples:\n  quorlock ls\n  quorlock ls --json`)
+    .action(async (flags: LookFlags) => done(await list(flags)));
+  withReport(withMasterOption(program.command("watch")))
+    .argument("[resource]", "default: all locks that have been held for ten seconds")
+    .description("prints a line for each change, until it is interrupted")
+    .option("--interval <time>", "time between two looks", duration, 1000)
+    .addHelpText("after", `${mastersHelp}\n\nExit: 130 when it is interrupted, 64 bad usage, 70 failed.\n\nExamples:\n  quorlock watch invoice:42\n  quorlock watch --json --interval 5s`)
+    .action(async (resource: string | undefined, flags: LookFlags & { readonly interval: number }) =>
+      done(await watchChanges(resource, flags)),
+    );
+}
 
 function addExec(program: Command, done: (code: number) => void): void {
   withMasterOption(program.command("exec"))

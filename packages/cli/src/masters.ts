@@ -197,6 +197,7 @@ export function clientOf({ place, username, password, database, tls }: Master): 
  */
 export function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return "ERR";
+  if (error.name === "TimeoutError") return "TIMEOUT";
   const isForbidden = /\bNOPERM\b|executing the script|ACL failure in script/.test(error.message);
   if (isForbidden) return "NOPERM";
   const code = "code" in error ? String(error.code) : /^[A-Z]{2,}\b/.exec(error.message)?.[0];

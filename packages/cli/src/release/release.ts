@@ -1,18 +1,9 @@
 import type { Redis } from "ioredis";
-import { codeOf, connect, type Master, unlessAborted } from "../masters.ts";
+import { reach, statesOf } from "../look/keys.ts";
+import { codeOf, type Master, unlessAborted } from "../masters.ts";
 import { escaped } from "../output.ts";
 
 // A lock is taken from its holder by name. The tokens stay on the masters: what is compared is their digest.
-
-/** Digest, owner tag and remaining time of the key; its type if it is no string; nothing if it is free. */
-const look = `
-local kind = redis.call("TYPE", KEYS[1]).ok
-if kind == "none" then return {} end
-if kind ~= "string" then return {kind} end
-local token = redis.call("GET", KEYS[1])
-local shown = string.sub(token, 1, 8) == "revoked:" and token or string.sub(token, 1, math.min(8, math.floor(#token / 2)))
-return {redis.sha1hex(token), shown, redis.call("PTTL", KEYS[1])}
-`;
 
 /** Replaces the token where it still is, and keeps the expiry: to its holder the key is another client's. */
 const revoke = `
@@ -116,20 +107,16 @@ function finite(remaining: number): number | null {
 }
 
 async function stateOf(master: Master, resource: string, signal: AbortSignal): Promise<KeyState> {
+  const { name, redis, error } = await reach(master, signal);
+  if (!redis) return { master: name, error: error!, remaining: 0 };
   try {
-    const redis = await connect(master, signal);
-    const [digest, shown, left] = (await unlessAborted(signal, redis.eval(look, 1, resource))) as [
-      string?,
-      string?,
-      number?,
-    ];
-    if (digest !== undefined && shown === undefined)
-      return { master: master.name, error: `the key is a ${escaped(digest)}, not a lock`, remaining: 0 };
-    if (digest === undefined) return { master: master.name, redis, remaining: 0 };
-    const remaining = left! < 0 ? Number.POSITIVE_INFINITY : left!;
-    return { master: master.name, redis, digest, shown: shown!, remaining };
-  } catch (error) {
-    return { master: master.name, error: codeOf(error), remaining: 0 };
+    const [state] = await statesOf(redis, [resource], signal);
+    const { otherType, digest, shown, remaining } = state!;
+    if (otherType !== undefined)
+      return { master: name, error: `the key is a ${escaped(otherType)}, not a lock`, remaining: 0 };
+    return digest === undefined ? { master: name, redis, remaining: 0 } : { master: name, redis, digest, shown, remaining };
+  } catch (failure) {
+    return { master: name, error: codeOf(failure), remaining: 0 };
   }
 }
 

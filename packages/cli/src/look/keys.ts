@@ -1,0 +1,102 @@
+import type { Redis } from "ioredis";
+import { codeOf, connect, type Master, unlessAborted } from "../masters.ts";
+
+// What the masters say about the keys of locks. Tokens and queue members never leave a master: of a token its digest and its
+// beginning are read, of a queue member the tag of its owner.
+
+const script = `
+local function queueOf(key)
+  local isTagged = string.find(key, "{", 1, true) and string.find(key, "^[^{]*{[^}]+}")
+  return isTagged and "quorlock:queue:tagged:" .. key or "quorlock:queue:{" .. key .. "}"
+end
+local states = {}
+for index, key in ipairs(KEYS) do
+  local kind = redis.call("TYPE", key).ok
+  local token = kind == "string" and redis.call("GET", key) or ""
+  local isRevoked = string.sub(token, 1, 8) == "revoked:"
+  local shown = isRevoked and token or string.sub(token, 1, math.min(8, math.floor(#token / 2)))
+  local waiting = redis.pcall("ZCARD", queueOf(key))
+  local waiters = redis.pcall("ZRANGE", queueOf(key), 0, 49)
+  if waiters.err then waiting, waiters = 0, {} end
+  for place, waiter in ipairs(waiters) do waiters[place] = string.sub(waiter, 1, 8) end
+  states[index] = {kind, redis.sha1hex(token), shown, redis.call("PTTL", key), waiting, waiters}
+end
+return states
+`;
+
+/** A key on one master. */
+export interface KeyState {
+  /** The Redis type of a key that is no lock; `undefined` for a lock and for a free key. */
+  readonly otherType: string | undefined;
+  /** Equal on two masters if the token is; `undefined`: the key is free. */
+  readonly digest: string | undefined;
+  /** The beginning of the token: the tag of its owner; or `revoked:user@host`. */
+  readonly shown: string;
+  /** ms; `Infinity` for a key without an expiry. */
+  readonly remaining: number;
+  /** The length of the queue, dead waiters included, and the tags of the first 50. */
+  readonly waiting: number;
+  readonly waiters: readonly string[];
+}
+
+export type Reply = readonly [
+  kind: string,
+  digest: string,
+  shown: string,
+  left: number,
+  waiting: number,
+  waiters: readonly string[],
+];
+
+/** One master, connected or not. */
+export interface Reached {
+  readonly name: string;
+  readonly redis: Redis | undefined;
+  /** Why it is not reached. */
+  readonly error: string | undefined;
+}
+
+export async function reach(master: Master, signal: AbortSignal): Promise<Reached> {
+  const { name } = master;
+  try {
+    return { name, redis: await connect(master, signal), error: undefined };
+  } catch (error) {
+    return { name, redis: undefined, error: codeOf(error) };
+  }
+}
+
+/** The states of these keys on one master, in their order. */
+export async function statesOf(
+  redis: Redis,
+  keys: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly KeyState[]> {
+  const replies = await unlessAborted(signal, redis.eval(script, keys.length, ...keys));
+  return (replies as readonly Reply[]).map(([kind, digest, shown, left, waiting, waiters]) => ({
+    otherType: kind === "string" || kind === "none" ? undefined : kind,
+    digest: kind === "string" ? digest : undefined,
+    shown,
+    remaining: kind === "none" ? 0 : left < 0 ? Number.POSITIVE_INFINITY : left,
+    waiting,
+    waiters,
+  }));
+}
+
+/** The tags of the readers of a readers-writer lock whose time is not over, the last to expire first, at most 50. */
+const readersScript = `
+local time = redis.call("TIME")
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local readers = redis.call("ZREVRANGEBYSCORE", KEYS[1], "+inf", now, "LIMIT", 0, 50)
+for place, reader in ipairs(readers) do readers[place] = string.sub(reader, 1, 8) end
+return readers
+`;
+
+/** The keys of a readers-writer lock: that of the writer is like that of any lock. */
+export function keysOfReadWriteLock(name: string): { readonly writer: string; readonly readers: string } {
+  return { writer: `quorlock:rw:{${name}}:write`, readers: `quorlock:rw:{${name}}:readers` };
+}
+
+export async function readersOf(redis: Redis, name: string, signal: AbortSignal): Promise<readonly string[]> {
+  const { readers } = keysOfReadWriteLock(name);
+  return (await unlessAborted(signal, redis.eval(readersScript, 1, readers))) as readonly string[];
+}
