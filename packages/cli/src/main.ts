@@ -135,7 +135,10 @@ interface LookFlags extends MastersOptions {
 /** Reads from all masters, and prints; `read` returns the result and the lines for people. */
 async function look(
   flags: LookFlags,
-  read: (masters: readonly Reached[], signal: AbortSignal) => Promise<readonly [result: object, lines: readonly string[]]>,
+  read: (
+    masters: readonly Reached[],
+    signal: AbortSignal,
+  ) => Promise<readonly [result: object, lines: readonly string[]]>,
 ): Promise<number> {
   const masters = mastersFrom(flags.master, flags, process.env);
   using interrupted = interruption();
@@ -299,7 +302,10 @@ function addLooks(program: Command, done: (code: number) => void): void {
     .description("says who holds a lock, since when, how long still, and who waits")
     .option("--semaphore <limit>", "the resource is a semaphore with this limit", count)
     .option("--read-write", "the resource is a readers-writer lock")
-    .addHelpText("after", `${mastersHelp}\n\n${exits}\n\nExamples:\n  quorlock inspect invoice:42\n  quorlock inspect api --semaphore 5 --json`)
+    .addHelpText(
+      "after",
+      `${mastersHelp}\n\n${exits}\n\nExamples:\n  quorlock inspect invoice:42\n  quorlock inspect api --semaphore 5 --json`,
+    )
     .action(async (resource: string, flags: InspectFlags) => done(await inspect(resource, flags)));
   withReport(withMasterOption(program.command("ls")))
     .description("lists the locks that have been held for ten seconds, and their owners")
@@ -309,7 +315,10 @@ function addLooks(program: Command, done: (code: number) => void): void {
     .argument("[resource]", "default: all locks that have been held for ten seconds")
     .description("prints a line for each change, until it is interrupted")
     .option("--interval <time>", "time between two looks", duration, 1000)
-    .addHelpText("after", `${mastersHelp}\n\nExit: 130 when it is interrupted, 64 bad usage, 70 failed.\n\nExamples:\n  quorlock watch invoice:42\n  quorlock watch --json --interval 5s`)
+    .addHelpText(
+      "after",
+      `${mastersHelp}\n\nExit: 130 when it is interrupted, 64 bad usage, 70 failed.\n\nExamples:\n  quorlock watch invoice:42\n  quorlock watch --json --interval 5s`,
+    )
     .action(async (resource: string | undefined, flags: LookFlags & { readonly interval: number }) =>
       done(await watchChanges(resource, flags)),
     );

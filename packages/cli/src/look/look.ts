@@ -1,4 +1,4 @@
-import { type OwnerRecord, ownersKey, ownerKey, recordIn } from "@quorlock/redlock/internal";
+import { type OwnerRecord, ownerKey, ownersKey, recordIn } from "@quorlock/redlock/internal";
 import { codeOf, unlessAborted } from "../masters.ts";
 import { type KeyState, keysOfReadWriteLock, type Reached, readersOf, statesOf } from "./keys.ts";
 
@@ -43,18 +43,26 @@ export interface Overview {
 }
 
 /** The owners in the index of any master, each by its newest record. */
-export async function ownersAt(masters: readonly Reached[], signal: AbortSignal): Promise<readonly OwnerRecord[]> {
+export async function ownersAt(
+  masters: readonly Reached[],
+  signal: AbortSignal,
+): Promise<readonly OwnerRecord[]> {
   const records = new Map<string, OwnerRecord>();
   await Promise.all(
     masters.map(async ({ redis }) => {
       if (!redis) return;
       try {
-        const tags = await unlessAborted(signal, redis.zrange(ownersKey, 0, maxOwners - 1));
+        const tags = await unlessAborted(signal, redis.zrange(ownersKey(false), 0, String(maxOwners - 1)));
         if (tags.length === 0) return;
-        const texts = await unlessAborted(signal, redis.mget(tags.map((tag) => ownerKey(tag, false))));
+        // The documented permissions have GET, and not MGET.
+        const texts = await unlessAborted(
+          signal,
+          Promise.all(tags.map((tag) => redis.get(ownerKey(tag, false)))),
+        );
         for (const [index, tag] of tags.entries()) {
           const record = recordIn(tag, texts[index]);
-          if (record && record.locks.length >= (records.get(tag)?.locks.length ?? 0)) records.set(tag, record);
+          if (record && record.locks.length >= (records.get(tag)?.locks.length ?? 0))
+            records.set(tag, record);
         }
       } catch {
         // The other masters have the same records.
@@ -75,7 +83,8 @@ export async function locksOn(
     masters.map(async ({ name, redis, error }) => {
       const states: KeyState[] = [];
       try {
-        for (let first = 0; redis && first < resources.length; first += keysPerScript)
+        if (!redis) return { name, states, error };
+        for (let first = 0; first < resources.length; first += keysPerScript)
           states.push(...(await statesOf(redis, resources.slice(first, first + keysPerScript), signal)));
         return { name, states, error };
       } catch (failure) {
@@ -86,7 +95,11 @@ export async function locksOn(
   return resources.map((resource, index) =>
     lockFrom(
       resource,
-      answers.map(({ name, states, error }) => ({ master: name, state: states[index], error: error ?? "ERR" })),
+      answers.map(({ name, states, error }) => ({
+        master: name,
+        state: states[index],
+        error: error ?? "ERR",
+      })),
       owners,
     ),
   );
@@ -110,7 +123,9 @@ function lockFrom(resource: string, said: readonly Said[], owners: readonly Owne
   const owner = most && !isRevoked ? ownerOf(shown, owners) : undefined;
   const record = owner && owners.find(({ tag }) => tag === owner.tag);
   const ends = (most ?? []).map(({ state }) => state!.remaining);
-  const longest = said.map(({ state }) => state).sort((one, other) => (other?.waiting ?? 0) - (one?.waiting ?? 0))[0];
+  const longest = said
+    .map(({ state }) => state)
+    .sort((one, other) => (other?.waiting ?? 0) - (one?.waiting ?? 0))[0];
   return {
     resource,
     owner,
@@ -120,7 +135,10 @@ function lockFrom(resource: string, said: readonly Said[], owners: readonly Owne
     masters: most?.length ?? 0,
     of: said.length,
     others: said
-      .filter((one) => !most?.includes(one) && (most !== undefined || one.state === undefined || one.state.otherType))
+      .filter(
+        (one) =>
+          !most?.includes(one) && (most !== undefined || one.state === undefined || one.state.otherType),
+      )
       .map(({ master, state, error }) => ({ master, says: saysOf(state, error) })),
     waiters: (longest?.waiters ?? []).map((tag) => ownerOf(tag, owners)),
     waiting: longest?.waiting ?? 0,
@@ -129,7 +147,11 @@ function lockFrom(resource: string, said: readonly Said[], owners: readonly Owne
 
 function saysOf(state: KeyState | undefined, error: string): string {
   if (!state) return error;
-  return state.otherType ? `a ${state.otherType}, not a lock` : state.digest === undefined ? "free" : state.shown;
+  return state.otherType
+    ? `a ${state.otherType}, not a lock`
+    : state.digest === undefined
+      ? "free"
+      : state.shown;
 }
 
 function ownerOf(tag: string, owners: readonly OwnerRecord[]): OwnerView {
@@ -140,7 +162,9 @@ function ownerOf(tag: string, owners: readonly OwnerRecord[]): OwnerView {
 /** Owners and the locks in their records: those that were held for ten seconds at the owner's last record. */
 export async function overview(masters: readonly Reached[], signal: AbortSignal): Promise<Overview> {
   const owners = await ownersAt(masters, signal);
-  const resources = [...new Set(owners.flatMap(({ locks }) => locks.flatMap((lock) => lock.resources)))].sort();
+  const resources = [
+    ...new Set(owners.flatMap(({ locks }) => locks.flatMap((lock) => lock.resources))),
+  ].sort();
   const locks = await locksOn(masters, resources, owners, signal);
   const silent = masters.flatMap(({ name, error }) => (error === undefined ? [] : [{ master: name, error }]));
   // A record may be ten seconds old: a lock that was released since is left out.
@@ -185,7 +209,10 @@ export async function readWriteLockAt(
   const owners = await ownersAt(masters, signal);
   const [writer] = await locksOn(masters, [keysOfReadWriteLock(name).writer], owners, signal);
   const answers = await Promise.all(
-    masters.map(async ({ redis }) => (redis ? readersOf(redis, name, signal).catch(() => []) : [])),
+    masters.map(
+      async ({ redis }): Promise<readonly string[]> =>
+        redis ? readersOf(redis, name, signal).catch((): readonly string[] => []) : [],
+    ),
   );
   const count = (tag: string): number => answers.filter((tags) => tags.includes(tag)).length;
   const readers = [...new Set(answers.flat())].filter((tag) => count(tag) > masters.length / 2);

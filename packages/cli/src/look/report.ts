@@ -1,5 +1,5 @@
 import { escaped, type Paint } from "../output.ts";
-import type { LockView, OwnerView, Overview, ReadWriteView, SemaphoreView } from "./look.ts";
+import type { LockView, Overview, OwnerView, ReadWriteView, SemaphoreView } from "./look.ts";
 import type { Change } from "./watch.ts";
 
 /** `billing-7 (pid 31, host a)`; of an owner without a record the tag. */
@@ -34,7 +34,8 @@ export function lockReport(lock: LockView, now: number, paint: Paint): readonly 
     const share = `${masters} of ${of} masters`;
     lines.push(`  on         ${masters > of / 2 ? share : paint("red", `${share}: no quorum`)}`);
   }
-  for (const { master, says } of others) lines.push(paint("yellow", `  ${escaped(master)} says ${escaped(says)}`));
+  for (const { master, says } of others)
+    lines.push(paint("yellow", `  ${escaped(master)} says ${escaped(says)}`));
   for (const [place, waiter] of waiters.entries())
     lines.push(`  ${place === 0 ? "waiting" : "       "}    ${place + 1}. ${titleOf(waiter)}`);
   if (waiting > waiters.length) lines.push(`             and ${waiting - waiters.length} more`);
@@ -42,7 +43,11 @@ export function lockReport(lock: LockView, now: number, paint: Paint): readonly 
 }
 
 /** A table of the locks, for people. */
-export function listReport({ locks, owners, silent }: Overview, now: number, paint: Paint): readonly string[] {
+export function listReport(
+  { locks, owners, silent }: Overview,
+  now: number,
+  paint: Paint,
+): readonly string[] {
   const head = ["RESOURCE", "OWNER", "HELD FOR", "EXPIRES IN", "MASTERS", "WAITING"];
   const rows = locks.map((lock) => [
     escaped(lock.resource),
@@ -52,13 +57,28 @@ export function listReport({ locks, owners, silent }: Overview, now: number, pai
     `${lock.masters}/${lock.of}`,
     String(lock.waiting),
   ]);
-  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]!.length)));
-  const line = (row: readonly string[]): string => row.map((cell, column) => cell.padEnd(widths[column]!)).join("  ").trimEnd();
-  const table = rows.length === 0 ? ["no lock has been held for 10 s"] : [paint("bold", line(head)), ...rows.map(line)];
-  return [...table, ...silent.map(({ master, error }) => paint("yellow", `${escaped(master)}: no answer (${error})`)), `${owners.length} owners`];
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => row[column]!.length)),
+  );
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]!))
+      .join("  ")
+      .trimEnd();
+  const table =
+    rows.length === 0 ? ["no lock has been held for 10 s"] : [paint("bold", line(head)), ...rows.map(line)];
+  return [
+    ...table,
+    ...silent.map(({ master, error }) => paint("yellow", `${escaped(master)}: no answer (${error})`)),
+    `${owners.length} owners`,
+  ];
 }
 
-export function semaphoreReport({ semaphore, limit, held, waiters }: SemaphoreView, now: number, paint: Paint): readonly string[] {
+export function semaphoreReport(
+  { semaphore, limit, held, waiters }: SemaphoreView,
+  now: number,
+  paint: Paint,
+): readonly string[] {
   return [
     `${paint("bold", escaped(semaphore))}: ${held.length} of ${limit} permits are held`,
     ...held.flatMap((lock) => lockReport({ ...lock, waiters: [], waiting: 0 }, now, paint)),
@@ -66,11 +86,15 @@ export function semaphoreReport({ semaphore, limit, held, waiters }: SemaphoreVi
   ];
 }
 
-export function readWriteReport({ readWriteLock, writer, readers }: ReadWriteView, now: number, paint: Paint): readonly string[] {
+export function readWriteReport(
+  { readWriteLock, writer, readers }: ReadWriteView,
+  now: number,
+  paint: Paint,
+): readonly string[] {
   if (readers.length === 0) return lockReport({ ...writer, resource: readWriteLock }, now, paint);
   const waiting = lockReport({ ...writer, resource: readWriteLock }, now, paint).slice(1);
   return [
-    `${paint("bold", escaped(readWriteLock))}: ${readers.length} readers`,
+    `${paint("bold", escaped(readWriteLock))}: ${readers.length} reader${readers.length === 1 ? "" : "s"}`,
     ...readers.map((reader) => `  reading    ${titleOf(reader)}`),
     ...waiting,
   ];
@@ -78,9 +102,17 @@ export function readWriteReport({ readWriteLock, writer, readers }: ReadWriteVie
 
 /** A change on one line. */
 export function changeReport({ time, change, resource, master, lock }: Change, paint: Paint): string {
-  const colours = { held: "green", free: "dim", waiting: "dim", revoked: "yellow", unreachable: "red", reachable: "green" } as const;
+  const colours = {
+    held: "green",
+    free: "dim",
+    waiting: "dim",
+    revoked: "yellow",
+    unreachable: "red",
+    reachable: "green",
+  } as const;
   const what = paint(colours[change], change.padEnd(11));
-  const waiters = lock && lock.waiting > 0 ? `, ${lock.waiting} waiting: ${lock.waiters.map(titleOf).join(", ")}` : "";
+  const waiters =
+    lock && lock.waiting > 0 ? `, ${lock.waiting} waiting: ${lock.waiters.map(titleOf).join(", ")}` : "";
   const by = lock && change !== "free" ? `  ${holderOf(lock)}${waiters}` : "";
   return `${time}  ${what}  ${escaped(resource ?? master ?? "")}${by}`;
 }

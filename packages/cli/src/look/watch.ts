@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Master } from "../masters.ts";
 import { type Reached, reach } from "./keys.ts";
-import { locksOn, type LockView, ownersAt, overview } from "./look.ts";
+import { type LockView, locksOn, overview, ownersAt } from "./look.ts";
 
 /** A difference between two looks. */
 export interface Change {
@@ -51,7 +51,11 @@ type Look = ReadonlyMap<string, State>;
 export async function* watch(
   masters: readonly Master[],
   resource: string | undefined,
-  { interval, timeout, signal }: { readonly interval: number; readonly timeout: number; readonly signal: AbortSignal },
+  {
+    interval,
+    timeout,
+    signal,
+  }: { readonly interval: number; readonly timeout: number; readonly signal: AbortSignal },
 ): AsyncGenerator<Change> {
   const connections = new Connections(masters, signal);
   let before: Look = new Map();
@@ -59,8 +63,7 @@ export async function* watch(
     const reached = await connections.all(timeout);
     const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
     const look = lookFrom(reached, await locksAt(reached, resource, bounded));
-    for (const state of changesBetween(before, look))
-      yield { time: new Date().toISOString(), ...state };
+    for (const state of changesBetween(before, look)) yield { time: new Date().toISOString(), ...state };
     before = look;
     await pause(interval, undefined, { signal }).catch(() => {});
   }
@@ -102,6 +105,7 @@ export function changesBetween(before: Look, now: Look): readonly State[] {
     changes.push(isSameHolder ? { ...state, change: "waiting" } : state);
   }
   for (const [name, { change, resource }] of before)
-    if (!now.has(name) && change !== "free" && resource !== undefined) changes.push({ change: "free", resource });
+    if (!now.has(name) && change !== "free" && resource !== undefined)
+      changes.push({ change: "free", resource });
   return changes;
 }

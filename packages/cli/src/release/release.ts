@@ -114,7 +114,9 @@ async function stateOf(master: Master, resource: string, signal: AbortSignal): P
     const { otherType, digest, shown, remaining } = state!;
     if (otherType !== undefined)
       return { master: name, error: `the key is a ${escaped(otherType)}, not a lock`, remaining: 0 };
-    return digest === undefined ? { master: name, redis, remaining: 0 } : { master: name, redis, digest, shown, remaining };
+    return digest === undefined
+      ? { master: name, redis, remaining: 0 }
+      : { master: name, redis, digest, shown, remaining };
   } catch (failure) {
     return { master: name, error: codeOf(failure), remaining: 0 };
   }

@@ -1,0 +1,175 @@
+import { type Lock, Redlock } from "@quorlock/redlock";
+import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
+import { Semaphore } from "@quorlock/redlock/semaphore";
+import { Child, type Ending, runProgram } from "@quorlock/simulation/processes";
+import { type Masters, startMasters } from "@quorlock/testbed";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import type { LockView, Overview } from "./look.ts";
+
+const main = new URL("../main.ts", import.meta.url);
+const hostile = "billing\u001b[2J-7";
+let masters: Masters;
+let admins: readonly Redis[];
+let billing: Redlock;
+let report: Redlock;
+
+function clients(): readonly Redis[] {
+  // A master is killed.
+  return masters.list.map(({ url }) => new Redis(url).on("error", () => {}));
+}
+
+function redlockOf(owner: string): Redlock {
+  return new Redlock(clients(), { owner });
+}
+
+beforeAll(async () => {
+  masters = await startMasters(3, { source: "local-binary", say: () => {} });
+  admins = clients();
+  billing = redlockOf(hostile);
+  report = redlockOf("report-2");
+  for (const redlock of [billing, report]) await (await redlock.acquire("first", 5000)).release();
+});
+beforeEach(async () => {
+  // Records are kept: they name the owners.
+  for (const admin of admins) for (const key of await admin.keys("[^q]*")) await admin.del(key);
+});
+afterAll(async () => {
+  await billing.quit();
+  await report.quit();
+  for (const admin of admins) admin.disconnect();
+  await masters.stop();
+});
+
+function addresses(): readonly string[] {
+  return masters.list.flatMap(({ url }) => ["--master", url]);
+}
+
+/** Runs it; what it prints has no token of the lock and nothing that a terminal would obey. */
+async function quorlock(args: readonly string[], ...locks: readonly Lock[]): Promise<Ending> {
+  const ending = await runProgram(main, [...args, ...addresses()]);
+  for (const { value } of locks) expect(ending.output).not.toContain(value.slice(0, 9));
+  expect(ending.output).not.toContain("\u001b");
+  return ending;
+}
+
+async function viewOf(args: readonly string[]): Promise<unknown> {
+  return JSON.parse((await quorlock([...args, "--json"])).output);
+}
+
+describe("quorlock inspect", () => {
+  test("says who holds a lock, how long still, and who waits in which place", async () => {
+    await using lock = await billing.acquire("r", 60_000);
+    const waiting = report.acquire("r", 1000, { waitTimeout: 60_000 });
+    await vi.waitFor(async () => expect(await admins[0]!.zcard("quorlock:queue:{r}")).toBe(1), 10_000);
+    const { code, output } = await quorlock(["inspect", "r"], lock);
+    expect(code).toBe(0);
+    const pid = `(pid ${process.pid}, host `;
+    expect(output).toContain(`r: held by billing\\u001b[2J-7 ${pid}`);
+    expect(output).toMatch(
+      /\n {2}expires {4}in \d\d\.\d s, unless it is extended\n {2}on {9}3 of 3 masters\n/,
+    );
+    expect(output).toContain(`\n  waiting    1. report-2 ${pid}`);
+    const view = (await viewOf(["inspect", "r"])) as LockView;
+    expect(view).toMatchObject({
+      resource: "r",
+      owner: { name: hostile, pid: process.pid },
+      masters: 3,
+      of: 3,
+      others: [],
+      waiters: [{ name: "report-2" }],
+      waiting: 1,
+    });
+    await lock.release();
+    await (await waiting).release();
+  });
+
+  test("says where the masters disagree", async () => {
+    await using _ = await billing.acquire("r", 60_000);
+    const [first, second, third] = admins as [Redis, Redis, Redis];
+    await first.set("r", "0123456789abcdef0123456789abcdef", "PX", 9000);
+    await second.del("r");
+    await third.set("other", "x");
+    const { others, masters: count, owner } = (await viewOf(["inspect", "r"])) as LockView;
+    expect({ count, of: others.length }).toEqual({ count: 1, of: 2 });
+    expect(others.map(({ says }) => says).sort()).toContain("free");
+    expect((await quorlock(["inspect", "r"])).output).toMatch(/1 of 3 masters: no quorum/);
+    expect(owner?.tag).toMatch(/^[\da-f]{8}$/);
+  });
+
+  test("says that a resource is free, revoked, or a key of another type", async () => {
+    expect((await quorlock(["inspect", "free"])).output).toBe("free: free\n");
+    await billing.acquire("r", 60_000);
+    await quorlock(["release", "r"]);
+    expect((await quorlock(["inspect", "r"])).output).toMatch(/^r: held by revoked by \S+@\S+\n/);
+    for (const admin of admins) await admin.rpush("list", "x");
+    expect((await quorlock(["inspect", "list"])).output).toContain("says a list, not a lock");
+  });
+
+  test("shows the permits of a semaphore, and its waiters", async () => {
+    const permit = await new Semaphore(billing, "api", 2).acquire(60_000);
+    const { output } = await quorlock(["inspect", "api", "--semaphore", "2"], permit);
+    expect(output).toMatch(/^api: 1 of 2 permits are held\n\{api\}:slot:[01]: held by billing/);
+    await permit.release();
+  });
+
+  test("shows the readers or the writer of a readers-writer lock", async () => {
+    const reader = await new ReadWriteLock(report, "config").read(60_000);
+    expect((await quorlock(["inspect", "config", "--read-write"], reader)).output).toMatch(
+      /^config: 1 reader\n {2}reading {4}report-2 /,
+    );
+    await reader.release();
+    const writer = await new ReadWriteLock(billing, "config").write(60_000);
+    expect((await quorlock(["inspect", "config", "--read-write"], writer)).output).toMatch(
+      /^config: held by billing/,
+    );
+    await writer.release();
+  });
+
+  test("ends with 2 if no quorum of masters answers", async () => {
+    const args = ["inspect", "r", "--master", masters.list[0]!.url, "--master", "127.0.0.1:1"];
+    const { code, output } = await runProgram(main, args);
+    expect({ code, output }).toEqual({ code: 2, output: "r: free\n  127.0.0.1:1 says ECONNREFUSED\n" });
+  });
+});
+
+test("quorlock ls lists the locks that have been held for ten seconds, without SCAN", async () => {
+  await using lock = await billing.acquire("long", 60_000);
+  for (const admin of admins) await admin.config("RESETSTAT");
+  let seen: Overview["locks"] = [];
+  await vi.waitFor(
+    async () => {
+      seen = ((await viewOf(["ls"])) as Overview).locks;
+      expect(seen).toHaveLength(1);
+    },
+    { timeout: 60_000, interval: 500 },
+  );
+  expect(seen[0]).toMatchObject({ resource: "long", owner: { name: hostile }, masters: 3 });
+  expect(seen[0]!.since).toBeLessThanOrEqual(Date.now() - 10_000);
+  const { output } = await quorlock(["ls"], lock);
+  expect(output).toMatch(
+    /^RESOURCE +OWNER +HELD FOR +EXPIRES IN +MASTERS +WAITING\nlong +billing.* {2}3\/3 +0\n2 owners\n$/,
+  );
+  expect(await admins[0]!.info("commandstats")).not.toContain("cmdstat_scan");
+}, 120_000);
+
+test("quorlock watch prints a line for each change, also when a master dies and comes back", async () => {
+  await using child = Child.node(main, ["watch", "r", "--json", "--interval", "50ms", ...addresses()]);
+  await child.printed(/"change": "free"/);
+  const lock = await billing.acquire("r", 60_000);
+  await child.printed(/"change": "held"/);
+  await masters.list[2]!.kill();
+  await child.printed(/"change": "unreachable", "master": "127/);
+  await masters.list[2]!.restart();
+  await child.printed(/"change": "reachable"/);
+  await lock.release();
+  await child.printed(/"held"(.*\n)+.*"change": "free"/);
+  child.process.kill("SIGINT");
+  const { code, output } = await child.ended;
+  expect(code).toBe(130);
+  const changes = output
+    .trim()
+    .split("\n")
+    .map((line) => (JSON.parse(line) as { change: string }).change);
+  expect(changes).toEqual(["free", "held", "unreachable", "reachable", "free"]);
+});
