@@ -72,10 +72,14 @@ export function traceAcquire<Result extends Acquired>(
   );
 }
 
+/** The messages of leases whose hold is told. */
+const holds = new WeakMap<object, HoldMessage>();
+
 /** From now on until the lease ends. */
 export function traceHold(lease: Held, time: Time): void {
   const message: HoldMessage = { resources: named(lease.resources), ttl: lease.longestTtl };
   const begun = time.monotonic();
+  holds.set(lease, message);
   holding.start.runStores(message, () => holding.end.publish(message));
   lease.onEnd(() => {
     const { loss } = lease;
@@ -94,7 +98,7 @@ export function traceExtend<Result>(
   time: Time,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const message: ExtendMessage = { resources: named(lease.resources), ttl };
+  const message: ExtendMessage = { resources: named(lease.resources), ttl, hold: holds.get(lease) };
   const begun = time.monotonic();
   const left = lease.remaining();
   return traced(extending, message, work, (_, error) => {

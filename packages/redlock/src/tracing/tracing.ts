@@ -40,6 +40,8 @@ export interface ExtendMessage {
   readonly resources: readonly string[];
   /** The requested time from now, ms. */
   readonly ttl: number;
+  /** The message of the same lock on `quorlock:hold`, if somebody has listened there since its grant. */
+  readonly hold: HoldMessage | undefined;
   outcome?: "extended" | "no_quorum" | "lost";
   /** What was left of the lock when a quorum had confirmed the extension, ms. Near 0 the lock was almost lost. */
   margin?: number;

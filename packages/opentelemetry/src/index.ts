@@ -1,0 +1,2 @@
+export { type Instrumentable, instrument } from "./instrument.ts";
+export { type RegisterOptions, register } from "./register.ts";
