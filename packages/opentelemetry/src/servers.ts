@@ -20,8 +20,8 @@ export class Servers {
   }
 }
 
-/** A socket in the file system has no port. */
+/** A socket in the file system and a name of Sentinel have no port. */
 function addressOf(master: string): Attributes {
-  const [, address = master, port] = /^\[?(.*?)\]?:(\d+)$/.exec(master) ?? [];
+  const [, address = master, port] = /^(?:cluster at )?\[?(.*?)\]?:(\d+)$/.exec(master) ?? [];
   return { "server.address": address, ...(port === undefined ? {} : { "server.port": Number(port) }) };
 }
