@@ -3,7 +3,7 @@ import { context, createContextKey, type Span, trace } from "@opentelemetry/api"
 /** A Redlock, or a primitive that has a `using` as well. */
 export interface Instrumentable {
   // biome-ignore lint/suspicious/noExplicitAny: the method has overloads, and a type of parameters would choose one.
-  using(...parameters: any[]): Promise<unknown>;
+  using: (...parameters: any[]) => Promise<unknown>;
 }
 
 /** Where the span of a hold is left for the routine that runs under it. */

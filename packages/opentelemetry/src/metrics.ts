@@ -1,8 +1,8 @@
 import type { Attributes, Histogram, Meter, ObservableResult } from "@opentelemetry/api";
 import type { AcquireMessage, HoldMessage } from "@quorlock/redlock/tracing";
 import { Listeners } from "./listeners.ts";
+import type { ClassOf } from "./resource-class.ts";
 import { Servers } from "./servers.ts";
-import type { ClassOf } from "./register.ts";
 
 // Advice for the upper limits of buckets, s. A view of the application replaces them.
 
@@ -76,11 +76,18 @@ function observeCounts(meter: Meter, listeners: Listeners, classOf: ClassOf): ()
     if (waits && call && !waiting.has(call)) waiting.set(call, classOf(call.resources));
   });
   listeners.traced("acquire", "asyncEnd", (message) => void waiting.delete(message));
-  const undo = [
-    observeSize(meter, "quorlock.client.locks", "The locks that are held.", "{lock}", held),
-    observeSize(meter, "quorlock.client.waiters", "The calls that wait for a lock.", "{call}", waiting),
-  ];
-  return () => undo.forEach((one) => one());
+  const stopHeld = observeSize(meter, "quorlock.client.locks", "The locks that are held.", "{lock}", held);
+  const stopWaiting = observeSize(
+    meter,
+    "quorlock.client.waiters",
+    "The calls that wait for a lock.",
+    "{call}",
+    waiting,
+  );
+  return () => {
+    stopHeld();
+    stopWaiting();
+  };
 }
 
 function observeSize(

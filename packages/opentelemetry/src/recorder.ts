@@ -44,7 +44,9 @@ export class Recorder {
   async metrics(): Promise<readonly MetricData[]> {
     this.#metrics.reset();
     await this.#reader.forceFlush();
-    return this.#metrics.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics));
+    return this.#metrics
+      .getMetrics()
+      .flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics));
   }
 
   /** The points of a metric: attributes, and its value or the number of measurements. */

@@ -1,12 +1,6 @@
-import {
-  type Attributes,
-  diag,
-  type MeterProvider,
-  metrics,
-  type TracerProvider,
-  trace,
-} from "@opentelemetry/api";
+import { type MeterProvider, metrics, type TracerProvider, trace } from "@opentelemetry/api";
 import { observeMetrics } from "./metrics.ts";
+import { classBy, type ResourceClass } from "./resource-class.ts";
 import { observeSpans } from "./spans.ts";
 
 export interface RegisterOptions {
@@ -19,14 +13,10 @@ export interface RegisterOptions {
    * and metrics. There must be few classes, since each makes a series of every metric. Default: no class; the resources
    * themselves are in no span and in no metric.
    */
-  readonly resourceClass?: ((resources: readonly string[]) => string | undefined) | undefined;
+  readonly resourceClass?: ResourceClass | undefined;
 }
 
-/** The attributes that the class of a lock adds: one object for each class. */
-export type ClassOf = (resources: readonly string[]) => Attributes;
-
 const scope = "@quorlock/opentelemetry";
-const none: Attributes = {};
 
 /** One for the process, even if it loads this module as an ES module and as CommonJS. */
 const registered = Symbol.for("quorlock.opentelemetry");
@@ -53,23 +43,5 @@ export function register(options: RegisterOptions = {}): () => void {
   return () => {
     if (undo.length > 0) shared[registered] = false;
     for (const one of undo.splice(0)) one();
-  };
-}
-
-function classBy(resourceClass: RegisterOptions["resourceClass"]): ClassOf {
-  if (!resourceClass) return () => none;
-  const known = new Map<string, Attributes>();
-  return (resources) => {
-    try {
-      const name = resourceClass(resources);
-      if (typeof name !== "string") return none;
-      let attributes = known.get(name);
-      if (!attributes) known.set(name, (attributes = { "quorlock.resource.class": name }));
-      return attributes;
-    } catch (error) {
-      // Thrown on, it would become an uncaught exception of the process.
-      diag.error("resourceClass of @quorlock/opentelemetry has thrown", error);
-      return none;
-    }
   };
 }

@@ -2,7 +2,7 @@ import { type Context, context, type Span, SpanStatusCode, type Tracer, trace } 
 import type { HoldMessage, TracedMessages } from "@quorlock/redlock/tracing";
 import { leaveToRoutine } from "./instrument.ts";
 import { Listeners } from "./listeners.ts";
-import type { ClassOf } from "./register.ts";
+import type { ClassOf } from "./resource-class.ts";
 
 type Name = keyof TracedMessages;
 type Message = TracedMessages[Name];
@@ -53,9 +53,9 @@ function finish(span: Span, message: Message): void {
   span.setAttribute("quorlock.outcome", message.outcome ?? "failed");
   if ("ttl" in message) span.setAttribute("quorlock.ttl", message.ttl / 1000);
   if ("waits" in message) span.setAttribute("quorlock.waits", message.waits);
-  if ("margin" in message) span.setAttribute("quorlock.renewal.margin", message.margin! / 1000);
-  if ("errorCode" in message && !noErrors.has(message.errorCode!)) {
-    span.setAttribute("error.type", message.errorCode!);
+  if ("margin" in message) span.setAttribute("quorlock.renewal.margin", message.margin / 1000);
+  if ("errorCode" in message && !noErrors.has(message.errorCode)) {
+    span.setAttribute("error.type", message.errorCode);
     span.setStatus({ code: SpanStatusCode.ERROR });
   }
   span.end();
