@@ -6,6 +6,7 @@ import { hotKeys } from "./workloads/hot-key.ts";
 import { importTime } from "./workloads/import.ts";
 import { load } from "./workloads/load.ts";
 import { memory } from "./workloads/memory.ts";
+import { observed } from "./workloads/observed.ts";
 import { distantMasters, oneAtATime } from "./workloads/one-at-a-time.ts";
 import { scripts } from "./workloads/scripts.ts";
 
@@ -21,4 +22,5 @@ export const workloads: readonly Workload[] = [
   importTime,
   scripts,
   load,
+  observed,
 ];

@@ -1,6 +1,7 @@
 import { bareOn } from "./bare.ts";
 import type { ClientOptions, Contender, ContenderTerms, OpenContender } from "./contender.ts";
 import { built, builtBefore, iovalkeyOn, nodeRedisOn, oursOf } from "./ours.ts";
+import type { Observation } from "./observed.ts";
 import { peersOn } from "./peers.ts";
 import { ring } from "./ring.ts";
 
@@ -23,8 +24,22 @@ const pipelined: ClientOptions = { enableAutoPipelining: true };
 const asShipped = peersOn("");
 const onPipelined = peersOn("-pipelined", pipelined);
 
+const openOurs = oursOf(async () => built);
+/** The SDK is loaded only for these: other workloads measure imports and memory. */
+function observed(what: Observation): OpenContender {
+  return async (name, terms) => (await import("./observed.ts")).openObserved(openOurs, what, name, terms);
+}
+
+const openObserved: Readonly<Record<string, OpenContender>> = {
+  "ours-spans": observed({ spans: true, metrics: false }),
+  "ours-metrics": observed({ spans: false, metrics: true }),
+  "ours-observed": observed({ spans: true, metrics: true }),
+};
+/** Our client while OpenTelemetry records it; the last one everything. */
+export const observedOurs: readonly string[] = Object.keys(openObserved);
+
 const openers: Readonly<Record<string, OpenContender>> = {
-  [ours]: oursOf(async () => built),
+  [ours]: openOurs,
   [onNodeRedis]: oursOf(async () => built, nodeRedisOn),
   [onIovalkey]: oursOf(async () => built, iovalkeyOn),
   ...(process.env["QUORLOCK_BEFORE"] ? { [before]: oursOf(builtBefore) } : {}),
@@ -32,6 +47,7 @@ const openers: Readonly<Record<string, OpenContender>> = {
   [control]: bareOn(),
   [pipelinedBaseline]: bareOn(pipelined),
   [ringOfProcesses]: ring,
+  ...openObserved,
   ...asShipped,
   ...onPipelined,
 };

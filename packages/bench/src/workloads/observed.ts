@@ -1,0 +1,33 @@
+import { Lineup, observedOurs, ours } from "../contenders/lineup.ts";
+import { compareLoads, loadColumns, loadNote } from "../measure/load.ts";
+import { measurementsOf, ratioOf, tableOf } from "../measure/rounds.ts";
+import { type Goal, ratioGoal } from "../report/goal.ts";
+import type { Workload } from "../workload.ts";
+
+const callers = 64;
+/** At most a quarter more time for each lock. */
+const leastRate = 1 / 1.25;
+
+/** Our client while OpenTelemetry records its spans, its metrics, and both, relative to the same client unobserved. */
+export const observed: Workload = {
+  name: "observed",
+  isApart: true,
+  async run({ urls }, scale) {
+    const title = `With OpenTelemetry, ${callers} at once`;
+    const names = [ours, ...observedOurs];
+    await using lineup = await Lineup.open(names, names, { urls, ttl: 10_000 });
+    const rounds = await compareLoads(lineup, urls, scale, { callers, prefix: "observed" });
+    const goals = observedOurs.flatMap((name): readonly Goal[] =>
+      ratioGoal(`${title}: ${name}`, ratioOf(rounds, name, ours, "rate"), {
+        limit: leastRate,
+        isFloor: true,
+        unit: `x ${ours}`,
+      }),
+    );
+    return {
+      tables: [tableOf(title, rounds, loadColumns, ours, [loadNote])],
+      goals,
+      measurements: measurementsOf(title, rounds, loadColumns),
+    };
+  },
+};
