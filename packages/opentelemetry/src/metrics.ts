@@ -110,6 +110,10 @@ function observeSize(
   return () => counter.removeCallback(observe);
 }
 
+/**
+ * What the client sends to a master in one turn is one request. Its operations are answered in one turn as well: those of one
+ * kind are one measurement, the longest. One for each operation would take the SDK more time than the client takes for a lock.
+ */
 function observeMasters(meter: Meter, listeners: Listeners): void {
   const request = histogram(
     meter,
@@ -118,7 +122,14 @@ function observeMasters(meter: Meter, listeners: Listeners): void {
     requestBuckets,
   );
   const servers = new Servers();
+  const longest = new Map<Attributes, number>();
+  const record = (): void => {
+    for (const [attributes, duration] of longest) request.record(duration / 1000, attributes);
+    longest.clear();
+  };
   listeners.plain("answer", ({ master, operation, duration, errorReason }) => {
-    request.record(duration / 1000, servers.attributesOf(master, operation, errorReason));
+    if (longest.size === 0) queueMicrotask(record);
+    const attributes = servers.attributesOf(master, operation, errorReason);
+    longest.set(attributes, Math.max(duration, longest.get(attributes) ?? 0));
   });
 }

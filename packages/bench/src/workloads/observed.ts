@@ -5,8 +5,8 @@ import { type Goal, ratioGoal } from "../report/goal.ts";
 import type { Workload } from "../workload.ts";
 
 const callers = 64;
-/** At most a quarter more time for each lock. */
-const leastRate = 1 / 1.25;
+/** At most a quarter more for each lock. */
+const most = 1.25;
 
 /** Our client while OpenTelemetry records its spans, its metrics, and both, relative to the same client unobserved. */
 export const observed: Workload = {
@@ -17,13 +17,17 @@ export const observed: Workload = {
     const names = [ours, ...observedOurs];
     await using lineup = await Lineup.open(names, names, { urls, ttl: 10_000 });
     const rounds = await compareLoads(lineup, urls, scale, { callers, prefix: "observed" });
-    const goals = observedOurs.flatMap((name): readonly Goal[] =>
-      ratioGoal(`${title}: ${name}`, ratioOf(rounds, name, ours, "rate"), {
-        limit: leastRate,
+    const goals = observedOurs.flatMap((name): readonly Goal[] => [
+      ...ratioGoal(`${title}: ${name}`, ratioOf(rounds, name, ours, "rate"), {
+        limit: 1 / most,
         isFloor: true,
         unit: `x ${ours}`,
       }),
-    );
+      ...ratioGoal(`${title}: client CPU of ${name}`, ratioOf(rounds, name, ours, "clientCpu"), {
+        limit: most,
+        unit: `x ${ours}`,
+      }),
+    ]);
     return {
       tables: [tableOf(title, rounds, loadColumns, ours, [loadNote])],
       goals,
