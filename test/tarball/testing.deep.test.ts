@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { realpathSync } from "node:fs";
 import {
   cp,
   mkdir,
@@ -21,11 +22,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { keptReports, publishedLibraries, reportsIn, writeReports } from "./api-reports.ts";
 import { userEnvironment } from "./environment.ts";
 
-// The packages for tests as users get them: packed, installed into an empty folder beside the client, and used there.
+// The packages beside the client as users get them: packed, installed into an empty folder beside the client, and used there.
 
 const run = promisify(execFile);
 const repository = resolve(import.meta.dirname, "../..");
-const names = ["redlock", "simulation", "testing"] as const;
+const names = ["redlock", "simulation", "testing", "opentelemetry"] as const;
 type Name = (typeof names)[number];
 const ioredis = fileURLToPath(import.meta.resolve("ioredis"));
 
@@ -74,6 +75,11 @@ async function filesOf(name: Name): Promise<string[]> {
     .sort();
 }
 
+/** The folder of a package that `user` installs. */
+function folderOf(dependency: string, of: Name): string {
+  return realpathSync(join(repository, "packages", of, "node_modules", dependency));
+}
+
 const tarballs: Partial<Record<Name, string>> = {};
 
 beforeAll(async () => {
@@ -88,11 +94,11 @@ beforeAll(async () => {
   user = join(folder, "user");
   await mkdir(user);
   await writeFile(join(user, "package.json"), '{ "private": true }');
-  // The only package that the registry would be asked for.
-  const simulation = createRequire(join(repository, "packages/simulation/package.json"));
-  const tinypool = dirname(dirname(simulation.resolve("tinypool")));
+  // The only packages that the registry would be asked for.
+  const tinypool = folderOf("tinypool", "simulation");
+  const api = folderOf("@opentelemetry/api", "opentelemetry");
   const offline = ["install", "--offline", "--no-audit", "--no-fund"];
-  await run("npm", [...offline, ...Object.values(tarballs), tinypool], { cwd: user });
+  await run("npm", [...offline, ...Object.values(tarballs), tinypool, api], { cwd: user });
 }, 180_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -116,6 +122,11 @@ test.each([
     /^(package\.json|README\.md|LICENSE|dist\/(esm\/[\w-]+(\.d\.ts|\.js|\.txt|\.css)|cjs\/[\w-]+(\.d\.cts|\.cjs)|(esm|cjs)\/[\w-]+\.LICENSE))$/,
     300_000,
   ],
+  [
+    "opentelemetry",
+    /^(package\.json|README\.md|LICENSE|dist\/(esm\/index(\.d\.ts|\.js)|cjs\/index(\.d\.cts|\.cjs)))$/,
+    20_000,
+  ],
 ] as const)(
   "%s holds what is built, and nothing that only its repository can use",
   async (name, expected, most) => {
@@ -130,7 +141,7 @@ test.each([
       version: string;
       peerDependencies: object;
     };
-    expect(peerDependencies).toEqual({ "@quorlock/redlock": version });
+    expect(peerDependencies).toMatchObject({ "@quorlock/redlock": version });
     const named = [...manifest.matchAll(/"\.\/(dist[^"]+)"/g)].map(([, path]) => path!);
     expect(named.filter((path) => !files.includes(path))).toEqual([]);
     const texts = await Promise.all(
@@ -142,6 +153,30 @@ test.each([
     expect(size).toBeLessThan(most);
   },
 );
+
+test("spans of a lock, by import and by require, and one registration for both", async () => {
+  const told = await node(`
+    import { createRequire } from "node:module";
+    import * as imported from "@quorlock/opentelemetry";
+    import { fakeRedlock } from "@quorlock/testing";
+    const required = createRequire(import.meta.url)("@quorlock/opentelemetry");
+    const names = [];
+    const span = { setAttribute() {}, setStatus() {}, end() {} };
+    const tracer = { startSpan: (name) => (names.push(name), span) };
+    for (const one of [imported, required]) {
+      const stop = one.register({ tracerProvider: { getTracer: () => tracer }, meterProvider: false });
+      for (const { register } of [imported, required]) try { register(); } catch { names.push("refused"); }
+      const redlock = fakeRedlock();
+      one.instrument(redlock);
+      await redlock.using("r", 1000, async () => names.push("routine"));
+      stop();
+      await redlock.quit();
+    }
+    console.log(names.join());
+  `);
+  const once = "refused,refused,quorlock acquire,quorlock hold,routine,quorlock release";
+  expect(told).toBe(`${once},${once}`);
+});
 
 test("a lock without a network, in five lines", async () => {
   const told = await node(

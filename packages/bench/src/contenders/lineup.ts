@@ -1,7 +1,7 @@
 import { bareOn } from "./bare.ts";
 import type { ClientOptions, Contender, ContenderTerms, OpenContender } from "./contender.ts";
-import { built, builtBefore, iovalkeyOn, nodeRedisOn, oursOf } from "./ours.ts";
 import type { Observation } from "./observed.ts";
+import { built, builtBefore, iovalkeyOn, nodeRedisOn, oursOf } from "./ours.ts";
 import { peersOn } from "./peers.ts";
 import { ring } from "./ring.ts";
 

@@ -26,7 +26,9 @@ export async function openObserved(
 ): Promise<Contender> {
   const contender = await open(name, terms);
   const tracerProvider = new BasicTracerProvider({ spanProcessors: [new BatchSpanProcessor(nowhere)] });
-  const meterProvider = new MeterProvider({ readers: [new PrometheusExporter({ preventServerStart: true })] });
+  const meterProvider = new MeterProvider({
+    readers: [new PrometheusExporter({ preventServerStart: true })],
+  });
   return {
     ...contender,
     // The channels and the context belong to the process, in which other contenders take their turns as well.
