@@ -49,11 +49,10 @@ export function instrument(redlock: Instrumentable): () => void {
 
 type Routine = (...parameters: unknown[]) => unknown;
 
-/** The locks of the routine's own calls are no longer for this `using`. */
 function within(place: Place, routine: Routine): Routine {
   return (...parameters) => {
-    const free = context.active().deleteValue(placeKey);
-    const active = place.span ? trace.setSpan(free, place.span) : free;
-    return context.with(active, () => routine(...parameters));
+    const active = context.active();
+    const { span } = place;
+    return context.with(span ? trace.setSpan(active, span) : active, () => routine(...parameters));
   };
 }
