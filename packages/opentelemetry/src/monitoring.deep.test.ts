@@ -1,0 +1,223 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { Redlock } from "@quorlock/redlock";
+import {
+  findExecutable,
+  installPackage,
+  type Masters,
+  startMasters,
+  usablePackageManager,
+} from "@quorlock/testbed";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { register } from "./register.ts";
+import { type Scraped, startScraped } from "./scraped.ts";
+
+// The alerts and the dashboard, by Debian's Prometheus.
+
+const repository = resolve(import.meta.dirname, "../../..");
+const monitoring = join(repository, "monitoring");
+const run = promisify(execFile);
+const answerTimeout = 60_000;
+
+let prometheus: string;
+let promtool: string;
+
+function installed(name: string): string {
+  const found = findExecutable([name]);
+  if (found === undefined) throw new Error(`prometheus is installed, but has no ${name}`);
+  return found;
+}
+
+beforeAll(async () => {
+  if (!findExecutable(["prometheus"])) {
+    const { REDLOCK_NO_INSTALL = "" } = process.env;
+    const manager = usablePackageManager();
+    const unusable = typeof manager === "string" ? undefined : manager.unusable;
+    const why =
+      REDLOCK_NO_INSTALL !== "" && REDLOCK_NO_INSTALL !== "0" ? "REDLOCK_NO_INSTALL forbids it" : unusable;
+    if (why !== undefined || typeof manager !== "string") {
+      throw new Error(`prometheus is not on the PATH and cannot be installed: ${why}`);
+    }
+    await installPackage(manager, "prometheus", ["prometheus"]);
+  }
+  prometheus = installed("prometheus");
+  promtool = installed("promtool");
+});
+
+interface Dashboard {
+  readonly panels: ReadonlyArray<{
+    readonly title: string;
+    readonly targets: readonly { readonly expr: string }[];
+  }>;
+  readonly templating: {
+    readonly list: ReadonlyArray<{ readonly query: string | { readonly query: string } }>;
+  };
+}
+
+async function dashboard(): Promise<Dashboard> {
+  return JSON.parse(await readFile(join(monitoring, "dashboard.json"), "utf8")) as Dashboard;
+}
+
+describe("the alerts", () => {
+  test("are valid, and fire when they should", async () => {
+    const checked = await run(promtool, ["check", "rules", "alerts.yaml"], { cwd: monitoring });
+    expect(checked.stdout).toContain("4 rules found");
+    await run(promtool, ["test", "rules", "alerts.test.yaml"], { cwd: monitoring });
+  });
+
+  test("each have a reason, and a runbook that exists", async () => {
+    const alerts = (await readFile(join(monitoring, "alerts.yaml"), "utf8")).split("- alert: ").slice(1);
+    expect(alerts).toHaveLength(4);
+    for (const alert of alerts) {
+      expect(alert).toMatch(/^ +reason: \S+ \S+/m);
+      const [, file, section] = /^ +runbook: (\S+\.md)#(\S+)$/m.exec(alert)!;
+      const page = await readFile(join(repository, file!), "utf8");
+      const sections = [...page.matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
+        title!.toLowerCase().replaceAll(" ", "-"),
+      );
+      expect(sections).toContain(section);
+    }
+  });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** A Prometheus that scrapes `target` each second, until it is disposed of. */
+async function startPrometheus(target: string): Promise<AsyncDisposable & { readonly url: string }> {
+  const folder = await mkdtemp(join(tmpdir(), "quorlock-prometheus-"));
+  const config = {
+    global: { scrape_interval: "1s", evaluation_interval: "1s" },
+    rule_files: [join(monitoring, "alerts.yaml")],
+    scrape_configs: [{ job_name: "quorlock", static_configs: [{ targets: [target] }] }],
+  };
+  // JSON is YAML.
+  await writeFile(join(folder, "prometheus.yml"), JSON.stringify(config));
+  const port = await freePort();
+  const child = spawn(
+    prometheus,
+    [
+      `--config.file=${join(folder, "prometheus.yml")}`,
+      `--storage.tsdb.path=${join(folder, "data")}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+    ],
+    { stdio: ["ignore", "ignore", "pipe"] },
+  );
+  let log = "";
+  child.stderr.on("data", (bytes: Buffer) => {
+    log = `${log}${bytes.toString()}`.slice(-4000);
+  });
+  const url = `http://127.0.0.1:${port}`;
+  await vi.waitUntil(
+    () => {
+      if (child.exitCode !== null) throw new Error(`prometheus has ended: ${log}`);
+      return fetch(`${url}/-/ready`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    },
+    { timeout: answerTimeout, interval: 100 },
+  );
+  return {
+    url,
+    async [Symbol.asyncDispose]() {
+      const ended = once(child, "exit");
+      child.kill("SIGKILL");
+      await ended;
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+describe("the dashboard", () => {
+  let masters: Masters;
+  let scraped: Scraped;
+  let redlock: Redlock;
+  let stop: () => void;
+
+  beforeAll(async () => {
+    masters = await startMasters(3, { say: () => {} });
+    scraped = await startScraped();
+    redlock = new Redlock(masters.urls.map((url) => new Redis(url).on("error", () => {})));
+    await redlock.ready();
+    stop = register({ meterProvider: scraped.meterProvider, tracerProvider: false });
+  });
+  afterAll(async () => {
+    await redlock.quit();
+    stop();
+    await scraped[Symbol.asyncDispose]();
+    await masters.stop();
+  });
+
+  /** Every outcome that a panel shows, once. */
+  async function oneOfEach(): Promise<void> {
+    const lock = await redlock.acquire("r", 2000, { retryCount: -1 });
+    const waiting = redlock.acquire("r", 2000, { retryCount: -1 });
+    await lock.extend(2000);
+    await lock.release();
+    await (await waiting).release();
+    const stolen = await redlock.acquire("stolen", 2000, { retryCount: -1 });
+    // The third master hangs.
+    const [first, second] = [...redlock.clients] as Redis[];
+    for (const client of [first!, second!]) await client.set("stolen", "another", "PX", 50);
+    await expect(stolen.extend(2000)).rejects.toThrow("lost");
+    expect(stolen.state).toBe("lost");
+  }
+
+  test("has an answer of Prometheus to each query, and a lost lock fires its alert", async () => {
+    await using server = await startPrometheus(scraped.target);
+    const query = async (expr: string): Promise<readonly unknown[]> => {
+      const response = await fetch(`${server.url}/api/v1/query?query=${encodeURIComponent(expr)}`);
+      const { status, error, data } = (await response.json()) as {
+        status: string;
+        error?: string;
+        data: { result: Array<{ metric: object; value: readonly [number, string] }> };
+      };
+      if (status !== "success") throw new Error(`${expr}: ${error}`);
+      // A quantile of no measurements is no answer.
+      return data.result.filter(({ value }) => value[1] !== "NaN");
+    };
+    const { panels, templating } = await dashboard();
+    const exprs = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+    const open = new Set(
+      exprs.map((expr) =>
+        expr
+          .replaceAll("$__rate_interval", "30s")
+          .replaceAll("$job", "quorlock")
+          .replaceAll("$instance", ".*"),
+      ),
+    );
+    expect(open.size).toBeGreaterThan(10);
+    for (const { query: variable } of templating.list) {
+      if (typeof variable !== "string") open.add(/\((\w+), /.exec(variable.query)![1]!);
+    }
+    open.add('ALERTS{alertname="QuorlockLockLost", alertstate="firing"}');
+    await masters.list[2]!.hang();
+    await vi
+      .waitUntil(
+        async () => {
+          await oneOfEach();
+          for (const expr of open) if ((await query(expr)).length > 0) open.delete(expr);
+          return open.size === 0;
+        },
+        { timeout: answerTimeout, interval: 200 },
+      )
+      .catch((error: unknown) => {
+        throw new Error(`no answer to ${[...open].join("\n")}`, { cause: error });
+      });
+    await masters.list[2]!.resume();
+  });
+});
