@@ -2,15 +2,17 @@ import { context } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { PrometheusExporter } from "@opentelemetry/exporter-prometheus";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
-import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from "@opentelemetry/sdk-trace-base";
+import { BasicTracerProvider, BatchSpanProcessor, InMemorySpanExporter } from "@opentelemetry/sdk-trace-base";
 import { register } from "@quorlock/opentelemetry";
 import type { Contender, ContenderTerms, OpenContender } from "./contender.ts";
 
-/** Drops what it gets: the cost of an exporter is not ours. */
-const nowhere: SpanExporter = {
-  export: (_, done) => done({ code: 0 }),
-  shutdown: async () => {},
-};
+/** Keeps nothing: the cost of an exporter is not ours. */
+class Nowhere extends InMemorySpanExporter {
+  override export(...parameters: Parameters<InMemorySpanExporter["export"]>): void {
+    super.export(...parameters);
+    this.reset();
+  }
+}
 
 export interface Observation {
   readonly spans: boolean;
@@ -25,7 +27,7 @@ export async function openObserved(
   terms: ContenderTerms,
 ): Promise<Contender> {
   const contender = await open(name, terms);
-  const tracerProvider = new BasicTracerProvider({ spanProcessors: [new BatchSpanProcessor(nowhere)] });
+  const tracerProvider = new BasicTracerProvider({ spanProcessors: [new BatchSpanProcessor(new Nowhere())] });
   const meterProvider = new MeterProvider({
     readers: [new PrometheusExporter({ preventServerStart: true })],
   });
