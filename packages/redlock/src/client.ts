@@ -35,6 +35,7 @@ import type { Runtime } from "./time/runtime.ts";
 import { systemRuntime } from "./time/system.ts";
 import { Timers } from "./time/timers.ts";
 import { lost } from "./tracing/channels.ts";
+import { StateLog } from "./tracing/state-log.ts";
 import { traceLoss } from "./tracing/traces.ts";
 import { LocalQueues } from "./waiting/local-queues.ts";
 
@@ -94,6 +95,12 @@ export interface RedlockOptions extends Partial<Settings> {
    * 1 to 100 characters. Default `host:pid`; without a known host (a `runtime` of your own without `identity`, a browser) false.
    */
   readonly owner?: string | false | undefined;
+  /**
+   * Gets one line for each change of a master's state, and one for each lock that is lost against its holder's will: any
+   * object with the methods `info`, `warn` and `error`, each called with fields and a message, such as a logger of pino.
+   * See docs/tracing.md. Default: none.
+   */
+  readonly logger?: Readonly<Record<"info" | "warn" | "error", (fields: object, message: string) => void>>;
   /** Clocks, timers and random bytes. Default: the system's. */
   readonly runtime?: Runtime;
 }
@@ -123,6 +130,8 @@ export interface EventTargets {
   readonly error: (error: NodeError) => void;
   readonly lost: (lock: Handle, loss: LockLostError) => void;
   readonly clock: (event: ClockEvent) => void;
+  /** Calls a function of the user, whose error interrupts nothing. */
+  readonly safely: (act: () => void) => void;
 }
 
 /**
@@ -146,11 +155,14 @@ export function buildClient(
   if (Object.values(scripts ?? {}).some((script) => script !== undefined)) {
     throw new InvalidArgumentError("custom scripts are not supported");
   }
+  const log = options.logger && new StateLog(options.logger, runtime, targets.safely);
   const report = (error: NodeError): void => {
     // Abandoned by this client: not the master's fault.
     if (error.reason === "ABANDONED") return;
     if (error.reason === "SAME_SERVER" && !distinct.isNew(error)) return;
-    if (error.reason !== "QUARANTINE" || !guard?.wasReported(error)) targets.error(error);
+    if (error.reason === "QUARANTINE" && guard?.wasReported(error)) return;
+    log?.onError(error);
+    targets.error(error);
   };
   const scripted = { queue, groupCommit, onFault: report, runtime };
   const nodes = nodesOf(clients, (client) => {
@@ -164,7 +176,7 @@ export function buildClient(
   const clock = new LeaseClock(runtime, () => timers.clockJumped());
   const timers: Timers = new Timers(runtime, clock);
   const distinct = new DistinctMasters(nodes, leases, report);
-  const rollbacks = new Rollbacks(runtime, clock, report);
+  const rollbacks = new Rollbacks(runtime, clock, report, undefined, log);
   const context: RedlockParts["context"] & { owners: Owners | undefined } = {
     nodes,
     placements: new Placements(nodes, leases),
@@ -181,15 +193,20 @@ export function buildClient(
     isReentrant: Boolean(options.reentrant),
     isQueued: nodes.every((node) => node.queue),
     report,
+    log,
     lost: (handles) => {
-      for (const handle of handles) onLost(handle, targets);
+      for (const handle of handles) onLost(handle, targets, log);
     },
   };
   context.owners = ownersOf(context, options.owner);
   if (options.clockWatch) {
     const watching = options.clockWatch === true ? {} : options.clockWatch;
     const watched = { ...watching, maxTtl: watching.maxTtl ?? restartGuard?.maxTtl };
-    watchClocks(context, watched, settings.driftFactor, targets.clock, (index) => guard?.distrust(index));
+    const emit = (event: ClockEvent): void => {
+      log?.onClock(event);
+      targets.clock(event);
+    };
+    watchClocks(context, watched, settings.driftFactor, emit, (index) => guard?.distrust(index));
   }
   const guard = restartGuard && new RestartGuard(context, restartGuard, nodeTimeout);
   const queues = context.isQueued ? new LocalQueues(context, settings.driftFactor) : undefined;
@@ -217,9 +234,10 @@ function ownersOf(context: Context, given: string | false | null | undefined): O
   return new Owners(context, { name, host: identity?.host ?? "unknown", pid: identity?.pid ?? 0 });
 }
 
-function onLost(handle: Handle, targets: EventTargets): void {
+function onLost(handle: Handle, targets: EventTargets, log: StateLog | undefined): void {
   const loss = handle.loss!;
   if (lost.hasSubscribers) traceLoss(loss);
+  log?.onLoss(loss);
   targets.lost(handle, loss);
 }
 

@@ -131,6 +131,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       error: (error) => this.#emitSafely(() => void this.emit("error", error)),
       lost: (lock, loss) => this.#emitSafely(() => void this.emit("lost", lock as Lock, loss)),
       clock: (event) => this.#emitSafely(() => void this.emit("clock", event)),
+      safely: (act) => this.#emitSafely(act),
     });
     this.#context = this.#parts.context;
     this.#settings = Object.freeze(this.#parts.settings);

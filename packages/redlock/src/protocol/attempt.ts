@@ -136,6 +136,7 @@ export function voteFor(
     runtime,
     clock,
     timeout: nodeTimeoutFor(ttl, settings),
+    log: context.log,
     ask,
     claim,
     onAnswer: (index, answer) => {

@@ -3,6 +3,7 @@ import type { Cancellation } from "../time/cancellation.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import type { Runtime } from "../time/runtime.ts";
 import type { Timers } from "../time/timers.ts";
+import type { StateLog } from "../tracing/state-log.ts";
 import type { LockNode, ReleaseAnswer } from "./node.ts";
 import type { Placement, Placements } from "./placement.ts";
 import type { Tokens } from "./token.ts";
@@ -118,6 +119,8 @@ export interface Context {
   readonly leases: Set<ActiveLease>;
   /** Reports a master's fault to the user. */
   readonly report: (error: NodeError) => void;
+  /** Set with a `logger`: told of each answer. */
+  readonly log?: StateLog | undefined;
   /** Reports to the user that locks were lost before they were released. */
   readonly lost: (locks: readonly Handle[]) => void;
 }

@@ -132,6 +132,7 @@ async function confirm(
     clock,
     timeout: nodeTimeoutFor(lease.longestTtl, settings),
     maxTimeout: lease.longestTtl,
+    log: lease.context.log,
     ask: claim.question(repair ? "repair" : "extend"),
     claim,
     onAnswer: (index, answer) => {

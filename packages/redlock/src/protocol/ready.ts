@@ -18,17 +18,18 @@ const longestPause = 250;
  * quorum is unreachable, all are asked again.
  */
 export async function ready(
-  context: Pick<Context, "nodes" | "runtime" | "clock">,
+  context: Pick<Context, "nodes" | "runtime" | "clock" | "log">,
   timeout: number,
   ended: Cancellation,
 ): Promise<void> {
-  const { nodes, runtime, clock } = context;
+  const { nodes, runtime, clock, log } = context;
   const until = runtime.monotonic() + timeout;
   for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
     const round: Round<KeyState> = new Round<KeyState>({
       nodes,
       runtime,
       clock,
+      log,
       timeout: Math.max(until - runtime.monotonic(), 1),
       ask: { kind: "inspect", keys: [probe], values: [], ttl: 0, claim: undefined },
       onAnswer: () => verdictOf(round.answers) !== "open",

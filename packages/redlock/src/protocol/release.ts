@@ -3,6 +3,7 @@ import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import type { Runtime, Timer } from "../time/runtime.ts";
 import { releasing } from "../tracing/channels.ts";
+import type { StateLog } from "../tracing/state-log.ts";
 import { traceRelease } from "../tracing/traces.ts";
 import type { Deletions, Leftover } from "./context.ts";
 import { type AnyRound, Attempts, type Votes } from "./execution-stats.ts";
@@ -118,6 +119,7 @@ export class Rollbacks implements Deletions {
   readonly #clock: LeaseClock;
   readonly #report: (error: NodeError) => void;
   readonly #maxPending: number;
+  readonly #log: StateLog | undefined;
   readonly #open = new Set<Round<ReleaseAnswer>>();
   readonly #pending = new Map<LockNode, PendingDelete[]>();
   /** The functions that remove the listeners on masters with pending deletes. */
@@ -130,7 +132,9 @@ export class Rollbacks implements Deletions {
     clock: LeaseClock,
     report: (error: NodeError) => void,
     maxPending: number = defaultMaxPending,
+    log?: StateLog,
   ) {
+    this.#log = log;
     this.#maxPending = maxPending;
     this.#runtime = runtime;
     this.#clock = clock;
@@ -163,6 +167,7 @@ export class Rollbacks implements Deletions {
       nodes,
       runtime: this.#runtime,
       clock: this.#clock,
+      log: this.#log,
       timeout,
       maxTimeout: leftover.ttl,
       ask: deletionOf(leftover),

@@ -3,6 +3,7 @@ import type { Cancellation } from "../time/cancellation.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import { maxTimerDelay, type Runtime, type Timer } from "../time/runtime.ts";
 import { answered } from "../tracing/channels.ts";
+import type { StateLog } from "../tracing/state-log.ts";
 import { traceAnswer } from "../tracing/traces.ts";
 import { fault, nodeFailed } from "./faults.ts";
 import type { Fault, LockNode, Timed } from "./node.ts";
@@ -34,6 +35,8 @@ export interface RoundPlan<Reply extends object> {
    * (PROTOCOL 12.9). Default: `timeout`.
    */
   readonly maxTimeout?: number;
+  /** Told of each master's answer. */
+  readonly log?: StateLog | undefined;
   /** The request, the same for all masters. */
   readonly ask: Asked;
   /** Abandoned when the round is closed: commands not sent by then are not sent any more. */
@@ -186,6 +189,8 @@ export class Round<Reply extends object> {
         traceAnswer(plan.nodes[index]!.name, plan.ask.kind, plan.clock.now() - this.sentAt, answer);
     }
     const decided = plan.onAnswer(index, answer);
+    // The rules may have made a fault of it.
+    if (!late) plan.log?.onAnswer(plan.nodes[index]!.name, plan.ask.kind, this.answers[index]!);
     if (late) return;
     if (decided) this.#decide();
     if (this.#missing === 0) this.#close(plan);

@@ -35,6 +35,7 @@ const optionsOf: Record<string, readonly string[]> = {
     "reentrant",
     "restartGuard",
     "clockWatch",
+    "logger",
     "owner",
     "runtime",
   ],
@@ -121,7 +122,10 @@ export function checkConstructorOptions(
       `owner must be a name of 1 to 100 characters, or false, but is ${shown(owner)}`,
     );
   }
-  if (runtime !== undefined) checkRuntime(runtime);
+  const { logger } = (options ?? {}) as Record<string, unknown>;
+  if (logger !== undefined) checkMethods("logger", logger, ["info", "warn", "error"]);
+  if (runtime !== undefined)
+    checkMethods("runtime", runtime, ["monotonic", "wall", "randomBytes", "setTimer"]);
 }
 
 function partsOf(
@@ -136,12 +140,13 @@ function partsOf(
   return value as Readonly<Record<string, unknown>>;
 }
 
-function checkRuntime(runtime: unknown): void {
-  for (const method of ["monotonic", "wall", "randomBytes", "setTimer"]) {
-    const value = (runtime as Record<string, unknown> | null)?.[method];
+function checkMethods(option: string, given: unknown, methods: readonly string[]): void {
+  for (const method of methods) {
+    const value = (given as Record<string, unknown> | null)?.[method];
     if (typeof value === "function") continue;
+    const names = `${methods.slice(0, -1).join(", ")} and ${methods.at(-1)}`;
     throw new InvalidArgumentError(
-      `runtime must have the methods monotonic, wall, randomBytes and setTimer, but its ${method} is ${shown(value)}`,
+      `${option} must have the methods ${names}, but its ${method} is ${shown(value)}`,
     );
   }
 }

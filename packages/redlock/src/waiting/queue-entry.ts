@@ -317,6 +317,7 @@ export class QueuedAcquire implements GrantHandler {
       runtime,
       clock,
       timeout: nodeTimeoutFor(ttl, settings),
+      log: this.#context.log,
       ask: claim.question("enqueue"),
       onAnswer: (index, answer) => {
         // A late yes does not count in a later round (PROTOCOL 2.14).
