@@ -17,6 +17,10 @@ function setting(options: RedlockOptions = {}): Setting {
   return { ...virtualSetting(3, { logger, nodeTimeout: 50, ...options }), lines };
 }
 
+function fail(): never {
+  throw new TypeError("no disk");
+}
+
 /** So many locks, one after the other, which take more than a second. */
 async function useFor(milliseconds: number, { time, redlock }: VirtualSetting): Promise<void> {
   for (let passed = 0; passed < milliseconds; passed += 100) {
@@ -63,9 +67,6 @@ describe("the log of a master's state", () => {
   });
 
   test("calls a logger that throws nevertheless, and a lock is granted", async () => {
-    const fail = (): never => {
-      throw new TypeError("no disk");
-    };
     const its = setting({ logger: { info: fail, warn: fail, error: fail } });
     its.machine.uncaught = [];
     its.nodes[1]!.hang();
