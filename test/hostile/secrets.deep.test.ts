@@ -17,8 +17,10 @@ import { createClient as createClient5, createCluster as createCluster5 } from "
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { Fleet, fresh, rejection } from "../integration/fleet/fleet.ts";
 
-// A token is enough to release a lock. All primitives run with each library while every error, event, diagnostics channel
-// and line of the console is recorded. The tokens are those that the masters were sent, so none is forgotten.
+// A token is enough to release a lock, a queue member is a token without its round, and whoever knows an inbox can grant locks.
+// All primitives run with each library while every error, event, inspection, record of an owner, diagnostics channel and
+// line of the console is recorded. The secrets are those that the masters were sent, so none is forgotten. The tag, the
+// first eight digits, is none.
 
 const ttl = 20_000;
 const username = "locks";
@@ -42,11 +44,17 @@ const libraries: Record<string, (port: number) => object> = {
   "node-redis 5": (port) => createClient5({ url: url(port) }),
 };
 
+/** Buffers as their text, which is what a tool makes of them: those of commands hide theirs. */
+function textIn(value: unknown): unknown {
+  const { type, data } = (value ?? {}) as { type?: unknown; data?: unknown };
+  return type === "Buffer" && Array.isArray(data) ? Buffer.from(data as number[]).toString("latin1") : value;
+}
+
 /** As objects come into a log, clients and their options aside. */
 function printed(value: unknown): string {
   const json = (() => {
     try {
-      return JSON.stringify(value);
+      return JSON.stringify(value, (_, inner: unknown) => textIn(inner));
     } catch {
       return "";
     }
@@ -57,6 +65,8 @@ function printed(value: unknown): string {
 }
 
 const subjects = ["ioredis", "iovalkey", "node-redis"];
+const ownTraces = ["acquire", "hold", "extend", "release"].map((name) => `quorlock:${name}`);
+const ownEvents = ["lost", "refused", "answer"].map((name) => `quorlock:${name}`);
 const events = ["error", "connection:ready", "connection:closed", "pubsub", "command:reply", "maintenance"];
 
 /** Everything that is published or written while `act` runs. */
@@ -65,14 +75,22 @@ async function overheard(act: (tell: (value: unknown) => void) => Promise<void>)
   const tell = (value: unknown): void => void texts.push(printed(value));
   // Replies included: only clients and sockets are left out.
   const see = (message: unknown): void => {
-    const { client: _, socket: __, ...seen } = message as { client?: unknown; socket?: unknown };
+    const { client: _, socket: __, ...seen } = message as Record<string, unknown>;
+    // node-redis publishes the channel of each message that it gets, whatever its clients do: see docs/clients.md.
+    if ("direction" in seen) delete seen.channel;
+    // Buffers in commands print as "?" (their toString).
+    if (Array.isArray(seen.args)) seen.args = seen.args.map(String);
     tell(seen);
   };
   const listeners = { start: see, end: see, asyncStart: see, asyncEnd: see, error: see };
-  const traces = subjects.flatMap((name) =>
-    ["command", "batch", "connect"].map((subject) => tracingChannel(`${name}:${subject}`)),
-  );
-  const channels = subjects.flatMap((name) => events.map((event) => channel(`${name}:${event}`)));
+  const traces = [
+    ...subjects.flatMap((name) => ["command", "batch", "connect"].map((subject) => `${name}:${subject}`)),
+    ...ownTraces,
+  ].map((name) => tracingChannel(name));
+  const channels = [
+    ...subjects.flatMap((name) => events.map((event) => `${name}:${event}`)),
+    ...ownEvents,
+  ].map((name) => channel(name));
   const spies = (["log", "info", "warn", "error", "debug"] as const).map((method) =>
     vi.spyOn(console, method).mockImplementation((...words: unknown[]) => words.forEach(tell)),
   );
@@ -88,21 +106,20 @@ async function overheard(act: (tell: (value: unknown) => void) => Promise<void>)
   return texts.join("\n");
 }
 
-/** The tokens in the commands that the masters are sent while `act` runs. */
-async function tokensOf(
+/** Tokens, queue members and inboxes in the commands that the masters are sent while `act` runs. */
+async function secretsOf(
   act: () => Promise<void>,
   { masters, admins }: Pick<Fleet, "masters" | "admins"> = fleet,
 ): Promise<ReadonlySet<string>> {
-  const tokens = new Set<string>();
+  const secrets = new Set<string>();
   const monitors = await Promise.all(
     masters.map(async ({ port }) => {
       // (ioredis's own monitor fails on a command that is shown in one packet with the reply to MONITOR.)
       const socket = connect(port, "127.0.0.1");
       const lines = createInterface(socket);
       lines.on("line", (line) => {
-        // (The name of a client's channel is not a token.)
-        const text = line.replaceAll(/quorlock:inbox:[\da-f]+/g, "");
-        for (const [token] of text.matchAll(/(?<![\da-f])[\da-f]{32}(?![\da-f])/g)) tokens.add(token);
+        for (const [secret] of line.matchAll(/(?<![\da-f])[\da-f]{32}(?![\da-f])/g)) secrets.add(secret);
+        for (const [inbox] of line.matchAll(/quorlock:inbox:[\da-f]+/g)) secrets.add(inbox);
       });
       const isHeard = once(lines, "line");
       socket.write("MONITOR\r\n");
@@ -116,7 +133,7 @@ async function tokensOf(
   } finally {
     for (const monitor of monitors) monitor.destroy();
   }
-  return tokens;
+  return secrets;
 }
 
 class Run {
@@ -160,6 +177,7 @@ class Run {
       );
       await this.refused(other.acquire(resources, ttl, { retryCount: 0 }));
       this.#tell(await other.tryAcquire(resources, ttl));
+      await this.refused(other.acquire(resources, ttl, { waitTimeout: 100 }));
       const waiting = other.acquire(resources, ttl, { waitTimeout: 15_000 });
       await fleet.untilWaiting(resources[0]!);
       lock = await lock.extend(ttl);
@@ -225,6 +243,16 @@ class Run {
     }
   }
 
+  /** What the owners of this run have written about themselves. */
+  async records(): Promise<void> {
+    for (const admin of fleet.admins) {
+      const keys = await admin.keys("quorlock:owner:*");
+      expect(keys.length).toBeGreaterThan(0);
+      for (const key of keys) this.#tell([key, await admin.get(key)]);
+      this.#tell(await admin.zrange("quorlock:owners", "0", "-1", "WITHSCORES"));
+    }
+  }
+
   /** Closes the clients as well. */
   async quit(): Promise<void> {
     await Promise.all(this.#redlocks.map((redlock) => redlock.quit()));
@@ -240,9 +268,9 @@ function placesIn(text: string, secrets: Iterable<string>): string[] {
 }
 
 describe.each(Object.entries(libraries))("with %s", (name, open) => {
-  it("no error, event, diagnostics channel or line of the console holds a token or the password", async () => {
+  it("no error, event, inspection, record, diagnostics channel or line of the console holds a token, member, inbox or password", async () => {
     let text = "";
-    const tokens = await tokensOf(async () => {
+    const tokens = await secretsOf(async () => {
       text = await overheard(async (tell) => {
         const run = new Run(() => fleet.masters.map(({ port }) => open(port)), tell);
         try {
@@ -253,6 +281,7 @@ describe.each(Object.entries(libraries))("with %s", (name, open) => {
           await run.withoutQueues({ queue: false, groupCommit: false });
           // (Without scripts the client reads the value, and node-redis publishes replies.)
           if (!name.startsWith("node-redis")) await run.withoutQueues({ scripts: false });
+          await run.records();
         } finally {
           await run.quit();
         }
@@ -300,7 +329,7 @@ describe("on a Cluster", () => {
           }
         });
       };
-      const tokens = await tokensOf(act, { masters: masters.list, admins: [admin] });
+      const tokens = await secretsOf(act, { masters: masters.list, admins: [admin] });
       expect(tokens.size).toBeGreaterThan(3);
       expect(placesIn(text, tokens)).toEqual([]);
     },

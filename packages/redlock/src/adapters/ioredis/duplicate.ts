@@ -209,6 +209,8 @@ export class SubscriberDuplicate extends Duplicate implements SubscriberClient {
   ) {
     // `Subscriber` subscribes after each reconnect, once the master has answered.
     super(userClient, { ...fixed, autoResubscribe: false }, events);
+    // Whoever knows an inbox can publish a grant to it.
+    if (this.deliver) untrace(this.client);
     this.client.on("message", events.onMessage);
   }
 
@@ -226,8 +228,8 @@ export class SubscriberDuplicate extends Duplicate implements SubscriberClient {
 }
 
 /**
- * Keeps the commands of a client off the tracing channels of ioredis, which would show tokens: a token is enough to
- * release a lock.
+ * Keeps the commands of a client off the tracing channels of ioredis, which would show tokens and inboxes: a token is
+ * enough to release a lock.
  */
 function untrace(client: DuplicateClient): void {
   const sendCommand = client.sendCommand.bind(client);
