@@ -69,13 +69,21 @@ const ownTraces = ["acquire", "hold", "extend", "release"].map((name) => `quorlo
 const ownEvents = ["lost", "refused", "answer"].map((name) => `quorlock:${name}`);
 const events = ["error", "connection:ready", "connection:closed", "pubsub", "command:reply", "maintenance"];
 
+interface Published {
+  readonly client?: unknown;
+  readonly socket?: unknown;
+  readonly direction?: unknown;
+  channel?: unknown;
+  args?: unknown;
+}
+
 /** Everything that is published or written while `act` runs. */
 async function overheard(act: (tell: (value: unknown) => void) => Promise<void>): Promise<string> {
   const texts: string[] = [];
   const tell = (value: unknown): void => void texts.push(printed(value));
   // Replies included: only clients and sockets are left out.
   const see = (message: unknown): void => {
-    const { client: _, socket: __, ...seen } = message as Record<string, unknown>;
+    const { client: _, socket: __, ...seen } = message as Published;
     // node-redis publishes the channel of each message that it gets, whatever its clients do: see docs/clients.md.
     if ("direction" in seen) delete seen.channel;
     // Buffers in commands print as "?" (their toString).
