@@ -1,4 +1,4 @@
-import { type Proxy as TcpProxy, startProxy } from "@quorlock/testbed";
+import { startProxy, type Proxy as TcpProxy } from "@quorlock/testbed";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet } from "../fleet/fleet.ts";
