@@ -49,7 +49,7 @@ describe("exit code", () => {
     expect({ code, errors }).toEqual({ code: 0, errors: "" });
     expect(output).toContain("quorlock doctor: 5 masters");
     expect(output).toContain("Settings for these masters: nodeTimeout ");
-    expect(output).toMatch(/\n102 pass, 0 warn, 0 fail, 0 unknown\n$/);
+    expect(output).toMatch(/\n103 pass, 0 warn, 0 fail, 0 unknown\n$/);
   });
 
   test("1: a finding, with its remedy and its page", async () => {
@@ -152,7 +152,7 @@ test("--json has the stable ids, each with its fields", async () => {
   expect(report).toMatchObject({
     schemaVersion: 1,
     ok: false,
-    summary: { pass: 81, warn: 1, fail: 0, unknown: 0 },
+    summary: { pass: 82, warn: 1, fail: 0, unknown: 0 },
   });
   expect([...new Set(report.checks.map(({ id }) => id))].sort()).toEqual(Object.keys(remedies).sort());
   const url = `https://www.npmjs.com/package/quorlock/v/${version}#independenteven`;

@@ -7,6 +7,7 @@ import {
   shortestNodeTimeout,
   surelyOff,
 } from "./advice.ts";
+import { membershipOf } from "./membership.ts";
 import { commandsOfGuard, commandsOfLock, type Observation, type ObserveOptions } from "./observe.ts";
 import { remedies, unreachable } from "./remedies.ts";
 
@@ -295,7 +296,7 @@ const isUsable: Readonly<Record<string, Check>> = {
   },
 };
 
-/** The checks of one master. Two more are about all of them: `independent.even` and `usable.settings`. */
+/** The checks of one master. Three more are about all of them: `independent.even`, `independent.membership` and `usable.settings`. */
 export const groups: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   independent: isIndependent,
   durable: isDurable,
@@ -310,6 +311,16 @@ function evenNumber({ length }: readonly Observation[]): Verdict {
       masters: length,
     });
   return pass(`${length} masters survive the failure of ${spare}`, { masters: length });
+}
+
+/** Clients whose lists of masters differ too much do not exclude each other. */
+function membership(all: readonly Observation[]): Verdict {
+  if (!all.some(({ owners }) => owners)) return verdict("unknown")("no master has told its clients");
+  const { clients, conflict } = membershipOf(all);
+  const observed = { clients };
+  if (!conflict) return pass(clients === 0 ? "no client has a record" : `${clients} clients agree`, observed);
+  const [one, other] = conflict;
+  return fail(`${one} has other masters than ${other}: a majority of each may share no master`, observed);
 }
 
 function settings(all: readonly Observation[]): Verdict {
@@ -333,5 +344,6 @@ export function findingsOf(all: readonly Observation[], options: CheckOptions): 
     ),
   );
   const even = complete("independent.even", null, evenNumber(all));
-  return [...ofMasters, even, complete("usable.settings", null, settings(all))];
+  const lists = complete("independent.membership", null, membership(all));
+  return [...ofMasters, even, lists, complete("usable.settings", null, settings(all))];
 }

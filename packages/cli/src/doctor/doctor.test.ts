@@ -41,14 +41,14 @@ describe("five good masters", () => {
     expect(report.checks.filter(({ status }) => status !== "pass")).toEqual([]);
     expect(report.ok).toBe(true);
     expect(exitCodeOf(report)).toBe(0);
-    expect(net).toBeLessThan(1000);
+    expect(net).toBeLessThan(2000);
   });
 
-  test("have 20 checks each, and two of all", async () => {
+  test("have 20 checks each, and three of all", async () => {
     const { checks, summary, schemaVersion } = await examine(good.addresses);
     expect({ schemaVersion, summary }).toEqual({
       schemaVersion: 1,
-      summary: { pass: 5 * 20 + 2, warn: 0, fail: 0, unknown: 0 },
+      summary: { pass: 5 * 20 + 3, warn: 0, fail: 0, unknown: 0 },
     });
     expect(Object.keys(checks[0]!)).toEqual([
       "id",
@@ -142,18 +142,18 @@ describe("a question that is refused", () => {
 test("a master that hangs settles within its time-out, and the others are examined", async () => {
   // It stops answering for longer than the doctor waits. (DEBUG SLEEP is off by default.)
   const sleeping = good.admins[3]!.eval(
-    "local ends = redis.call('TIME')[1] + 2 while tonumber(redis.call('TIME')[1]) < ends do end",
+    "local ends = redis.call('TIME')[1] + 4 while tonumber(redis.call('TIME')[1]) < ends do end",
     0,
   );
   using stalls = new Stalls();
   const begun = performance.now();
-  const report = await examine(good.addresses, 300);
+  const report = await examine(good.addresses, 900);
   const net = performance.now() - begun - stalls.total;
   const hung = good.addresses[3]!.slice("redis://".length);
   const failed = report.checks.filter(({ status }) => status !== "pass");
   expect(failed.filter(({ master }) => master !== hung)).toEqual([]);
   expect(failed).toContainEqual(expect.objectContaining({ id: "usable.reachable", status: "fail" }));
-  expect(net).toBeLessThan(1000);
+  expect(net).toBeLessThan(2000);
   expect(textReport(report, plain)).toContain(`${hung}: does not answer in time (ETIMEDOUT)`);
   await sleeping;
 });

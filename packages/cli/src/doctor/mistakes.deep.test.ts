@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { type AddressInfo, createServer, connect as dial, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Redlock } from "@quorlock/redlock";
 import {
   type Masters,
   type MastersOptions,
@@ -107,6 +108,20 @@ async function filtered(change: {
     server.close();
   });
   return with0(`redis://127.0.0.1:${(server.address() as AddressInfo).port}`);
+}
+
+/** A client that has written its record to each of its masters. */
+async function clientOf(addresses: readonly string[], clients = 1): Promise<void> {
+  const redlock = new Redlock(
+    addresses.map((address) => new Redis(address)),
+    { owner: "billing-7" },
+  );
+  cleanups.push(() => redlock.quit());
+  await (await redlock.acquire("doctor", 5000)).release();
+  const admins = good.admins.slice(0, addresses.length);
+  await expect
+    .poll(async () => Math.min(...(await Promise.all(admins.map((admin) => admin.zcard("quorlock:owners"))))))
+    .toBe(clients);
 }
 
 interface Mistake {
@@ -338,6 +353,14 @@ const mistakes: readonly Mistake[] = [
     plant: () => limitedTo("resetkeys", "~lock:*"),
   },
   {
+    title: "a client of three of the five masters",
+    found: ["independent.membership"],
+    async plant() {
+      await clientOf(good.addresses.slice(0, 3));
+      return good.addresses;
+    },
+  },
+  {
     title: "a master that is far away",
     found: ["usable.round-trip"],
     async plant() {
@@ -376,6 +399,16 @@ test.each(mistakes)("the doctor finds $title", async ({ title, found, plant }) =
   expect([...new Set(told.map(({ id }) => id))].sort()).toEqual(found);
   expect(told.filter(({ remedy, url }) => !remedy || !url.includes("/v/1.2.3#"))).toEqual([]);
   expect(ok).toBe(false);
+});
+
+test("clients of all masters, and of all but one, are no mistake", async () => {
+  await clientOf(good.addresses);
+  await clientOf(good.addresses.slice(0, 4), 2);
+  const { signal } = new AbortController();
+  const options = { timeout: 20_000, guard: false, version: "1.2.3", signal };
+  const { checks } = await diagnose(mastersFrom(good.addresses, {}, {}), options);
+  const found = checks.find(({ id }) => id === "independent.membership");
+  expect(found).toMatchObject({ status: "pass", observed: { clients: 2 } });
 });
 
 test("each check has a mistake that it finds", () => {

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { setMaxListeners } from "node:events";
+import type { OwnerRecord } from "@quorlock/redlock/internal";
 import type { Redis } from "ioredis";
+import { recordsOn } from "../look/look.ts";
 import { codeOf, connect, type Master, unlessAborted } from "../masters.ts";
 
 // Everything that is asked of one master. What is made of the answers is in checks.ts.
@@ -35,6 +37,8 @@ export interface Observation {
   readonly answered: Set<string>;
   /** Whether a published message reached a subscriber. */
   isHeard?: boolean;
+  /** The clients that have written about themselves here. */
+  owners?: readonly OwnerRecord[];
 }
 
 /** The commands of a lock, and those that `restartGuard` adds. */
@@ -143,6 +147,8 @@ class Observer {
       if (local === undefined) throw new Error("no address");
       this.seen.hosts.push(hostOf(local));
     });
+    const owners = await this.#ask("owners", () => recordsOn(redis, this.#signal));
+    if (owners) this.seen.owners = owners;
     for (let reading = 0; reading < 5; reading += 1) await this.#readClock(redis);
     await Promise.all([this.#probe(redis), this.#hear(redis), this.#another(), this.#another()]);
     // Far from the first ones, so that the rate of the clock shows.

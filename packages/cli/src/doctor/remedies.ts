@@ -10,6 +10,7 @@ export const remedies: Readonly<Record<string, string>> = {
   "independent.proxy": "name the servers behind the proxy or the load balancer",
   "independent.same-host": "run each master on a machine that fails alone",
   "independent.even": "add a master, or remove one",
+  "independent.membership": "give all clients one list, and change it by one master at a time",
   "durable.eviction": "set maxmemory-policy noeviction; the count of evicted keys ends with a restart",
   "durable.memory": "raise maxmemory, or remove what else is stored there",
   "durable.persistence":

@@ -132,9 +132,9 @@ describe("quorlock exec", () => {
 /** In this process: fifty programs would take minutes to start. */
 function run(addresses: readonly string[], name: string, script: string, said: string[]): Promise<number> {
   return execute(mastersFrom(addresses, {}, {}).map(clientOf), name, ["sh", "-c", script], {
-    ttl: 1000,
-    wait: 20_000,
-    grace: 100,
+    ttl: 3000,
+    wait: 60_000,
+    grace: 500,
     fencing: false,
     guard: undefined,
     environment: process.env,

@@ -123,8 +123,8 @@ async function runWhileHeld(
   return execCodes.lost;
 }
 
-/** A process needs this long to be killed, ms; with a short ttl a twentieth of it. */
-const killTime = 50;
+/** SIGKILL is sent so long before the end, ms, since this process may be late itself; with a short ttl a tenth of it. */
+const killTime = 500;
 
 /**
  * Ends the command before its lease. The lease is prolonged meanwhile, so each timer looks at it again: SIGTERM once less than
@@ -151,7 +151,7 @@ class LeaseWatch {
     this.#grace = grace;
     this.#say = say;
     const left = lock.remaining();
-    this.#kills = Math.min(killTime, left / 20);
+    this.#kills = Math.min(killTime, left / 10);
     this.#end = performance.now() + left;
     lock.signal.addEventListener("abort", this.#onLost, { once: true });
     this.#look();

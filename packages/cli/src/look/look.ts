@@ -1,4 +1,5 @@
 import { type OwnerRecord, ownerKey, ownersKey, recordIn } from "@quorlock/redlock/internal";
+import type { Redis } from "ioredis";
 import { codeOf, unlessAborted } from "../masters.ts";
 import { type KeyState, keysOfReadWriteLock, type Reached, readersOf, statesOf } from "./keys.ts";
 
@@ -42,34 +43,34 @@ export interface Overview {
   readonly silent: readonly { readonly master: string; readonly error: string }[];
 }
 
-/** The owners in the index of any master, each by its newest record. */
+/** The records of the owners in the index of one master. */
+export async function recordsOn(redis: Redis, signal: AbortSignal): Promise<readonly OwnerRecord[]> {
+  const tags = await unlessAborted(signal, redis.zrange(ownersKey(false), 0, String(maxOwners - 1)));
+  // The documented permissions have GET, and not MGET.
+  const texts = await unlessAborted(signal, Promise.all(tags.map((tag) => redis.get(ownerKey(tag, false)))));
+  return tags.flatMap((tag, index) => recordIn(tag, texts[index]) ?? []);
+}
+
+/** Each owner once, by the record with the most locks: a master may have an older one. */
+export function distinctOwners(records: readonly OwnerRecord[]): readonly OwnerRecord[] {
+  const owners = new Map<string, OwnerRecord>();
+  for (const record of records)
+    if (record.locks.length >= (owners.get(record.tag)?.locks.length ?? 0)) owners.set(record.tag, record);
+  return [...owners.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+/** The owners in the index of any master. */
 export async function ownersAt(
   masters: readonly Reached[],
   signal: AbortSignal,
 ): Promise<readonly OwnerRecord[]> {
-  const records = new Map<string, OwnerRecord>();
-  await Promise.all(
-    masters.map(async ({ redis }) => {
-      if (!redis) return;
-      try {
-        const tags = await unlessAborted(signal, redis.zrange(ownersKey(false), 0, String(maxOwners - 1)));
-        if (tags.length === 0) return;
-        // The documented permissions have GET, and not MGET.
-        const texts = await unlessAborted(
-          signal,
-          Promise.all(tags.map((tag) => redis.get(ownerKey(tag, false)))),
-        );
-        for (const [index, tag] of tags.entries()) {
-          const record = recordIn(tag, texts[index]);
-          if (record && record.locks.length >= (records.get(tag)?.locks.length ?? 0))
-            records.set(tag, record);
-        }
-      } catch {
-        // The other masters have the same records.
-      }
-    }),
+  const found = await Promise.all(
+    // The other masters have the same records.
+    masters.map(async ({ redis }) =>
+      redis ? recordsOn(redis, signal).catch((): readonly OwnerRecord[] => []) : [],
+    ),
   );
-  return [...records.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
+  return distinctOwners(found.flat());
 }
 
 /** The locks on these resources as the masters have them. */
