@@ -12,8 +12,6 @@ export interface Contender {
   acquire(resource: string): Promise<Release>;
   /** Runs `routine` under a lock that the library extends; undefined if the library has no such function. */
   readonly using?: (resource: string, routine: () => Promise<void>) => Promise<void>;
-  /** Begins what this process does only while the contender has its turn. Returns a function that ends it. */
-  readonly beginTurn?: () => () => void;
   /** Resolves when every master answers, also after failures; rejects if one does not answer within 10 s. */
   ready(): Promise<void>;
   /** Closes its connections at once, without waiting for the masters. */

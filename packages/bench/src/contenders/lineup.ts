@@ -31,11 +31,15 @@ function observed(what: Observation): OpenContender {
 }
 
 const openObserved: Readonly<Record<string, OpenContender>> = {
-  "ours-spans": observed({ spans: true, metrics: false }),
-  "ours-metrics": observed({ spans: false, metrics: true }),
-  "ours-observed": observed({ spans: true, metrics: true }),
+  "ours-in-context": observed({}),
+  "ours-metrics": observed({ metrics: true }),
+  "ours-sampled": observed({ metrics: true, spans: 0.1 }),
+  "ours-observed": observed({ metrics: true, spans: 1 }),
 };
-/** Our client while OpenTelemetry records it; the last one everything. */
+/**
+ * Our client in an application with the SDK of OpenTelemetry: unobserved, with metrics, then with the spans of one trace in ten,
+ * and of all.
+ */
 export const observedOurs: readonly string[] = Object.keys(openObserved);
 
 const openers: Readonly<Record<string, OpenContender>> = {

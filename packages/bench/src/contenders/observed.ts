@@ -1,8 +1,13 @@
-import { context } from "@opentelemetry/api";
+import { context, ROOT_CONTEXT } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { PrometheusExporter } from "@opentelemetry/exporter-prometheus";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
-import { BasicTracerProvider, BatchSpanProcessor, InMemorySpanExporter } from "@opentelemetry/sdk-trace-base";
+import {
+  BasicTracerProvider,
+  BatchSpanProcessor,
+  InMemorySpanExporter,
+  TraceIdRatioBasedSampler,
+} from "@opentelemetry/sdk-trace-base";
 import { register } from "@quorlock/opentelemetry";
 import type { Contender, ContenderTerms, OpenContender } from "./contender.ts";
 
@@ -15,40 +20,37 @@ class Nowhere extends InMemorySpanExporter {
 }
 
 export interface Observation {
-  readonly spans: boolean;
-  readonly metrics: boolean;
+  /** The part of the traces that is recorded. Default 0: no spans are made. */
+  readonly spans?: number;
+  readonly metrics?: boolean;
 }
 
-/** Our client while the SDK of OpenTelemetry records it, as in production: every span sampled, exported in batches. */
+/**
+ * Our client while the SDK of OpenTelemetry records it, as in production: spans are exported in batches, and the context
+ * follows each call. It needs a process to itself, to which the channels and the context belong.
+ */
 export async function openObserved(
   open: OpenContender,
-  { spans, metrics }: Observation,
+  { spans = 0, metrics = false }: Observation,
   name: string,
   terms: ContenderTerms,
 ): Promise<Contender> {
   const contender = await open(name, terms);
-  const tracerProvider = new BasicTracerProvider({ spanProcessors: [new BatchSpanProcessor(new Nowhere())] });
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  // The first value in a context turns on what makes it follow each promise.
+  context.with(ROOT_CONTEXT, () => {});
+  const tracerProvider = new BasicTracerProvider({
+    spanProcessors: [new BatchSpanProcessor(new Nowhere())],
+    sampler: new TraceIdRatioBasedSampler(spans),
+  });
   const meterProvider = new MeterProvider({
     readers: [new PrometheusExporter({ preventServerStart: true })],
   });
-  return {
-    ...contender,
-    // The channels and the context belong to the process, in which other contenders take their turns as well.
-    beginTurn() {
-      context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-      const stop = register({
-        tracerProvider: spans && tracerProvider,
-        meterProvider: metrics && meterProvider,
-      });
-      return () => {
-        stop();
-        context.disable();
-      };
-    },
-    async quit() {
-      await contender.quit();
-      await tracerProvider.shutdown();
-      await meterProvider.shutdown();
-    },
-  };
+  if (spans > 0 || metrics) {
+    register({
+      tracerProvider: spans > 0 && tracerProvider,
+      meterProvider: metrics && meterProvider,
+    });
+  }
+  return contender;
 }

@@ -33,7 +33,6 @@ const settleLimit = 30_000;
 
 /** Lets each caller acquire and release, over and over. */
 export async function runLoad(contender: Contender, load: Load): Promise<LoadResult> {
-  const endTurn = contender.beginTurn?.();
   const waits: number[] = [];
   let cycles = 0;
   let failures = 0;
@@ -57,7 +56,6 @@ export async function runLoad(contender: Contender, load: Load): Promise<LoadRes
     call(`${load.prefix}:${contender.name}:${caller}`),
   );
   await within(Promise.all(callers), load.milliseconds + settleLimit, `${contender.name} did not settle`);
-  endTurn?.();
   return { cycles, failures, seconds: (performance.now() - begun) / 1000, waits };
 }
 

@@ -1,5 +1,6 @@
-import { Lineup, observedOurs, ours } from "../contenders/lineup.ts";
-import { compareLoads, loadColumns, loadNote } from "../measure/load.ts";
+import { observedOurs, ours } from "../contenders/lineup.ts";
+import { compareCrowds } from "../measure/crowd.ts";
+import { loadColumns, loadNote } from "../measure/load.ts";
 import { measurementsOf, ratioOf, tableOf } from "../measure/rounds.ts";
 import { type Goal, ratioGoal } from "../report/goal.ts";
 import type { Workload } from "../workload.ts";
@@ -8,15 +9,14 @@ const callers = 64;
 /** At most a quarter more for each lock. */
 const most = 1.25;
 
-/** Our client while OpenTelemetry records its spans, its metrics, and both, relative to the same client unobserved. */
+/** Our client while OpenTelemetry records its metrics and spans, each in its own process, relative to the same client unobserved. */
 export const observed: Workload = {
   name: "observed",
   isApart: true,
   async run({ urls }, scale) {
     const title = `With OpenTelemetry, ${callers} at once`;
     const names = [ours, ...observedOurs];
-    await using lineup = await Lineup.open(names, names, { urls, ttl: 10_000 });
-    const rounds = await compareLoads(lineup, urls, scale, { callers, prefix: "observed" });
+    const rounds = await compareCrowds(names, { urls, ttl: 10_000 }, { callers, inCompany: false }, scale);
     const goals = observedOurs.flatMap((name): readonly Goal[] => [
       ...ratioGoal(`${title}: ${name}`, ratioOf(rounds, name, ours, "rate"), {
         limit: 1 / most,
