@@ -21,9 +21,8 @@ interface Counts {
  * why. Functions are printed and not bounded: a bound rewards inlining.
  */
 const bounds = {
-  // One more than before: `protocol/operation.ts`, which gives all operations one shape.
-  acquire: { files: 32 },
-  release: { files: 24 },
+  acquire: { files: 31 },
+  release: { files: 20 },
   promises: 18,
   timers: 3.5,
 };

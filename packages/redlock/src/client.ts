@@ -161,7 +161,7 @@ export function buildClient(
     if (error.reason === "ABANDONED") return;
     if (error.reason === "SAME_SERVER" && !distinct.isNew(error)) return;
     if (error.reason === "QUARANTINE" && guard?.wasReported(error)) return;
-    log?.onError(error);
+    log?.reported(error);
     targets.error(error);
   };
   const scripted = { queue, groupCommit, onFault: report, runtime };

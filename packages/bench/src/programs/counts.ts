@@ -1,6 +1,13 @@
 import { createHook } from "node:async_hooks";
-import { acquireAndRelease, type Contender, type ContenderTerms } from "../contenders/contender.ts";
-import { openContender } from "../contenders/lineup.ts";
+import { Session } from "node:inspector/promises";
+import {
+  acquireAndRelease,
+  type Contender,
+  type ContenderTerms,
+  type Release,
+} from "../contenders/contender.ts";
+import { openContender, ours } from "../contenders/lineup.ts";
+import { builtEntry } from "../contenders/ours.ts";
 import { warmUp } from "../measure/load.ts";
 import { countSent } from "../measure/meter.ts";
 import { median } from "../measure/statistics.ts";
@@ -25,6 +32,15 @@ export interface Counts {
   readonly kilobytes: number;
   readonly commands: number;
   readonly bytes: number;
+  /** Counted only for ours, with one caller; `test/process/road.test.ts` bounds the files. */
+  readonly acquire: Entered | undefined;
+  readonly release: Entered | undefined;
+}
+
+/** The functions of the client that a call enters, and the files that they are in. */
+interface Entered {
+  readonly functions: number;
+  readonly files: number;
 }
 
 /** Locks per sample. */
@@ -115,6 +131,46 @@ function sent(what: "commands" | "bytes"): (subject: Contender) => Promise<numbe
   };
 }
 
+/** By precise coverage: the least of some samples, since a late reply enters more. */
+async function entered(): Promise<Pick<Counts, "acquire" | "release">> {
+  const session = new Session();
+  session.connect();
+  await session.post("Profiler.enable");
+  await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
+  const folder = new URL(".", builtEntry).href;
+  const during = async (work: () => Promise<unknown>): Promise<Entered> => {
+    await session.post("Profiler.takePreciseCoverage");
+    await work();
+    await quiet();
+    const { result } = await session.post("Profiler.takePreciseCoverage");
+    const files = result
+      .filter(({ url }) => url.startsWith(folder))
+      // (`__name` is of the tool that runs TypeScript, and not in what is published.)
+      .map(({ functions }) =>
+        functions.filter(({ functionName, ranges }) => functionName !== "__name" && ranges[0]!.count > 0),
+      )
+      .filter(({ length }) => length > 0);
+    return { functions: files.flat().length, files: files.length };
+  };
+  const acquires: Entered[] = [];
+  const releases: Entered[] = [];
+  while (acquires.length < tries) {
+    await acquireAndRelease(contender, resources[0]!);
+    await quiet();
+    let release: Release | undefined;
+    const acquire = async (): Promise<void> => {
+      release = await contender.acquire(resources[0]!);
+    };
+    acquires.push(await during(acquire));
+    releases.push(await during(() => release!()));
+  }
+  return { acquire: leastOf(acquires), release: leastOf(releases) };
+}
+
+function leastOf(samples: readonly Entered[]): Entered {
+  return samples.reduce((least, one) => (one.functions < least.functions ? one : least));
+}
+
 await warmUp([contender, noop], callers, { quick });
 const counts: Counts = {
   kind: "counts",
@@ -124,6 +180,7 @@ const counts: Counts = {
   // A late reply makes more of them, and nothing makes fewer.
   promises: await each(made("PROMISE"), least),
   timers: await each(made("Timeout"), least),
+  ...(name === ours && callers === 1 ? await entered() : { acquire: undefined, release: undefined }),
 };
 await sendToParent(counts);
 process.exit();

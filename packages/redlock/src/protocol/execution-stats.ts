@@ -44,12 +44,16 @@ export class Attempts {
    */
   add(round: AnyRound | Votes, goesOn: boolean = this.#continuesAttempt): void {
     this.#continuesAttempt = false;
-    const before = goesOn ? this.#rounds.slice(0, -1) : this.#rounds.slice(1 - maxRounds);
-    this.#rounds = before.concat([round]);
+    // The usual list has one round, and needs no copy.
+    if (this.#rounds.length === 0) this.#rounds = [round];
+    else
+      this.#rounds = (goesOn ? this.#rounds.slice(0, -1) : this.#rounds.slice(1 - maxRounds)).concat([round]);
     if (!("answers" in round)) return;
     round.onClosed(() => {
       const index = this.#rounds.indexOf(round);
-      if (index >= 0) this.#rounds = this.#rounds.with(index, remainderOf(round));
+      if (index < 0) return;
+      const remainder = remainderOf(round);
+      this.#rounds = this.#rounds.length === 1 ? [remainder] : this.#rounds.with(index, remainder);
     });
   }
 

@@ -118,7 +118,7 @@ function encodeAnew(operations: readonly Operation[]): EncodedBatch {
   const shared = operations.find((operation) => operation.keys.length > 0)?.keys[0];
   if (shared !== undefined && isSharable(shared)) {
     const args = [sharedBatchScript.sha1, ...batchArgs(operations, companionsOf)];
-    return { operations, command: "EVALSHA", args, script: sharedBatchScript };
+    return { operations, command: "EVALSHA", args, script: sharedBatchScript, wire: undefined };
   }
   if (
     operations.length === 1 &&
@@ -270,6 +270,8 @@ function sameShapeAt(
 export function answerIn(operation: Operation, reply: unknown): AnyAnswer | undefined {
   const { kind, keys } = operation;
   if (kind === "release" || kind === "delete") {
+    // The usual reply, without a look at what else it may be.
+    if (reply === keys.length) return releasedAll;
     const released = countIn(reply, keys.length);
     if (released === undefined) return undefined;
     return released === keys.length ? releasedAll : releasedFewer;

@@ -183,7 +183,7 @@ export class Pipeline {
     let { operation: other } = all[0]!;
     for (const { operation } of all) {
       if (operation.claim?.abandoned || (operation.isUnbatched && all.length > 1)) return undefined;
-      if (needsOtherScript(operation, other)) return undefined;
+      if (operation !== other && needsOtherScript(operation, other)) return undefined;
       // One without keys, such as a time read, fits both scripts.
       if (operation.keys.length > 0) other = operation;
       keys += operation.keys.length;

@@ -75,6 +75,7 @@ test("every function option is called outside, or by the call that it was passed
     "backoff",
     "clusterRetryStrategy",
     "durable",
+    "logger",
     "onError",
     "onFault",
     "onStart",

@@ -25,8 +25,13 @@ export class Cancellation {
       listener();
       return nothing;
     }
-    this.#listeners = this.#listeners.concat(listener);
+    // (`concat` is a call into the engine for the usual list of none.)
+    this.#listeners = this.#listeners.length === 0 ? [listener] : this.#listeners.concat(listener);
     return () => {
+      if (this.#listeners.length === 1 && this.#listeners[0] === listener) {
+        this.#listeners = none;
+        return;
+      }
       const index = this.#listeners.indexOf(listener);
       // (`filter` and spread return an array with room for sixteen more items.)
       if (index >= 0)

@@ -58,7 +58,7 @@ export class StateLog {
   onAnswer(node: string, operation: string, { vote, error }: Answered): void {
     const failing = this.#failing.get(node);
     if (error) {
-      if (!ignored.has(error.reason)) this.#onFault(node, operation, error, failing);
+      if (!ignored.has(error.reason)) this.#failed(node, operation, error, failing);
       return;
     }
     if (!failing) return;
@@ -71,7 +71,7 @@ export class StateLog {
     this.#write("info", { event: "master_answers", node, reason }, `master ${node} answers again`);
   }
 
-  #onFault(node: string, operation: string, { reason }: NodeError, failing: Failing | undefined): void {
+  #failed(node: string, operation: string, { reason }: NodeError, failing: Failing | undefined): void {
     const isQuarantine = reason === "QUARANTINE";
     const isChange = !failing || isQuarantine !== (failing.reason === "QUARANTINE");
     this.#failing.set(node, { reason, operation, latest: this.#runtime.monotonic() });
@@ -82,7 +82,7 @@ export class StateLog {
   }
 
   /** An error that has an event. */
-  onError({ node, reason }: NodeError): void {
+  reported({ node, reason }: NodeError): void {
     const event = reported[reason];
     if (event !== undefined) this.#write("warn", { event, node, reason }, `master ${node}: ${reason}`);
   }
