@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { RedlockOptions } from "../client.ts";
-import { InvalidArgumentError } from "../errors.ts";
+import { InvalidArgumentError, NodeError } from "../errors.ts";
 import { Gate, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
+import { StateLog } from "./state-log.ts";
 
 interface Setting extends VirtualSetting {
   readonly lines: ReadonlyArray<readonly [level: string, fields: object, message: string]>;
@@ -72,6 +73,42 @@ describe("the log of a master's state", () => {
     its.nodes[1]!.hang();
     await useFor(200, its);
     expect(its.machine.uncaught).toEqual([new TypeError("no disk")]);
+  });
+});
+
+/** The events after a fault with this reason and these answers, two seconds apart. */
+function eventsAfter(reason: string, ...answers: ReadonlyArray<readonly [string, string]>): string[] {
+  const events: string[] = [];
+  const note = (fields: object): void => void events.push((fields as { event: string }).event);
+  let now = 0;
+  const runtime = { monotonic: () => now };
+  const log = new StateLog({ info: note, warn: note, error: note }, runtime, (write) => write());
+  log.onAnswer("m", "vote", { error: new NodeError("m", reason, "") });
+  for (const [operation, vote] of answers) {
+    now += 2000;
+    log.onAnswer("m", operation, { vote });
+  }
+  return events;
+}
+
+describe("a master", () => {
+  test("in quarantine votes again with a yes to a vote alone", () => {
+    const others = [
+      ["release", "yes"],
+      ["extend", "yes"],
+      ["vote", "no"],
+    ] as const;
+    expect(eventsAfter("QUARANTINE", ...others)).toEqual(["master_quarantined"]);
+    expect(eventsAfter("QUARANTINE", ["vote", "yes"])).toEqual(["master_quarantined", "master_answers"]);
+  });
+
+  test("that refuses one kind of request answers again when it takes that one", () => {
+    expect(eventsAfter("NOPERM", ["release", "yes"])).toEqual(["master_failed"]);
+    expect(eventsAfter("NOPERM", ["release", "yes"], ["vote", "no"])).toHaveLength(2);
+  });
+
+  test("that was unreachable answers again with any answer", () => {
+    expect(eventsAfter("UNREACHABLE", ["release", "no"])).toEqual(["master_failed", "master_answers"]);
   });
 });
 

@@ -64,7 +64,8 @@ export class StateLog {
     if (!failing) return;
     const { reason } = failing;
     // A master in quarantine refuses, releases and extends as ever.
-    const isSame = reason === "QUARANTINE" ? vote === "yes" : operation === failing.operation;
+    const isVote = vote === "yes" && (operation === "vote" || operation === "enqueue");
+    const isSame = reason === "QUARANTINE" ? isVote : operation === failing.operation;
     if (!isSame && !unanswering.has(reason)) return;
     if (this.#runtime.monotonic() - failing.latest < quietTime) return;
     this.#failing.delete(node);
