@@ -17,7 +17,7 @@ export {
 } from "./errors.ts";
 export type { RedlockAbortSignal, Routine } from "./holding/lock.ts";
 export { type DetachedLock, Lock, type LockOwner } from "./holding/lock.ts";
-export type { Inspection } from "./protocol/inspect.ts";
+export type { Inspection, Waiter } from "./protocol/inspect.ts";
 export type { ExecutionResult, LockState } from "./protocol/lease.ts";
 // The parts for implementing a node are exported by the subpath `internal`.
 export type { LockNode } from "./protocol/node.ts";

@@ -5,6 +5,7 @@ import {
   InvalidArgumentError,
   LockLostError,
   type NodeError,
+  type Owner,
   type RedlockError,
 } from "./errors.ts";
 import { Events } from "./events.ts";
@@ -17,9 +18,10 @@ import type { LockRequest } from "./protocol/attempt.ts";
 import type { Context } from "./protocol/context.ts";
 import { Attempts } from "./protocol/execution-stats.ts";
 import { extend, verify } from "./protocol/extend.ts";
-import { type Inspection, inspect } from "./protocol/inspect.ts";
+import { type Inspection, inspect, toldBy } from "./protocol/inspect.ts";
 import type { ExecutionResult } from "./protocol/lease.ts";
 import { Lease } from "./protocol/lease.ts";
+import type { RecordStore } from "./protocol/node.ts";
 import { ready } from "./protocol/ready.ts";
 import { release } from "./protocol/release.ts";
 import { lateTimerThreshold } from "./protocol/round.ts";
@@ -86,6 +88,12 @@ export interface RedlockInternals {
   acquire(request: LockRequest, signal: AbortSignal | undefined): Promise<Lock | RedlockError>;
   /** Like {@link Redlock.resume}, also of the library's own keys. */
   resume(detached: DetachedLock): Lock;
+  /** Like {@link Redlock.inspect}, also of the library's own keys. */
+  inspect(resource: string): Promise<readonly Inspection[]>;
+  /** The shared claims on a key on each master; `undefined` for one that does not tell. */
+  readersOf(key: string): Promise<ReadonlyArray<Awaited<ReturnType<RecordStore["readersOf"]>> | undefined>>;
+  /** The owners with these tags, as far as they have names. */
+  ownersOf(tags: readonly string[]): Promise<ReadonlyMap<string, Owner>>;
 }
 
 /** The reason for the loss of a lock that its Redlock released. */
@@ -393,20 +401,26 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   /**
-   * Returns the holder of `resource` on each master, with its name (the option `owner`), and the remaining time. For diagnosis:
-   * the answer is outdated when it is read.
+   * Returns the holder of `resource` on each master, with its name (the option `owner`), the remaining time, who waits in
+   * which place, and whether the master disagrees with the quorum. For diagnosis: the answer is outdated when it is read.
    * @example
    * ```ts
-   * for (const { node, holder, remaining } of await redlock.inspect("invoice:42")) console.log(node, holder, remaining);
+   * for (const { node, holder, remaining, waiters, disagrees } of await redlock.inspect("invoice:42")) {
+   *   console.log(node, holder?.name, remaining, waiters.map(({ place, holder }) => `${place}. ${holder?.name}`), disagrees);
+   * }
    * ```
    */
   async inspect(resource: string): Promise<readonly Inspection[]> {
     const [name, ...more] = resourceList(resource);
     if (more.length > 0) throw new InvalidArgumentError("inspect takes one resource");
     this.#checkKeys([name!]);
+    return this.#inspect(name!);
+  }
+
+  async #inspect(resource: string): Promise<readonly Inspection[]> {
     const { owners, nodeTimeout } = this.#parts;
-    const inspections = await inspect(this.#context, name!, nodeTimeout);
-    return owners ? owners.named(name!, inspections, nodeTimeout) : inspections;
+    const inspections = await inspect(this.#context, resource, nodeTimeout);
+    return owners ? owners.named(resource, inspections, nodeTimeout) : inspections;
   }
 
   /**
@@ -468,6 +482,13 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
         return result.lease ? redlock.#lockOf(result.lease, result.attempts) : result.error;
       },
       resume: (detached) => redlock.#resume(detached),
+      inspect: (resource) => redlock.#inspect(resource),
+      readersOf: (key) =>
+        toldBy(redlock.#context, redlock.#parts.nodeTimeout, (records) => records.readersOf(key)),
+      ownersOf: async (tags) => {
+        const { owners, nodeTimeout } = redlock.#parts;
+        return (await owners?.recordsOf(tags, nodeTimeout)) ?? new Map<string, Owner>();
+      },
     };
   }
 

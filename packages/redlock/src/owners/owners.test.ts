@@ -4,6 +4,7 @@ import clusterKeySlot from "cluster-key-slot";
 import { expect, test } from "vitest";
 import type { RedlockOptions } from "../client.ts";
 import { printable, ResourceLockedError, titleOf } from "../errors.ts";
+import { waitersScript } from "../redis/lua/waiters.ts";
 import { Redlock } from "../redlock.ts";
 import { virtualSetting } from "../virtual-time.test.ts";
 import { distinctNames, leastDistinct, quorumsIntersect } from "./membership.ts";
@@ -19,9 +20,12 @@ test("the version in a record is that of package.json", () => {
   expect(version).toBe((JSON.parse(manifest) as { version: string }).version);
 });
 
-test("the script is known by its digest", () => {
-  expect(createHash("sha1").update(ownerScript.source).digest("hex")).toBe(ownerScript.sha1);
-});
+test.each(Object.entries({ ownerScript, waitersScript }))(
+  "the %s is known by its digest",
+  (_, { source, sha1 }) => {
+    expect(createHash("sha1").update(source).digest("hex")).toBe(sha1);
+  },
+);
 
 // PROTOCOL 1.13.
 test.each([

@@ -111,14 +111,19 @@ export class Owners implements TimerTask, OwnerNames {
     inspections: readonly Inspection[],
     timeout: number,
   ): Promise<readonly Inspection[]> {
-    const tags = [...new Set(inspections.flatMap(({ tag }) => tag ?? []))];
+    const shown = inspections.flatMap(({ tag, waiters }) => [tag, ...waiters.map((waiter) => waiter.tag)]);
+    const tags = [...new Set(shown.flatMap((tag) => tag ?? []))];
     const records = await this.recordsOf(tags, timeout);
+    const named = (tag: string | undefined): Owner | undefined => {
+      const record = tag === undefined ? undefined : records.get(tag);
+      return tag === this.self.tag ? this.self : record && ownerIn(record);
+    };
     return inspections.map((inspection) => {
       const { tag } = inspection;
       const record = tag === undefined ? undefined : records.get(tag);
       const since = record?.locks.find(({ resources }) => resources.includes(resource))?.since;
-      const holder = tag === this.self.tag ? this.self : record && ownerIn(record);
-      return { ...inspection, holder, since };
+      const waiters = inspection.waiters.map((waiter) => ({ ...waiter, holder: named(waiter.tag) }));
+      return { ...inspection, holder: named(tag), since, waiters };
     });
   }
 

@@ -1,11 +1,13 @@
-import { InvalidArgumentError, LockLostError, ResourceLockedError } from "../errors.ts";
+import { InvalidArgumentError, LockLostError, type Owner, ResourceLockedError } from "../errors.ts";
 import type { RedlockAbortSignal, Routine } from "../holding/lock.ts";
 import { type DetachedLock, Lock } from "../holding/lock.ts";
 import { Renewal } from "../holding/renewal.ts";
 import { runWithLock } from "../holding/using.ts";
 import { Attempts } from "../protocol/execution-stats.ts";
+import type { Inspection } from "../protocol/inspect.ts";
 import { Lease } from "../protocol/lease.ts";
 import { Released } from "../protocol/release.ts";
+import { tagIn } from "../protocol/token.ts";
 import { claimKeysOf } from "../redis/lua/shared.ts";
 import { RedisNode } from "../redis/redis-node.ts";
 import { type AcquireOptions, Redlock, type RedlockInternals } from "../redlock.ts";
@@ -43,6 +45,21 @@ export type WriteLock = Lock & {
 
 /** Like {@link Routine}, with a write lock. */
 export type WriteRoutine<T> = (signal: RedlockAbortSignal, lock: WriteLock) => T | Promise<T>;
+
+/** A reader, as one master has it. */
+export interface Reader {
+  /** As {@link Inspection.tag}. */
+  readonly tag: string | undefined;
+  readonly holder: Owner | undefined;
+  /** ms. */
+  readonly remaining: number;
+}
+
+/** The state of a readers-writer lock on one master: `owner`, `tag`, `holder` and `since` are those of the writer. */
+export interface ReadWriteInspection extends Inspection {
+  /** At most 50, those that stay for longest first. */
+  readonly readers: readonly Reader[];
+}
 
 const readers = placeOf("the readers of a ReadWriteLock", ["parent"], []);
 const writers = placeOf("the writers of a ReadWriteLock", ["parent"], ["from"]);
@@ -213,6 +230,33 @@ export class ReadWriteLock {
     }
     const lock = this.#internals.resume(detached);
     return resource === exclusive ? this.#writeLockOf(lock) : lock;
+  }
+
+  /**
+   * Returns the writer or the readers on each master, and who waits, like {@link Redlock.inspect}.
+   * @example
+   * ```ts
+   * for (const { node, holder, readers } of await report.inspect()) {
+   *   console.log(node, holder?.name ?? readers.map((reader) => reader.holder?.name));
+   * }
+   * ```
+   */
+  async inspect(): Promise<readonly ReadWriteInspection[]> {
+    const { shared, exclusive } = this.#keys;
+    const { inspect, readersOf, ownersOf } = this.#internals;
+    const [inspections, told] = await Promise.all([inspect(exclusive), readersOf(shared)]);
+    const found = told.map((readers) => readers ?? []);
+    const tags = found.flatMap((readers) => readers.flatMap(([token]) => tagIn(token) ?? []));
+    const owners = await ownersOf([...new Set(tags)]);
+    return inspections.map((inspection, index) => ({
+      ...inspection,
+      // Readers keep others out under one name.
+      owner: inspection.tag === undefined && found[index]!.length > 0 ? undefined : inspection.owner,
+      readers: found[index]!.map(([token, remaining]) => {
+        const tag = tagIn(token);
+        return { tag, holder: tag === undefined ? undefined : owners.get(tag), remaining };
+      }),
+    }));
   }
 
   #call(isShared: boolean, ttl: number, given: WriteOptions | null | undefined): Call {

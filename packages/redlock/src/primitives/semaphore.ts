@@ -8,6 +8,7 @@ import {
 import type { Routine } from "../holding/lock.ts";
 import { Lock } from "../holding/lock.ts";
 import { runWithLock } from "../holding/using.ts";
+import type { Inspection } from "../protocol/inspect.ts";
 import { type AcquireOptions, Redlock, type RedlockInternals } from "../redlock.ts";
 import { pauseBetween } from "../settings/backoff.ts";
 import { placeOf, routineAmong } from "../settings/options.ts";
@@ -21,6 +22,14 @@ import { SlotRace } from "./slot-race.ts";
 export interface SemaphoreOptions extends Omit<AcquireOptions, "parent"> {
   /** The number of permits, granted together. Default 1. */
   readonly permits?: number | undefined;
+}
+
+/** The state of a semaphore. */
+export interface SemaphoreInspection {
+  /** The permits that some master has given, each by its key, with the state of the key on each master. */
+  readonly permits: readonly { readonly resource: string; readonly masters: readonly Inspection[] }[];
+  /** Who waits, by each master: the holder gets the next permit, and its `waiters` come after it. */
+  readonly waiting: readonly Inspection[];
 }
 
 const optionsOwner = placeOf("the calls of a Semaphore", ["parent"], ["permits"]);
@@ -156,6 +165,29 @@ export class Semaphore {
     const settings = this.#internals.settingsFor(options, optionsOwner);
     checkHolding(ttl, settings, options.automaticExtensionThreshold);
     return runWithLock(await this.acquire(ttl, options), ttl, settings, options.signal, routine);
+  }
+
+  /**
+   * Returns who has permits and who waits for one, by each master, like {@link Redlock.inspect}. It asks for `limit` keys, 100 at
+   * a time: for diagnosis.
+   * @example
+   * ```ts
+   * const { permits, waiting } = await semaphore.inspect();
+   * for (const { masters } of permits) console.log(masters[0]?.holder?.name);
+   * ```
+   */
+  async inspect(): Promise<SemaphoreInspection> {
+    const slots = this.#slots.all;
+    const permits: { readonly resource: string; readonly masters: readonly Inspection[] }[] = [];
+    for (let first = 0; first < slots.length; first += 100) {
+      const asked = slots.slice(first, first + 100).map(async (resource) => ({
+        resource,
+        masters: await this.#internals.inspect(resource),
+      }));
+      for (const slot of await Promise.all(asked))
+        if (slot.masters.some(({ owner }) => owner !== undefined)) permits.push(slot);
+    }
+    return { permits, waiting: await this.#internals.inspect(this.#admissionLock) };
   }
 
   #requestOf(ttl: number, given: SemaphoreOptions): PermitRequest {

@@ -9,13 +9,14 @@ describe("inspect", () => {
     masters[1]!.put("r", "short");
     nodes[2]!.cut();
     const inspection = await time.run(redlock.inspect("r"));
-    const plain = { queueLength: 0, unreachable: undefined };
-    expect(inspection[0]).toEqual({ node: "master-0", owner: "01234567…", remaining: 699, ...plain });
+    const plain = { queueLength: 0, waiters: [], disagrees: false, unreachable: undefined };
+    const alone = { ...plain, disagrees: true };
+    expect(inspection[0]).toEqual({ node: "master-0", owner: "01234567…", remaining: 699, ...alone });
     expect(inspection[1]).toEqual({
       node: "master-1",
       owner: "sh…",
       remaining: Number.POSITIVE_INFINITY,
-      ...plain,
+      ...alone,
     });
     expect(inspection[2]).toMatchObject({
       node: "master-2",

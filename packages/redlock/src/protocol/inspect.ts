@@ -1,8 +1,21 @@
 import type { NodeError, Owner } from "../errors.ts";
+import { Cancellation } from "../time/cancellation.ts";
+import { sleep } from "../time/sleep.ts";
 import type { Context } from "./context.ts";
-import type { Fault, KeyState } from "./node.ts";
+import type { Fault, KeyState, RecordStore } from "./node.ts";
+import { quorumOf } from "./quorum.ts";
 import { Round } from "./round.ts";
-import { tagIn } from "./token.ts";
+import { tagIn, waiterOf } from "./token.ts";
+
+/** A call that waits for a resource. */
+export interface Waiter {
+  /** 1 for the next one. */
+  readonly place: number;
+  /** The tag of its Redlock; `undefined` for a token of another library. */
+  readonly tag: string | undefined;
+  /** That Redlock by its name, if it has one. */
+  readonly holder: Owner | undefined;
+}
 
 /** The state of a resource on one master. */
 export interface Inspection {
@@ -20,6 +33,13 @@ export interface Inspection {
   readonly remaining: number;
   /** The length of the queue; 0 without queues. Crashed waiters count until they are passed over. */
   readonly queueLength: number;
+  /** Those who wait in the queue, in its order, at most 50; empty without queues. Crashed waiters are left out. */
+  readonly waiters: readonly Waiter[];
+  /**
+   * Whether this master shows another owner than a quorum does; `true` wherever the key is held if no owner has a quorum, as
+   * during a vote, or after the loss of a lock. A master where the key is free does not disagree.
+   */
+  readonly disagrees: boolean;
   /** The error of a master that did not answer; `undefined` if it did. */
   readonly unreachable: NodeError | undefined;
 }
@@ -47,11 +67,52 @@ export async function inspect(
     ask: { kind: "inspect", keys: [resource], values: [], ttl: 0, claim: undefined },
     onAnswer: () => false,
   });
+  const telling = toldBy(context, timeout, (records) => records.waitersOf(resource));
   await round.ask().decided;
-  return nodes.map((node, index) => inspectionOf(node.name, round.answers[index]!));
+  const waiters = await telling;
+  const answers = round.answers as readonly (KeyState | Fault)[];
+  const most = ownerOfQuorum(answers);
+  return nodes.map(({ name }, index) => inspectionOf(name, answers[index]!, waiters[index] ?? [], most));
 }
 
-function inspectionOf(node: string, answer: KeyState | Fault): Inspection {
+/** What each master tells beside its votes, within `timeout` ms; `undefined` for one that does not. */
+export async function toldBy<T>(
+  { nodes, runtime }: Pick<Context, "nodes" | "runtime">,
+  timeout: number,
+  ask: (records: RecordStore) => Promise<T>,
+): Promise<readonly (T | undefined)[]> {
+  const told: Array<T | undefined> = nodes.map(() => undefined);
+  const answered = new Cancellation();
+  const asked = nodes.map(async ({ records }, index) => {
+    if (records?.session !== undefined) told[index] = await ask(records).catch(() => undefined);
+  });
+  void Promise.all(asked).then(() => answered.cancel(new Error("all have answered")));
+  await sleep(runtime, timeout, answered);
+  return told;
+}
+
+/** The owner that a quorum shows, masked. */
+function ownerOfQuorum(answers: readonly (KeyState | Fault)[]): string | undefined {
+  const owners = answers.flatMap((answer) => ("vote" in answer ? [] : (answer.owner ?? [])));
+  const quorum = quorumOf(answers.length);
+  return owners.find((owner) => owners.filter((other) => isSameOwner(owner, other)).length >= quorum);
+}
+
+/** The rounds of one waiter differ. */
+function isSameOwner(one: string, other: string): boolean {
+  return waiterOf(one) === waiterOf(other);
+}
+
+function waitersFrom(tokens: readonly string[]): readonly Waiter[] {
+  return tokens.map((token, index) => ({ place: index + 1, tag: tagIn(token), holder: undefined }));
+}
+
+function inspectionOf(
+  node: string,
+  answer: KeyState | Fault,
+  waiters: readonly string[],
+  most: string | undefined,
+): Inspection {
   const unnamed = { tag: undefined, holder: undefined, since: undefined };
   const nothing = {
     ...unnamed,
@@ -59,6 +120,8 @@ function inspectionOf(node: string, answer: KeyState | Fault): Inspection {
     owner: undefined,
     remaining: 0,
     queueLength: 0,
+    waiters: [],
+    disagrees: false,
     unreachable: undefined,
   };
   if ("vote" in answer) return { ...nothing, unreachable: answer.error };
@@ -69,5 +132,7 @@ function inspectionOf(node: string, answer: KeyState | Fault): Inspection {
     tag: tagIn(answer.owner),
     remaining: answer.remaining,
     queueLength: answer.queueLength,
+    waiters: waitersFrom(waiters),
+    disagrees: answer.owner !== undefined && (most === undefined || !isSameOwner(answer.owner, most)),
   };
 }

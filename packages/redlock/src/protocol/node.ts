@@ -243,6 +243,10 @@ export interface RecordStore {
   readonly isCluster: boolean;
   /** As {@link Connection.send}. */
   send(command: string, args: readonly (string | number)[]): Promise<unknown>;
+  /** Those who wait for a key, in their order, at most 50: masked. */
+  waitersOf(key: string): Promise<readonly string[]>;
+  /** The shared claims on a key, at most 50: masked, and the ms that each has left. */
+  readersOf(key: string): Promise<readonly (readonly [token: string, remaining: number])[]>;
 }
 
 /** The server behind a master's connection at present. */

@@ -47,4 +47,5 @@ export {
   sharedBatchScript,
   voteBatchScript,
 } from "./lua/scripts.ts";
+export { waitersScript } from "./lua/waiters.ts";
 export { RedisNode } from "./redis-node.ts";

@@ -31,6 +31,8 @@ import { ClosedConnection } from "./closed-connection.ts";
 import { isAbandoned, isRelease, purposeOf } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 import { GrantSubscription } from "./grant-subscription.ts";
+import { readersScript } from "./lua/shared.ts";
+import { waitersScript } from "./lua/waiters.ts";
 import { UnexpectedReply } from "./reply-numbers.ts";
 import { type SendQueue, type SendQueueRuntime, sendQueueOf } from "./send-queue.ts";
 
@@ -151,10 +153,13 @@ export class RedisNode implements LockNode {
   get records(): RecordStore {
     const connection = this.#connection;
     const isOpen = connection.isReady && !this.#refusal;
+    const read = (script: string, key: string): Promise<unknown> => connection.send("EVAL", [script, 1, key]);
     return {
       session: isOpen ? connection.session : undefined,
       isCluster: !this.keepsCounters,
       send: (command, args) => connection.send(command, args),
+      waitersOf: async (key) => (this.queue ? listIn(await read(waitersScript.source, key)) : []) as string[],
+      readersOf: async (key) => listIn(await read(readersScript, key)) as [string, number][],
     };
   }
 
@@ -383,4 +388,9 @@ type Moves = WeakListeners<[why: string, old: LockNode]>;
 function timed(answer: Yes | No, clock: MasterClock, reading: Reading | Fault): Answer | Timed<Answer> {
   if (!("vote" in reading)) return { vote: answer, clock, reading };
   return answer.vote === "yes" ? { ...reading, sent: true } : answer;
+}
+
+/** A reply that should be a list. */
+function listIn(reply: unknown): readonly unknown[] {
+  return Array.isArray(reply) ? reply : [];
 }

@@ -1,7 +1,7 @@
 import { fence } from "./fencing.ts";
 
 /** The name of a key's queue, without a call. (Finding a brace is faster than matching the pattern.) */
-const queueNameOf = (key: string): string =>
+export const queueNameOf = (key: string): string =>
   `(string.find(${key}, "{", 1, true) and string.find(${key}, "^[^{]*{[^}]+}") and "quorlock:queue:tagged:" .. ${key} or "quorlock:queue:{" .. ${key} .. "}")`;
 
 /**

@@ -1,4 +1,6 @@
 import type { Reply } from "../reply.ts";
+import { masked } from "./claims.ts";
+import { queueOf } from "./queue.ts";
 import type { Call } from "./twin.ts";
 
 /** The twin of `ownerScript`. */
@@ -23,4 +25,12 @@ export function recordOwner(
   const count = call("ZCARD", index) as number;
   const first = 50 * (Number(turn) % Math.ceil(count / 50));
   return [count, call("ZRANGE", index, String(first), String(first + 49))];
+}
+
+/** The twin of `waitersScript`. */
+export function shownWaiters(call: Call, [key = ""]: readonly string[]): Reply {
+  const waiters = call("ZRANGE", queueOf(key), "0", "49") as readonly string[];
+  return waiters
+    .filter((waiter) => call("EXISTS", `${queueOf(key)}:${waiter}`) === 1)
+    .map((waiter) => masked(waiter));
 }

@@ -11,6 +11,7 @@ import {
   type Script,
   sharedBatchScript,
   voteBatchScript,
+  waitersScript,
 } from "@quorlock/redlock/internal";
 import {
   batch,
@@ -24,7 +25,7 @@ import {
 } from "./batch.ts";
 import { claim, release } from "./claims.ts";
 import { checkProposal, fenced } from "./fence.ts";
-import { recordOwner } from "./owner.ts";
+import { recordOwner, shownWaiters } from "./owner.ts";
 import { Queue } from "./queue.ts";
 import { type Rules, rules } from "./rules.ts";
 import type { Twin } from "./twin.ts";
@@ -109,8 +110,9 @@ const known = new Map<string, { readonly script: Script; readonly twin: Twin }>(
 const ownTwins = twinsWith();
 for (const name of Object.keys(twinScripts) as ScriptName[])
   makeKnown(twinScripts[name].script, ownTwins[name]);
-// No rule of the protocol depends on it, so there is no mutant of it.
+// No rule of the protocol depends on these, so there is no mutant of them.
 makeKnown(ownerScript, recordOwner);
+makeKnown(waitersScript, shownWaiters);
 
 /** Makes a script known to every master. A digest means one text: twice is no harm. */
 export function makeKnown(script: Script, twin: Twin): void {
