@@ -93,9 +93,9 @@ describe("inspect", () => {
         (await waiting()).every(({ waiters }) => names(waiters).join() === "four"),
       );
       const inspection = await one.inspect();
-      expect(inspection.permits.map(({ masters }) => names(masters)).toSorted()).toEqual([
-        ["one", "one", "one"],
-        ["two", "two", "two"],
+      expect(inspection.permits.map(({ masters }) => names(masters).join()).toSorted()).toEqual([
+        "one,one,one",
+        "two,two,two",
       ]);
       expect(names(inspection.waiting)).toEqual(["three", "three", "three"]);
       for (const permit of permits) await permit.release();

@@ -243,11 +243,14 @@ export class ReadWriteLock {
    */
   async inspect(): Promise<readonly ReadWriteInspection[]> {
     const { shared, exclusive } = this.#keys;
-    const { inspect, readersOf, ownersOf } = this.#internals;
-    const [inspections, told] = await Promise.all([inspect(exclusive), readersOf(shared)]);
+    const internals = this.#internals;
+    const [inspections, told] = await Promise.all([
+      internals.inspect(exclusive),
+      internals.readersOf(shared),
+    ]);
     const found = told.map((readers) => readers ?? []);
     const tags = found.flatMap((readers) => readers.flatMap(([token]) => tagIn(token) ?? []));
-    const owners = await ownersOf([...new Set(tags)]);
+    const owners = await internals.ownersOf([...new Set(tags)]);
     return inspections.map((inspection, index) => ({
       ...inspection,
       // Readers keep others out under one name.
