@@ -188,6 +188,7 @@ class Run {
       await this.refused(other.acquire(resources, ttl, { waitTimeout: 100 }));
       const waiting = other.acquire(resources, ttl, { waitTimeout: 15_000 });
       await fleet.untilWaiting(resources[0]!);
+      this.#tell(await other.inspect(resources[0]!));
       lock = await lock.extend(ttl);
       this.#tell(lock);
       this.#tell(await one.inspect(resources[0]!));
@@ -213,12 +214,14 @@ class Run {
     await this.refused(theirs.read(ttl, { retryCount: 0 }));
     await this.refused(theirs.write(ttl, { retryCount: 0 }));
     const reader = await writer.downgrade();
+    this.#tell(await theirs.inspect());
     await this.refused(theirs.write(ttl, { retryCount: 0 }));
     await (await theirs.read(ttl)).release();
     await reader.release();
     const semaphores = [one, other].map((redlock) => new Semaphore(redlock, fresh(), 1));
     const permit = await semaphores[0]!.acquire(ttl);
     await this.refused(new Semaphore(other, semaphores[0]!.name, 1).acquire(ttl, { retryCount: 0 }));
+    this.#tell([await semaphores[0]!.inspect(), await mine.inspect()]);
     await permit.release();
     const resign = new AbortController();
     await lead(one, fresh(), ttl, () => resign.abort(), { signal: resign.signal, onError: this.#tell });
