@@ -16,6 +16,8 @@ const scripts: Readonly<Record<string, redlock.Script>> = {
   "release batch": redlock.releaseBatchScript,
   batch: redlock.batchScript,
   "shared batch": redlock.sharedBatchScript,
+  "owner record": redlock.ownerScript,
+  waiters: redlock.waitersScript,
 };
 
 /** The scripts that claim a key for a client that may have a claim on it already. */

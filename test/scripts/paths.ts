@@ -50,7 +50,7 @@ const harmless = new Set([
     "string.rep",
     "string.lower",
   ],
-  ...["math.max", "math.min", "math.floor"],
+  ...["math.max", "math.min", "math.floor", "math.ceil"],
 ]);
 
 /**

@@ -71,6 +71,22 @@ export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   sharedBatchScript: { script: sharedBatchScript, writtenFrom: "ab93a5179fa7db4e5e00faaae7a9711bf7faceff" },
 };
 
+/** The scripts of records and of inspections. No rule of the protocol depends on them, so no mutant changes them. */
+export const otherTwins: Readonly<
+  Record<"ownerScript" | "waitersScript", TwinScript & { readonly twin: Twin }>
+> = {
+  ownerScript: {
+    script: ownerScript,
+    writtenFrom: "40346457fc5a2e0b0b1f78d95d5cb0b29a209f2a",
+    twin: recordOwner,
+  },
+  waitersScript: {
+    script: waitersScript,
+    writtenFrom: "9737f7ed2cd33d06900724bbd99d7297f1bafeed",
+    twin: shownWaiters,
+  },
+};
+
 /** Twins of the client's scripts; with other rules, those of a mutant's. */
 export function twinsWith(changed: Partial<Rules> = {}): Readonly<Record<ScriptName, Twin>> {
   const all = { ...rules, ...changed };
@@ -110,9 +126,7 @@ const known = new Map<string, { readonly script: Script; readonly twin: Twin }>(
 const ownTwins = twinsWith();
 for (const name of Object.keys(twinScripts) as ScriptName[])
   makeKnown(twinScripts[name].script, ownTwins[name]);
-// No rule of the protocol depends on these, so there is no mutant of them.
-makeKnown(ownerScript, recordOwner);
-makeKnown(waitersScript, shownWaiters);
+for (const { script, twin } of Object.values(otherTwins)) makeKnown(script, twin);
 
 /** Makes a script known to every master. A digest means one text: twice is no harm. */
 export function makeKnown(script: Script, twin: Twin): void {
