@@ -66,7 +66,7 @@ beforeAll(async () => {
   await run("tar", ["-xzf", tarball, "--strip-components=1", "-C", installed]);
   for (const name of Object.keys((await manifest()).dependencies))
     await symlink(await realpath(join(source, "node_modules", name)), join(installed, "..", name));
-}, 180_000);
+}, 600_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test("the package holds its program, its page and its licence, no more", async () => {

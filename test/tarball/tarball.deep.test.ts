@@ -86,7 +86,7 @@ beforeAll(async () => {
   subpaths = Object.keys(manifest.exports)
     .filter((path) => path !== "./package.json")
     .map((path) => join("@quorlock/redlock", path));
-}, 180_000);
+}, 600_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test("the package brings nothing with it, and holds its modules, their declarations and its documents, no more", async () => {

@@ -99,7 +99,7 @@ beforeAll(async () => {
   const api = folderOf("@opentelemetry/api", "opentelemetry");
   const offline = ["install", "--offline", "--no-audit", "--no-fund"];
   await run("npm", [...offline, ...Object.values(tarballs), tinypool, api], { cwd: user });
-}, 180_000);
+}, 600_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test.each(publishedLibraries)("the API reports of %s are those that are kept", async (name) => {
