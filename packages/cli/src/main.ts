@@ -10,9 +10,12 @@ import { type Reached, reach } from "./look/keys.ts";
 import { locksOn, overview, ownersAt, readWriteLockAt, semaphoreAt } from "./look/look.ts";
 import { changeReport, listReport, lockReport, readWriteReport, semaphoreReport } from "./look/report.ts";
 import { watch } from "./look/watch.ts";
-import { clientOf, type MastersOptions, mastersFrom } from "./masters.ts";
+import { clientOf, codeOf, fileOf, type MastersOptions, mastersFrom } from "./masters.ts";
 import { escaped, exitCodes, jsonOf, paintFor, UsageError } from "./output.ts";
 import { type Release, releaseByName, textOf } from "./release/release.ts";
+import { isLoopback } from "./serve/access.ts";
+import { Looker } from "./serve/looker.ts";
+import { type RunningServer, startServer } from "./serve/server.ts";
 
 // The entry point of `quorlock`: the only module that reads the environment and decides about the exit code.
 
@@ -63,6 +66,12 @@ function milliseconds(text: string): number {
 
 function count(text: string): number {
   if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError("Expected a number, 1 to 9999.");
+  return Number(text);
+}
+
+function portNumber(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
+    throw new InvalidArgumentError("Expected 0 to 65535.");
   return Number(text);
 }
 
@@ -199,6 +208,51 @@ async function watchChanges(
   return exitCodes.interrupted;
 }
 
+interface ServeFlags extends MastersOptions {
+  readonly master: readonly string[];
+  readonly port: number;
+  readonly host: string;
+  readonly tokenFile?: string;
+  readonly interval: number;
+  readonly timeout: number;
+}
+
+/** From `--token-file` or the environment: the values of options are in the list of processes. */
+function tokenFrom({ tokenFile, host }: ServeFlags): string | undefined {
+  const isFile = tokenFile !== undefined;
+  const token = isFile
+    ? fileOf("--token-file", tokenFile).trim()
+    : process.env["QUORLOCK_TOKEN"] || undefined;
+  if (token === undefined && !isLoopback(host))
+    throw new UsageError(
+      "--host is not a loopback address: it needs a token, QUORLOCK_TOKEN or --token-file",
+    );
+  if (token !== undefined && !/^[!-~]{16,}$/.test(token))
+    throw new UsageError("the token must have 16 characters or more, of ASCII and without spaces");
+  return token;
+}
+
+async function serve(flags: ServeFlags): Promise<number> {
+  const { host, port, interval, timeout } = flags;
+  const token = tokenFrom(flags);
+  const looker = new Looker(mastersFrom(flags.master, flags, process.env), {
+    interval,
+    timeout,
+    linger: 10_000,
+  });
+  using signal = interruption();
+  let server: RunningServer;
+  try {
+    server = await startServer(looker, { host, port, token });
+  } catch (error) {
+    throw new UsageError(`--host and --port: it cannot listen there (${codeOf(error)})`);
+  }
+  console.log(server.url);
+  await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  await server[Symbol.asyncDispose]();
+  return exitCodes.interrupted;
+}
+
 interface ReleaseFlags extends MastersOptions {
   readonly master: readonly string[];
   readonly timeout: number;
@@ -286,6 +340,7 @@ Examples:
     )
     .action(async (addresses: readonly string[], flags: DoctorFlags) => done(await doctor(addresses, flags)));
   addLooks(program, done);
+  addServe(program, done);
   addExec(program, done);
   addRelease(program, done);
   return program;
@@ -322,6 +377,29 @@ function addLooks(program: Command, done: (code: number) => void): void {
     .action(async (resource: string | undefined, flags: LookFlags & { readonly interval: number }) =>
       done(await watchChanges(resource, flags)),
     );
+}
+
+function addServe(program: Command, done: (code: number) => void): void {
+  withMasterOption(program.command("serve"))
+    .description("serves a page that shows the masters, locks, owners and changes, as it happens")
+    .option("--port <port>", "where to listen; 0: any free port", portNumber, 7380)
+    .option("--host <host>", "where to listen; other than loopback needs a token", "127.0.0.1")
+    .option("--token-file <file>", "file of the token that the page asks for")
+    .option("--interval <time>", "time between two looks", duration, 1000)
+    .option("--timeout <ms>", "time that one master has for its answers at one look", milliseconds, 1000)
+    .addHelpText(
+      "after",
+      `
+The page changes nothing. With QUORLOCK_TOKEN or --token-file it asks for that token. It is plain HTTP: end TLS before it.
+${mastersHelp}
+
+Exit: 130 when it is interrupted, 64 bad usage, 70 failed.
+
+Examples:
+  quorlock serve
+  QUORLOCK_TOKEN=... quorlock serve --host 0.0.0.0 --port 8080`,
+    )
+    .action(async (flags: ServeFlags) => done(await serve(flags)));
 }
 
 function addExec(program: Command, done: (code: number) => void): void {

@@ -59,7 +59,8 @@ function addressesOf(
   return { addresses, source: isFile ? "--nodes-file" : "REDLOCK_NODES" };
 }
 
-function fileOf(option: string, path: string): string {
+/** The text of a file that an option names. */
+export function fileOf(option: string, path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {

@@ -107,6 +107,7 @@ export function changeReport({ time, change, resource, master, lock }: Change, p
     free: "dim",
     waiting: "dim",
     revoked: "yellow",
+    "no-quorum": "red",
     unreachable: "red",
     reachable: "green",
   } as const;

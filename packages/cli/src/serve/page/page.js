@@ -1,0 +1,427 @@
+// The script of the page: shows each state that /api/events sends. Names come from outside: they are text, never HTML.
+
+const announcementPause = 5000;
+
+/** As output.ts has it: control characters, and those that change the direction of the text around them. */
+const commands = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+
+function escaped(text) {
+  return text.replace(commands, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+function titleOf({ tag, name, host, pid }) {
+  return name === undefined ? tag : `${escaped(name)} (pid ${pid}, host ${escaped(host ?? "")})`;
+}
+
+function holderOf({ owner, revokedBy }) {
+  if (revokedBy !== undefined) return `revoked by ${escaped(revokedBy)}`;
+  return owner ? titleOf(owner) : "";
+}
+
+function duration(milliseconds) {
+  const seconds = Math.max(0, milliseconds) / 1000;
+  if (seconds < 100) return `${seconds.toFixed(1)} s`;
+  return seconds < 6000 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
+}
+
+function counted(count, one, many) {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+function element(name, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+}
+
+// Cells are { text, level?, notes?, list?, sort? }: `sort` is what a column is ordered by, if not by the text.
+
+function contentOf({ text = "", level, notes = [], list = [] }) {
+  const main = element("span", { textContent: text });
+  if (level) main.dataset.level = level;
+  const parts = text === "" ? [] : [main];
+  if (list.length > 0)
+    parts.push(element("ol", {}, ...list.map((item) => element("li", { textContent: item }))));
+  return [...parts, ...notes.map((note) => element("div", { className: "note", textContent: note }))];
+}
+
+function textOf({ text = "", notes = [], list = [] }) {
+  return [text, ...list, ...notes].join(" ");
+}
+
+function compare(one, other) {
+  if (typeof one === "number" && typeof other === "number") return one - other;
+  return String(one).localeCompare(String(other), undefined, { numeric: true });
+}
+
+/** A table whose rows are kept from state to state, so that selections and screen readers keep their place. */
+class Table {
+  #columns;
+  #none;
+  #order;
+  #rows = new Map();
+  #items = [];
+  #headers;
+  #body = element("tbody");
+  #caption;
+  #describe;
+
+  /** `columns`: { title, width, cell(item) }; `describe`: the caption, from the number of items. */
+  constructor(id, { title, columns, none, order, describe }) {
+    this.#columns = columns;
+    this.#none = none;
+    this.#order = order;
+    this.#describe = describe;
+    this.#caption = element("caption", { textContent: describe(0) });
+    this.#headers = columns.map((column, index) => {
+      const button = element("button", { type: "button", textContent: column.title });
+      button.addEventListener("click", () => this.#sortBy(index));
+      return element("th", { scope: "col" }, button);
+    });
+    const widths = columns.map(({ width }) => {
+      const column = element("col");
+      column.style.width = width;
+      return column;
+    });
+    const table = element(
+      "table",
+      {},
+      this.#caption,
+      element("colgroup", {}, ...widths),
+      element("thead", {}, element("tr", {}, ...this.#headers)),
+      this.#body,
+    );
+    const scroll = element("div", { className: "scroll", tabIndex: 0, role: "group" }, table);
+    scroll.setAttribute("aria-label", `${title}, table`);
+    document.getElementById(id).append(element("h2", { id: `${id}-title`, textContent: title }), scroll);
+    this.#showOrder();
+  }
+
+  /** `items`: each with a `key`, and with `words` to be found by beside those that are shown. */
+  show(items) {
+    this.#items = items;
+    this.#draw();
+  }
+
+  filter() {
+    this.#draw();
+  }
+
+  #sortBy(index) {
+    const { column, isDescending } = this.#order ?? {};
+    this.#order = { column: index, isDescending: column === index && !isDescending };
+    this.#showOrder();
+    this.#draw();
+  }
+
+  #showOrder() {
+    const { column, isDescending } = this.#order ?? {};
+    for (const [index, header] of this.#headers.entries())
+      header.ariaSort = index === column ? (isDescending ? "descending" : "ascending") : "none";
+  }
+
+  #draw() {
+    const wanted = document.getElementById("filter").value.trim().toLowerCase();
+    let shown = this.#items.map((item) => ({ item, cells: this.#columns.map(({ cell }) => cell(item)) }));
+    shown = shown.filter(({ item, cells }) =>
+      [...cells.map(textOf), ...(item.words ?? [])].join(" ").toLowerCase().includes(wanted),
+    );
+    if (this.#order) {
+      const { column, isDescending } = this.#order;
+      const valueOf = ({ cells }) => cells[column].sort ?? textOf(cells[column]);
+      shown.sort((one, other) => compare(valueOf(one), valueOf(other)) * (isDescending ? -1 : 1));
+    }
+    const [total, count] = [this.#items.length, shown.length];
+    const caption = this.#describe(total) + (wanted === "" ? "" : `; ${count} of them match the filter`);
+    if (this.#caption.textContent !== caption) this.#caption.textContent = caption;
+    const rows = shown.map(({ item, cells }) => this.#rowOf(item.key, cells));
+    if (rows.length === 0) rows.push(this.#emptyRow(total > 0));
+    this.#place(rows);
+  }
+
+  #rowOf(key, cells) {
+    let row = this.#rows.get(key);
+    if (!row) {
+      row = element(
+        "tr",
+        {},
+        ...cells.map((_, index) => (index === 0 ? element("th", { scope: "row" }) : element("td"))),
+      );
+      this.#rows.set(key, row);
+    }
+    for (const [index, cell] of cells.entries()) {
+      const place = row.cells[index];
+      const content = JSON.stringify(cell);
+      if (place.content === content) continue;
+      place.content = content;
+      place.replaceChildren(...contentOf(cell));
+    }
+    return row;
+  }
+
+  #emptyRow(isFiltered) {
+    const text = isFiltered ? "Nothing matches the filter." : this.#none;
+    return element(
+      "tr",
+      {},
+      element("td", { className: "none", colSpan: this.#columns.length, textContent: text }),
+    );
+  }
+
+  #place(rows) {
+    for (const [index, row] of rows.entries())
+      if (this.#body.rows[index] !== row) this.#body.insertBefore(row, this.#body.rows[index] ?? null);
+    while (this.#body.rows.length > rows.length) this.#body.lastChild.remove();
+    const kept = new Set(rows);
+    for (const [key, row] of this.#rows) if (!kept.has(row)) this.#rows.delete(key);
+  }
+}
+
+const masters = new Table("masters", {
+  title: "Masters",
+  none: "No master is known yet.",
+  describe: (count) => `${counted(count, "master", "masters")}, at the last look`,
+  columns: [
+    { title: "Master", width: "40%", cell: ({ name }) => ({ text: escaped(name) }) },
+    {
+      title: "State",
+      width: "25%",
+      cell: ({ reachable, slow, error }) =>
+        reachable
+          ? slow
+            ? { text: "slow", level: "warn", sort: 1 }
+            : { text: "reachable", level: "good", sort: 2 }
+          : { text: `unreachable (${error})`, level: "bad", sort: 0 },
+    },
+    {
+      title: "Round trip",
+      width: "17%",
+      cell: ({ roundTrip }) =>
+        roundTrip === undefined
+          ? { text: "none", sort: Number.MAX_VALUE }
+          : { text: `${roundTrip.toFixed(1)} ms`, sort: roundTrip },
+    },
+    {
+      title: "Votes",
+      width: "18%",
+      cell: ({ votes }) => ({ text: String(votes), sort: votes }),
+    },
+  ],
+});
+
+const locks = new Table("locks", {
+  title: "Locks",
+  none: "No lock has been held for ten seconds.",
+  describe: (count) =>
+    `${counted(count, "lock", "locks")} held for ten seconds or longer, and the owners that wait, in their order`,
+  order: { column: 0, isDescending: false },
+  columns: [
+    { title: "Resource", width: "20%", cell: ({ resource }) => ({ text: escaped(resource) }) },
+    {
+      title: "Owner",
+      width: "22%",
+      cell: (lock) => ({ text: holderOf(lock), ...(lock.revokedBy !== undefined && { level: "warn" }) }),
+    },
+    {
+      title: "Held for",
+      width: "10%",
+      cell: ({ heldFor }) =>
+        heldFor === undefined ? { text: "unknown", sort: -1 } : { text: duration(heldFor), sort: heldFor },
+    },
+    {
+      title: "Expires in",
+      width: "11%",
+      cell: ({ remaining }) =>
+        remaining === null
+          ? { text: "no expiry", level: "warn", sort: Number.MAX_VALUE }
+          : { text: duration(remaining), sort: remaining },
+    },
+    {
+      title: "Masters",
+      width: "18%",
+      cell: ({ masters: count, of, others }) => ({
+        text: count > of / 2 ? `${count} of ${of}` : `${count} of ${of}: no quorum`,
+        ...(count > of / 2 ? {} : { level: "bad" }),
+        notes: others.map(({ master, says }) => `${escaped(master)}: ${escaped(says)}`),
+        sort: count,
+      }),
+    },
+    {
+      title: "Waiters",
+      width: "19%",
+      cell: ({ waiters, waiting }) => ({
+        text: waiting === 0 ? "none" : "",
+        list: waiters.map(titleOf),
+        notes: waiting > waiters.length ? [`and ${waiting - waiters.length} more`] : [],
+        sort: waiting,
+      }),
+    },
+  ],
+});
+
+const owners = new Table("owners", {
+  title: "Owners",
+  none: "No owner has written a record.",
+  describe: (count) =>
+    `${counted(count, "client", "clients")} with a record; a client that has ended is gone after 30 seconds`,
+  order: { column: 0, isDescending: false },
+  columns: [
+    { title: "Owner", width: "28%", cell: ({ name }) => ({ text: escaped(name) }) },
+    { title: "Host", width: "24%", cell: ({ host }) => ({ text: escaped(host) }) },
+    { title: "Process", width: "12%", cell: ({ pid }) => ({ text: String(pid), sort: pid }) },
+    { title: "Version", width: "12%", cell: ({ version }) => ({ text: escaped(version) }) },
+    { title: "Locks", width: "10%", cell: ({ locks: count }) => ({ text: String(count), sort: count }) },
+    { title: "Tag", width: "14%", cell: ({ tag }) => ({ text: tag }) },
+  ],
+});
+
+const kinds = {
+  held: ["held", "good"],
+  free: ["free", undefined],
+  waiting: ["waiters changed", undefined],
+  revoked: ["revoked", "warn"],
+  "no-quorum": ["quorum lost", "bad"],
+  unreachable: ["master unreachable", "bad"],
+  reachable: ["master reachable", "good"],
+};
+
+function clock(time) {
+  return new Date(time).toLocaleTimeString(undefined, { hourCycle: "h23" });
+}
+
+function waitersOf({ waiters, waiting }) {
+  return waiting === 0 ? [] : [`${waiting} waiting: ${waiters.map(titleOf).join(", ")}`];
+}
+
+let since = "";
+const changes = new Table("changes", {
+  title: "Changes",
+  none: "Nothing has changed.",
+  describe: (count) =>
+    `${counted(count, "change", "changes")}, the latest first${since && `; watched since ${clock(since)}`}`,
+  columns: [
+    { title: "Time", width: "14%", cell: ({ time, id }) => ({ text: clock(time), sort: id }) },
+    {
+      title: "Change",
+      width: "20%",
+      cell: ({ change }) => ({
+        text: kinds[change][0],
+        ...(kinds[change][1] && { level: kinds[change][1] }),
+      }),
+    },
+    {
+      title: "Resource or master",
+      width: "28%",
+      cell: ({ resource, master }) => ({ text: escaped(resource ?? master ?? "") }),
+    },
+    {
+      title: "Owner",
+      width: "38%",
+      cell: ({ lock, change }) =>
+        lock && change !== "free" ? { text: holderOf(lock), notes: waitersOf(lock) } : {},
+    },
+  ],
+});
+const tables = [masters, locks, owners, changes];
+
+const spoken = document.getElementById("spoken");
+const status = document.getElementById("status");
+function say(text, level) {
+  if (status.textContent !== text) status.textContent = text;
+  if (status.dataset.level !== level) status.dataset.level = level;
+}
+
+/** Tells screen readers what has changed, at most once in five seconds: what comes sooner is told together. */
+const announcer = {
+  /** The last change that was told; those before the page was opened are not. */
+  last: undefined,
+  timer: undefined,
+  latest: [],
+  hear(all) {
+    this.latest = all;
+    this.last ??= all[0]?.id ?? 0;
+    if (this.timer === undefined && this.news().length > 0) this.tell();
+  },
+  news() {
+    return this.latest.filter(({ id }) => id > this.last);
+  },
+  tell() {
+    const news = this.news();
+    this.timer = undefined;
+    if (news.length === 0) return;
+    this.last = news[0].id;
+    const lines = news
+      .slice(0, 3)
+      .map(({ change, resource, master }) => `${escaped(resource ?? master ?? "")}: ${kinds[change][0]}`);
+    const more = news.length > lines.length ? `; ${news.length - lines.length} more changes` : "";
+    spoken.textContent = lines.join("; ") + more;
+    this.timer = setTimeout(() => this.tell(), announcementPause);
+  },
+};
+
+function show(state) {
+  const now = Date.parse(state.time);
+  since = state.since;
+  const reachable = state.masters.filter((master) => master.reachable).length;
+  const answers = `${reachable} of ${state.masters.length} masters answer`;
+  if (!state.hasQuorum) say(`${answers}: no quorum. Locks may be missing here. (${clock(now)})`, "bad");
+  else say(`Live: ${answers}. (${clock(now)})`, reachable < state.masters.length ? "warn" : "good");
+  const votersOf = ({ others }) =>
+    state.masters.map(({ name }) => name).filter((name) => !others.some(({ master }) => master === name));
+  const voters = state.locks.map(votersOf);
+  masters.show(
+    state.masters.map((master, index) => ({
+      ...master,
+      key: index,
+      votes: voters.filter((names) => names.includes(master.name)).length,
+    })),
+  );
+  locks.show(
+    state.locks.map((lock, index) => ({
+      ...lock,
+      key: lock.resource,
+      heldFor: lock.since === undefined ? undefined : now - lock.since,
+      words: voters[index],
+    })),
+  );
+  owners.show(state.owners.map((owner) => ({ ...owner, key: owner.tag })));
+  changes.show(state.changes.map((change) => ({ ...change, key: change.id })));
+  announcer.hear(state.changes);
+}
+
+const filter = document.getElementById("filter");
+filter.addEventListener("input", () => {
+  for (const table of tables) table.filter();
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key === "/" && document.activeElement !== filter && !event.ctrlKey && !event.metaKey) {
+    event.preventDefault();
+    filter.focus();
+  }
+  if (event.key === "Escape" && document.activeElement === filter && filter.value !== "") {
+    event.preventDefault();
+    filter.value = "";
+    for (const table of tables) table.filter();
+  }
+});
+
+const lost = "No connection to quorlock serve: what is shown is old. Trying again …";
+
+function connect() {
+  const events = new EventSource("/api/events");
+  events.addEventListener("state", ({ data }) => show(JSON.parse(data)));
+  events.addEventListener("error", () => {
+    if (status.textContent !== lost) spoken.textContent = lost;
+    say(lost, "bad");
+    // After an answer that is no stream the browser gives up.
+    if (events.readyState === EventSource.CLOSED) setTimeout(connectOrLogIn, 5000);
+  });
+}
+
+/** A program that was started again wants a new login. */
+async function connectOrLogIn() {
+  const answer = await fetch("/api/state").catch(() => undefined);
+  if (answer?.status === 401) location.reload();
+  else connect();
+}
+connect();
