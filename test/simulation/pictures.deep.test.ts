@@ -1,7 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Plan } from "@quorlock/simulation";
-import { findExecutable, installPackage, usablePackageManager } from "@quorlock/testbed";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { viewer } from "../../packages/simulation/src/cli/viewer.ts";
@@ -9,31 +8,13 @@ import { viewer } from "../../packages/simulation/src/cli/viewer.ts";
 import { record } from "../../packages/simulation/src/pictures/recording.ts";
 import { timeline } from "../../packages/simulation/src/pictures/timeline.ts";
 import { twoHolders } from "../../packages/simulation/src/pictures/two-holders.ts";
+import { findChromium } from "../chromium.ts";
 
 // The pages as people see them: in a real Chromium, clicked and looked at. Screenshots stay in `shots`.
 
 const shots = fileURLToPath(new URL("../../node_modules/.pictures/", import.meta.url));
 /** Other work may have the processor. */
 const soon = { timeout: 15_000 };
-const programs = ["chromium", "chromium-browser", "google-chrome"];
-
-/** A Chromium of this machine, or one that is installed first where this process may; else why there is none. */
-async function findChromium(): Promise<string | { readonly missing: string }> {
-  const found = findExecutable(programs);
-  if (found !== undefined) return found;
-  const { REDLOCK_NO_INSTALL = "" } = process.env;
-  if (REDLOCK_NO_INSTALL !== "" && REDLOCK_NO_INSTALL !== "0")
-    return { missing: "REDLOCK_NO_INSTALL forbids to install it" };
-  const manager = usablePackageManager();
-  if (typeof manager !== "string") return { missing: manager.unusable };
-  console.log(`no Chromium on this machine, installing it with ${manager} (REDLOCK_NO_INSTALL=1 forbids it)`);
-  try {
-    await installPackage(manager, "chromium", programs);
-  } catch (error) {
-    return { missing: String(error) };
-  }
-  return findExecutable(programs) ?? { missing: `${manager} succeeded, but there is no Chromium` };
-}
 
 const executable = await findChromium();
 

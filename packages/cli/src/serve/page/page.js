@@ -128,8 +128,8 @@ class Table {
     );
     if (this.#order) {
       const { column, isDescending } = this.#order;
-      const valueOf = ({ cells }) => cells[column].sort ?? textOf(cells[column]);
-      shown.sort((one, other) => compare(valueOf(one), valueOf(other)) * (isDescending ? -1 : 1));
+      const sortValueOf = ({ cells }) => cells[column].sort ?? textOf(cells[column]);
+      shown.sort((one, other) => compare(sortValueOf(one), sortValueOf(other)) * (isDescending ? -1 : 1));
     }
     const [total, count] = [this.#items.length, shown.length];
     const caption = this.#describe(total) + (wanted === "" ? "" : `; ${count} of them match the filter`);
