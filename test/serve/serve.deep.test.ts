@@ -52,6 +52,8 @@ describe("the page of quorlock serve, in Chromium", () => {
     admins = clients();
     billing = new Redlock(clients(), { owner: hostile });
     report = new Redlock(clients(), { owner: "report-2" });
+    // An owner has a record from its first lock.
+    await (await report.acquire("first", 5000)).release();
   });
 
   afterAll(async () => {
@@ -62,8 +64,11 @@ describe("the page of quorlock serve, in Chromium", () => {
     await masters?.stop();
   });
 
-  async function serve(env: Readonly<Record<string, string>> = {}): Promise<{ child: Child; url: string }> {
-    const args = ["serve", "--port", "0", "--interval", "100ms"];
+  async function serve(
+    env: Readonly<Record<string, string>> = {},
+    port = "0",
+  ): Promise<{ child: Child; url: string }> {
+    const args = ["serve", "--port", port, "--interval", "100ms"];
     const child = Child.node(main, args, {
       env: { REDLOCK_NODES: masters.urls.join(), QUORLOCK_TOKEN: undefined, ...env },
     });
@@ -86,7 +91,9 @@ describe("the page of quorlock serve, in Chromium", () => {
       for (const width of [1280, 390]) {
         await page.emulateMedia({ colorScheme });
         await page.setViewportSize({ width, height: 1000 });
-        expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
+        expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBeLessThanOrEqual(
+          width,
+        );
         await page.screenshot({ path: `${shots}serve-${name}-${colorScheme}-${width}.png`, fullPage: true });
       }
     await page.setViewportSize({ width: 1280, height: 1000 });
@@ -106,10 +113,13 @@ describe("the page of quorlock serve, in Chromium", () => {
     expect(await row.textContent()).toContain(written);
     expect(await row.textContent()).toMatch(/3 of 3none$/);
     expect(await rowOf(page, "#owners", "onerror").textContent()).toContain(String(process.pid));
-    expect(await rowOf(page, "#changes", "invoice:42").textContent()).toMatch(/^\d\d:\d\d:\d\dheldinvoice:42/);
+    expect(await rowOf(page, "#changes", "invoice:42").textContent()).toMatch(
+      /^\d\d:\d\d:\d\dheldinvoice:42/,
+    );
 
     const waiting = report.acquire("invoice:42", 1000, { waitTimeout: 120_000 });
     await expect.poll(() => row.locator("li").allTextContents(), soon).toHaveLength(1);
+    expect(await row.locator("li").textContent()).toMatch(/^report-2 \(pid \d+, host /);
     await photograph(page, "locks");
 
     await masters.list[2]!.kill();
@@ -127,15 +137,168 @@ describe("the page of quorlock serve, in Chromium", () => {
     await masters.list[2]!.restart();
     await expect.poll(() => page.locator("#status").textContent(), soon).toContain("3 of 3 masters answer");
 
+    // Two masters have forgotten it: nobody is told that its release freed a quorum.
     await lock.release().catch(() => {});
     await (await waiting).release();
     await expect.poll(() => row.count(), recorded).toBe(0);
+    expect(await rowOf(page, "#changes", "invoice:42").textContent()).toContain("freeinvoice:42");
     const html = await page.content();
     expect(html).not.toContain(lock.value.slice(0, 9));
     expect(complaints).toEqual([]);
     expect(requests.filter((request) => !request.startsWith(url) && request !== "data:,")).toEqual([]);
     await page.context().close();
   }, 180_000);
+
+  test("keyboard alone: filter, and order by each column", async () => {
+    const { child, url } = await serve();
+    await using _ = child;
+    const page = await open(url);
+    const names = page.locator("#masters tbody th");
+    await expect.poll(() => names.count(), soon).toBe(3);
+    const ports = masters.list.map(({ port }) => String(port));
+    await page.keyboard.press("/");
+    await page.keyboard.type(ports[1]!);
+    await expect.poll(() => names.allTextContents(), soon).toEqual([`127.0.0.1:${ports[1]}`]);
+    expect(await page.locator("#masters caption").textContent()).toMatch(/1 of them matches the filter$/);
+    await page.keyboard.press("Escape");
+    await expect.poll(() => names.count(), soon).toBe(3);
+
+    await page.keyboard.press("Tab");
+    const sorted = [...ports].sort((one, other) => Number(one) - Number(other));
+    const shown = async (): Promise<readonly string[]> =>
+      (await names.allTextContents()).map((name) => name.replace("127.0.0.1:", ""));
+    await page.keyboard.press("Enter");
+    await expect.poll(shown, soon).toEqual(sorted);
+    await page.keyboard.press("Space");
+    await expect.poll(shown, soon).toEqual(sorted.reverse());
+    expect(
+      await page.getByRole("columnheader", { name: "Master", exact: true }).getAttribute("aria-sort"),
+    ).toBe("descending");
+    // The focus stays while states come.
+    const spoken = await page.locator("#status").textContent();
+    await expect.poll(() => page.locator("#status").textContent(), soon).not.toBe(spoken);
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Master");
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test.each([1280, 390])(
+    "roles and names are those of tables, %i px wide, and nothing moves",
+    async (width) => {
+      const { child, url } = await serve();
+      await using _ = child;
+      const page = await open(url, { viewport: { width, height: 1000 } });
+      await expect.poll(() => page.locator("#masters tbody tr").count(), soon).toBe(3);
+      for (const title of ["Masters", "Locks", "Owners", "Changes"])
+        expect(await page.getByRole("region", { name: title }).getByRole("table").count()).toBe(1);
+      expect(await page.getByRole("table", { name: "3 masters" }).getByRole("rowheader").count()).toBe(3);
+      expect(await page.getByRole("columnheader").count()).toBe(20);
+      expect(await page.getByRole("searchbox", { name: "Filter" }).count()).toBe(1);
+      expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("Quorlock");
+      const faults = await page.evaluate<readonly string[]>(`(() => {
+      const ids = [...document.querySelectorAll("[id]")].map(({ id }) => id);
+      const named = [...document.querySelectorAll("[aria-labelledby], [aria-describedby]")].flatMap((one) =>
+        [one.getAttribute("aria-labelledby"), one.getAttribute("aria-describedby")].filter(Boolean));
+      return [
+        ...ids.filter((id, index) => ids.indexOf(id) !== index).map((id) => id + " twice"),
+        ...named.filter((id) => !document.getElementById(id)).map((id) => id + " is missing"),
+        ...[...document.querySelectorAll("button")].filter((one) => !one.textContent).map(() => "button without a name"),
+        ...(document.documentElement.lang === "en" ? [] : ["no language"]),
+      ];
+    })()`);
+      expect(faults).toEqual([]);
+      // What has come after the first state moves nothing.
+      const first = await page.locator("#status").textContent();
+      const top = await page.locator("#locks").boundingBox();
+      await expect.poll(() => page.locator("#status").textContent(), soon).not.toBe(first);
+      expect(await page.locator("#locks").boundingBox()).toEqual(top);
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    },
+  );
+
+  test.each(["light", "dark"] as const)("each text has a contrast of 4.5 to 1, %s", async (colorScheme) => {
+    const { child, url } = await serve();
+    await using _ = child;
+    const page = await open(url, { colorScheme });
+    await expect.poll(() => page.locator("#masters tbody tr").count(), soon).toBe(3);
+    const contrasts = await page.evaluate<Readonly<Record<string, number>>>(`(() => {
+      const style = getComputedStyle(document.documentElement);
+      const luminance = (name) => {
+        const canvas = document.createElement("canvas").getContext("2d");
+        canvas.fillStyle = style.getPropertyValue(name);
+        canvas.fillRect(0, 0, 1, 1);
+        const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map((value) =>
+          value / 255 <= 0.03928 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+      };
+      const contrast = (one, other) => {
+        const [low, high] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+        return (high + 0.05) / (low + 0.05);
+      };
+      const texts = ["--front", "--dim", "--good", "--warn", "--bad"];
+      return Object.fromEntries(texts.flatMap((text) => ["--back", "--head"].map((back) =>
+        [text + " on " + back, contrast(text, back)])));
+    })()`);
+    expect(Object.keys(contrasts)).toHaveLength(10);
+    for (const [pair, contrast] of Object.entries(contrasts)) expect(contrast, pair).toBeGreaterThan(4.5);
+    await page.context().close();
+  });
+
+  test("asks for the token, and comes back by itself when the program was started again", async () => {
+    const { child, url } = await serve({ QUORLOCK_TOKEN: token });
+    await using _ = child;
+    const page = await open(url);
+    await page.getByLabel("Token").fill("wrong");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.getByRole("alert").textContent(), soon).toBe("This is not the token.");
+    await photograph(page, "login");
+    await page.getByLabel("Token").fill(token);
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.locator("#status").textContent(), soon).toContain("3 of 3 masters answer");
+    expect(await page.evaluate("document.cookie")).toBe("");
+    // Chromium says each failed load on the console; these are meant to fail.
+    complaints.length = 0;
+    await child.kill();
+    await expect.poll(() => page.locator("#spoken").textContent(), soon).toContain("No connection");
+    const again = await serve({ QUORLOCK_TOKEN: token }, new URL(url).port);
+    await using __ = again.child;
+    await expect.poll(() => page.getByLabel("Token").count(), soon).toBe(1);
+    await page.context().close();
+  });
+
+  test("without a page nobody is connected to the masters", async () => {
+    const { child, url } = await serve();
+    await using _ = child;
+    const page = await open(url);
+    const other = await open(url);
+    await expect.poll(() => other.locator("#masters tbody tr").count(), soon).toBe(3);
+    const connected = async (): Promise<number> => {
+      const list = String(await admins[0]!.client("LIST"));
+      return list
+        .split("\n")
+        .filter((line) => / cmd=(zrange|zcard|get|eval) /.test(line) && / name= /.test(line)).length;
+    };
+    expect(await connected()).toBe(1);
+    await page.context().close();
+    await other.context().close();
+    await expect.poll(connected, { timeout: 30_000 }).toBe(0);
+  });
+
+  test("a SIGSTOPped master is unreachable, and hinders nobody", async () => {
+    const { child, url } = await serve();
+    await using _ = child;
+    const page = await open(url);
+    const hung = rowOf(page, "#masters", String(masters.list[0]!.port));
+    await expect.poll(() => hung.textContent(), soon).toContain("reachable");
+    await masters.list[0]!.hang();
+    await expect.poll(() => hung.textContent(), soon).toContain("unreachable (TIMEOUT)");
+    const since = await page.locator("#status").textContent();
+    await expect.poll(() => page.locator("#status").textContent(), soon).not.toBe(since);
+    await masters.list[0]!.resume();
+    await expect.poll(() => hung.textContent(), soon).toMatch(/:\d+(reachable|slow)/);
+    await page.context().close();
+  });
 });
 
 function rowOf(page: Page, section: string, text: string): Locator {

@@ -54,6 +54,12 @@ function compare(one, other) {
   return String(one).localeCompare(String(other), undefined, { numeric: true });
 }
 
+const roles = { TABLE: "table", THEAD: "rowgroup", TBODY: "rowgroup", TR: "row", TD: "cell" };
+
+function roleOf({ tagName, scope }) {
+  return roles[tagName] ?? (scope === "col" ? "columnheader" : "rowheader");
+}
+
 /** A table whose rows are kept from state to state, so that selections and screen readers keep their place. */
 class Table {
   #columns;
@@ -83,17 +89,12 @@ class Table {
       column.style.width = width;
       return column;
     });
-    const table = element(
-      "table",
-      {},
-      this.#caption,
-      element("colgroup", {}, ...widths),
-      element("thead", {}, element("tr", {}, ...this.#headers)),
-      this.#body,
-    );
-    const scroll = element("div", { className: "scroll", tabIndex: 0, role: "group" }, table);
-    scroll.setAttribute("aria-label", `${title}, table`);
-    document.getElementById(id).append(element("h2", { id: `${id}-title`, textContent: title }), scroll);
+    const head = element("thead", {}, element("tr", {}, ...this.#headers));
+    const table = element("table", {}, this.#caption, element("colgroup", {}, ...widths), head, this.#body);
+    // A narrow screen shows rows as cards. Browsers take what is no longer laid out as a table for none, without roles.
+    for (const part of [table, ...table.querySelectorAll("thead, tbody, tr, th")]) part.role = roleOf(part);
+    const frame = element("div", { className: "frame" }, table);
+    document.getElementById(id).append(element("h2", { id: `${id}-title`, textContent: title }), frame);
     this.#showOrder();
   }
 
@@ -132,7 +133,9 @@ class Table {
       shown.sort((one, other) => compare(sortValueOf(one), sortValueOf(other)) * (isDescending ? -1 : 1));
     }
     const [total, count] = [this.#items.length, shown.length];
-    const caption = this.#describe(total) + (wanted === "" ? "" : `; ${count} of them match the filter`);
+    const caption =
+      this.#describe(total) +
+      (wanted === "" ? "" : `; ${count} of them ${count === 1 ? "matches" : "match"} the filter`);
     if (this.#caption.textContent !== caption) this.#caption.textContent = caption;
     const rows = shown.map(({ item, cells }) => this.#rowOf(item.key, cells));
     if (rows.length === 0) rows.push(this.#emptyRow(total > 0));
@@ -145,8 +148,10 @@ class Table {
       row = element(
         "tr",
         {},
-        ...cells.map((_, index) => (index === 0 ? element("th", { scope: "row" }) : element("td"))),
+        ...cells.map((_, index) => element(...(index === 0 ? ["th", { scope: "row" }] : ["td"]))),
       );
+      for (const part of [row, ...row.cells]) part.role = roleOf(part);
+      for (const [index, { title }] of this.#columns.entries()) row.cells[index].dataset.title = title;
       this.#rows.set(key, row);
     }
     for (const [index, cell] of cells.entries()) {
@@ -161,11 +166,13 @@ class Table {
 
   #emptyRow(isFiltered) {
     const text = isFiltered ? "Nothing matches the filter." : this.#none;
-    return element(
-      "tr",
-      {},
-      element("td", { className: "none", colSpan: this.#columns.length, textContent: text }),
-    );
+    const cell = element("td", {
+      className: "none",
+      role: "cell",
+      colSpan: this.#columns.length,
+      textContent: text,
+    });
+    return element("tr", { role: "row" }, cell);
   }
 
   #place(rows) {
