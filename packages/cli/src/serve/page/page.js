@@ -80,7 +80,9 @@ class Table {
     this.#describe = describe;
     this.#caption = element("caption", { textContent: describe(0) });
     this.#headers = columns.map((column, index) => {
-      const button = element("button", { type: "button", textContent: column.title });
+      // The arrow; `aria-sort` says it to screen readers.
+      const arrow = element("span", { ariaHidden: "true" });
+      const button = element("button", { type: "button" }, column.title, arrow);
       button.addEventListener("click", () => this.#sortBy(index));
       return element("th", { scope: "col" }, button);
     });
@@ -317,7 +319,7 @@ const changes = new Table("changes", {
       }),
     },
     {
-      title: "Resource or master",
+      title: "Name",
       width: "28%",
       cell: ({ resource, master }) => ({ text: escaped(resource ?? master ?? "") }),
     },
@@ -394,6 +396,8 @@ function show(state) {
   owners.show(state.owners.map((owner) => ({ ...owner, key: owner.tag })));
   changes.show(state.changes.map((change) => ({ ...change, key: change.id })));
   announcer.hear(state.changes);
+  // Hidden so far: nothing moves when the first rows come.
+  document.querySelector("main").hidden = false;
 }
 
 const filter = document.getElementById("filter");
