@@ -3,6 +3,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink } fr
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
+import { Child } from "@quorlock/simulation/processes";
 import { startMasters } from "@quorlock/testbed";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { userEnvironment } from "./environment.ts";
@@ -74,7 +75,8 @@ test("the package holds its program, its page and its licence, no more", async (
   const files = entries
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name).slice(installed.length + 1));
-  expect(files.sort()).toEqual(["LICENSE", "README.md", "dist/esm/quorlock.js", "package.json"]);
+  const page = ["login.html", "page.css", "page.html", "page.js"].map((name) => `dist/esm/page/${name}`);
+  expect(files.sort()).toEqual(["LICENSE", "README.md", ...page, "dist/esm/quorlock.js", "package.json"]);
   const text = await readFile(join(installed, "package.json"), "utf8");
   expect(text).not.toMatch(
     /workspace:|catalog:|quorlock-source|devDependencies|quorlockPrograms|scripts|\.\/src/,
@@ -103,4 +105,14 @@ test("the program examines masters", async () => {
   expect(code).toBe(1);
   expect(stdout).toContain("! same-host: ");
   expect(stdout).toMatch(/\n60 pass, 2 warn, 0 fail, 0 unknown\n$/);
+});
+
+test("the program serves its page", async () => {
+  const program = join(installed, (await manifest()).bin.quorlock);
+  const args = ["serve", "--port", "0", "--master", "127.0.0.1:1"];
+  await using child = Child.node(program, args, { env: { ...userEnvironment, QUORLOCK_TOKEN: undefined } });
+  const page = await (await fetch(await child.line(0))).text();
+  expect(page).toContain("<title>Quorlock</title>");
+  expect(page).toContain("new EventSource");
+  expect(page).toContain("prefers-color-scheme: dark");
 });

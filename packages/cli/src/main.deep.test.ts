@@ -14,6 +14,8 @@ import { remedies } from "./doctor/remedies.ts";
 const main = new URL("main.ts", import.meta.url);
 const folder = mkdtempSync(join(tmpdir(), "quorlock-cli-"));
 const secret = "hunter2-%40-long";
+const tokenFile = join(folder, "token");
+writeFileSync(tokenFile, "hunter2-and-more-characters\n");
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   readonly version: string;
 };
@@ -37,7 +39,13 @@ async function quorlock(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<Ending> {
-  const clean = { REDLOCK_NODES: undefined, REDLOCK_PASSWORD: undefined, NO_COLOR: undefined, ...env };
+  const clean = {
+    REDLOCK_NODES: undefined,
+    QUORLOCK_TOKEN: undefined,
+    REDLOCK_PASSWORD: undefined,
+    NO_COLOR: undefined,
+    ...env,
+  };
   const ending = await runProgram(main, args, { env: clean });
   expect(ending.output + ending.errors).not.toMatch(/hunter2/);
   return ending;
@@ -89,6 +97,19 @@ describe("exit code", () => {
       "address 1 of the arguments is none of redis://host:port, rediss://host:port, unix:///path or host:port",
     ],
     [["doctor", "a", "--cacert", "/none"], "--cacert: the file cannot be read (ENOENT)"],
+    [
+      ["serve", "--master", "a", "--host", "0.0.0.0"],
+      "--host is not a loopback address: it needs a token, QUORLOCK_TOKEN or --token-file",
+    ],
+    [
+      ["serve", "--master", "a", "--token-file", "/dev/null"],
+      "the token must have 16 characters or more, of ASCII and without spaces",
+    ],
+    [
+      ["serve", "--master", "a", "--host", "192.0.2.1", "--token-file", tokenFile],
+      "--host and --port: it cannot listen there (EADDRNOTAVAIL)",
+    ],
+    [["serve", "--master", "a", "--token", "hunter2"], "unknown option '--token'"],
   ])("64: %j is answered in one line", async (args, message) => {
     const { code, output, errors } = await quorlock(args);
     expect({ code, output, errors }).toEqual({ code: 64, output: "", errors: `quorlock: ${message}\n` });

@@ -173,3 +173,41 @@ test("quorlock watch prints a line for each change, also when a master dies and 
     .map((line) => (JSON.parse(line) as { change: string }).change);
   expect(changes).toEqual(["free", "held", "unreachable", "reachable", "free"]);
 });
+
+test("quorlock watch says that a quorum is lost, and never that a lock is free because nobody answers", async () => {
+  await using child = Child.node(main, ["watch", "r", "--json", "--interval", "50ms", ...addresses()]);
+  await child.printed(/"change": "free"/);
+  const lock = await billing.acquire("r", 60_000);
+  await child.printed(/"change": "held"/);
+  await masters.list[1]!.kill();
+  await masters.list[2]!.kill();
+  await child.printed(/"change": "no-quorum", "resource": "r"/);
+  await masters.list[0]!.kill();
+  await child.printed(/("unreachable"(.*\n)+.*){3}/);
+  for (const master of masters.list) await master.restart();
+  // Now they have forgotten it.
+  await child.printed(/("reachable"(.*\n)+.*){3}/);
+  await child.printed(/("free"(.*\n)+.*){2}/);
+  child.process.kill("SIGINT");
+  const { output } = await child.ended;
+  const changes = output
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { change: string });
+  const names = changes.map(({ change }) => change);
+  expect(names.slice(0, 2)).toEqual(["free", "held"]);
+  // When all were gone it was not free; a quorum of empty masters says that it is.
+  expect(names.lastIndexOf("unreachable")).toBeLessThan(names.lastIndexOf("free"));
+  expect(names.filter((name) => name === "free")).toHaveLength(2);
+  await lock.release().catch(() => {});
+});
+
+test("quorlock watch says that a master that hangs is unreachable", async () => {
+  const args = ["watch", "r", "--json", "--interval", "50ms", "--timeout", "300", ...addresses()];
+  await using child = Child.node(main, args);
+  await child.printed(/"change": "free"/);
+  await masters.list[0]!.hang();
+  await child.printed(/"change": "unreachable"/);
+  await masters.list[0]!.resume();
+  await child.printed(/"change": "reachable"/);
+});
