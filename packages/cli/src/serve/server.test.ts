@@ -173,9 +173,9 @@ describe("events", () => {
   test("come as it happens, the first at once, to all who listen", async () => {
     await start();
     const states = await Promise.all([readStates(3), readStates(3)]);
-    for (const [first, second, third] of states as readonly (readonly [State, State, State])[]) {
-      expect(first.since).toBe(third.since);
-      expect(first.time < second.time && second.time < third.time).toBe(true);
+    for (const [first, second, third] of states) {
+      expect(first!.since).toBe(third!.since);
+      expect(first!.time < second!.time && second!.time < third!.time).toBe(true);
     }
     // One looker for all.
     expect(states[0]![0]!.since).toBe(states[1]![0]!.since);
@@ -185,7 +185,9 @@ describe("events", () => {
     await start();
     const [before] = await readStates(1);
     // The server hears a little later that a reader has left.
-    await expect.poll(async () => (await readStates(1))[0]!.since, 10_000).not.toBe(before!.since);
+    await expect
+      .poll(async () => (await readStates(1))[0]!.since, { timeout: 10_000 })
+      .not.toBe(before!.since);
   });
 
   test("go on for a while when nobody listens, so that a page that is loaded again misses nothing", async () => {
