@@ -21,6 +21,25 @@ const token = "a-token-of-32-characters-or-so-0";
 
 const executable = await findChromium();
 
+/** Wide and narrow, light and dark. */
+async function photograph(page: Page, name: string): Promise<void> {
+  for (const colorScheme of ["light", "dark"] as const)
+    for (const width of [1280, 390]) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 1000 });
+      expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
+      await page.screenshot({ path: `${shots}serve-${name}-${colorScheme}-${width}.png`, fullPage: true });
+    }
+  await page.setViewportSize({ width: 1280, height: 1000 });
+}
+
+/** The number of clients of this master. */
+async function connectedTo(admin: Redis): Promise<number> {
+  return String(await admin.client("LIST"))
+    .trim()
+    .split("\n").length;
+}
+
 describe("the page of quorlock serve, in Chromium", () => {
   let browser: Browser;
   let masters: Masters;
@@ -87,20 +106,6 @@ describe("the page of quorlock serve, in Chromium", () => {
     page.on("request", (request) => requests.push(request.url()));
     await page.goto(url);
     return page;
-  }
-
-  /** Wide and narrow, light and dark. */
-  async function photograph(page: Page, name: string): Promise<void> {
-    for (const colorScheme of ["light", "dark"] as const)
-      for (const width of [1280, 390]) {
-        await page.emulateMedia({ colorScheme });
-        await page.setViewportSize({ width, height: 1000 });
-        expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBeLessThanOrEqual(
-          width,
-        );
-        await page.screenshot({ path: `${shots}serve-${name}-${colorScheme}-${width}.png`, fullPage: true });
-      }
-    await page.setViewportSize({ width: 1280, height: 1000 });
   }
 
   test("shows a lock and its waiters, a master that dies, and that the lock goes", async () => {
@@ -173,7 +178,7 @@ describe("the page of quorlock serve, in Chromium", () => {
     await page.keyboard.press("Enter");
     await expect.poll(shown, soon).toEqual(sorted);
     await page.keyboard.press("Space");
-    await expect.poll(shown, soon).toEqual(sorted.reverse());
+    await expect.poll(shown, soon).toEqual(sorted.toReversed());
     expect(
       await page.getByRole("columnheader", { name: "Master", exact: true }).getAttribute("aria-sort"),
     ).toBe("descending");
@@ -268,25 +273,22 @@ describe("the page of quorlock serve, in Chromium", () => {
     await child.kill();
     await expect.poll(() => page.locator("#spoken").textContent(), soon).toContain("No connection");
     const again = await serve({ QUORLOCK_TOKEN: token }, new URL(url).port);
-    await using __ = again.child;
+    await using another = again.child;
+    expect(another.process.exitCode).toBeNull();
     await expect.poll(() => page.getByLabel("Token").count(), soon).toBe(1);
   });
 
   test("all pages have one connection to each master, which ends when nobody watches", async () => {
     const { child, url } = await serve();
     await using _ = child;
-    const connected = async (): Promise<number> =>
-      String(await admins[0]!.client("LIST"))
-        .trim()
-        .split("\n").length;
-    const before = await connected();
+    const before = await connectedTo(admins[0]!);
     const page = await open(url);
     const other = await open(url);
     await expect.poll(() => other.locator("#masters tbody tr").count(), soon).toBe(3);
-    expect(await connected()).toBe(before + 1);
+    expect(await connectedTo(admins[0]!)).toBe(before + 1);
     await page.context().close();
     await other.context().close();
-    await expect.poll(connected, { timeout: 30_000 }).toBe(before);
+    await expect.poll(() => connectedTo(admins[0]!), { timeout: 30_000 }).toBe(before);
   });
 
   test("a SIGSTOPped master is unreachable, and hinders nobody", async () => {

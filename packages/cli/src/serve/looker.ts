@@ -137,7 +137,7 @@ export class Looker {
       ({ change }) => before !== undefined || change === "unreachable" || change === "no-quorum",
     );
     const recorded = found.map((change) => ({ id: ++this.#changeCount, time, ...change }));
-    this.#changes = [...recorded.reverse(), ...this.#changes].slice(0, keptChanges);
+    this.#changes = [...recorded.toReversed(), ...this.#changes].slice(0, keptChanges);
   }
 }
 
