@@ -50,8 +50,8 @@ const tellingPatience = 100_000;
 export class LockIntervals {
   readonly #kernel: Kernel;
   readonly #findings: Findings;
-  readonly #masters: readonly Master[];
-  readonly #quorum: number;
+  /** The list of each client: others with the same list win a quorum of it. */
+  readonly #mastersOf: (client: Process) => readonly Master[];
   /** Of the restart guard. */
   readonly #guard: LockSettings["restartGuard"];
   readonly #open = new Set<LockInterval>();
@@ -64,14 +64,13 @@ export class LockIntervals {
   constructor(
     kernel: Kernel,
     findings: Findings,
-    masters: readonly Master[],
+    mastersOf: (client: Process) => readonly Master[],
     guard?: LockSettings["restartGuard"],
   ) {
     this.#guard = guard;
     this.#kernel = kernel;
     this.#findings = findings;
-    this.#masters = masters;
-    this.#quorum = Math.floor(masters.length / 2) + 1;
+    this.#mastersOf = mastersOf;
   }
 
   /** In a turn of the holder: it has just been given `lock`. */
@@ -248,7 +247,7 @@ export class LockIntervals {
     const { now } = this.#kernel;
     const { clocks } = process;
     for (const resource of lock.resources) {
-      const others = this.#freeIn(lock, resource);
+      const others = this.#freeIn(process, lock, resource);
       const othersCan = Number.isFinite(others) ? clocks.monotonicAt(now + others) : interval.monotonicEnd;
       interval.notifyBy = Math.max(interval.notifyBy, othersCan);
       const margin = (others - wait - (process.now - now)) / 1000;
@@ -259,9 +258,9 @@ export class LockIntervals {
   }
 
   /** When others could win a quorum for it, as the keys are now, us from now. */
-  #freeIn(lock: SubjectLock, resource: string): number {
+  #freeIn(process: Process, lock: SubjectLock, resource: string): number {
     const { now } = this.#kernel;
-    const freeIn = this.#masters.map((master) => {
+    const freeIn = this.#mastersOf(process).map((master) => {
       if (!master.isUp) return Number.POSITIVE_INFINITY;
       const entry = master.peek(resource);
       const guarded = this.#guard ? master.votesFrom(this.#guard) : 0;
@@ -271,7 +270,7 @@ export class LockIntervals {
       const until = Math.max(kept, guarded);
       return until === 0 ? 0 : master.process.clocks.untilWall(now, until + 1);
     });
-    return freeIn.sort((a, b) => a - b)[this.#quorum - 1] ?? 0;
+    return freeIn.sort((a, b) => a - b)[quorumOf(freeIn) - 1] ?? 0;
   }
 
   #tooLong(process: Process, resource: string, margin: number): void {
@@ -279,10 +278,15 @@ export class LockIntervals {
     this.#findings.violated("margin", text);
   }
 
-  #markVotes({ lock }: LockInterval): void {
-    const votes = this.#masters.filter((master) => master.peek(lock.resources[0]!)?.value === tokenOf(lock));
-    if (votes.length === this.#quorum && this.#masters.length > 1) this.#findings.reached("bare majority");
+  #markVotes({ process, lock }: LockInterval): void {
+    const masters = this.#mastersOf(process);
+    const votes = masters.filter((master) => master.peek(lock.resources[0]!)?.value === tokenOf(lock));
+    if (votes.length === quorumOf(masters) && masters.length > 1) this.#findings.reached("bare majority");
   }
+}
+
+function quorumOf({ length }: readonly unknown[]): number {
+  return Math.floor(length / 2) + 1;
 }
 
 function inMicroseconds(ms: number): number {

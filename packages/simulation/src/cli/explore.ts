@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { systemRuntime } from "@quorlock/redlock";
 import { until } from "../command-line/interruption.ts";
 import { type Arguments, flag, parse, text, UsageError } from "../command-line/options.ts";
+import { membershipPlan } from "../plan/membership.ts";
 import {
   beyondPlan,
   guardedPlan,
@@ -30,6 +31,7 @@ const options = {
   watched: flag("the masters' clocks may step, and the clients watch them"),
   shared: flag("two of three masters are one server"),
   moved: flag("addresses of masters change places"),
+  changing: flag("clients restart, one after the other, with a list that has one master more or less"),
   rounds: flag("twelve clients ask for one resource at the same time, a hundred times in each run"),
   beyond: flag("also draws faults beyond those that the protocol survives"),
   mode: text("MODE", "random (default), or guided: varies the plans that came closest to a violation"),
@@ -40,7 +42,7 @@ const options = {
 
 export const explore: Command = {
   usage:
-    "explore --seeds N | --attempts N [--from M] [--guarded | --watched | --shared | --moved | --rounds | --beyond [--mode random|guided]] [--workers N] " +
+    "explore --seeds N | --attempts N [--from M] [--guarded | --watched | --shared | --moved | --changing | --rounds | --beyond [--mode random|guided]] [--workers N] " +
     "[--subject NAME | --mutant NAME] [--engine fake-timers|heap]",
   purpose: "runs many seeds on every core, and prints each violation with the command that replays it",
   options,
@@ -73,6 +75,7 @@ const worlds = {
   watched: watchedPlan,
   shared: sharedServerPlan,
   moved: movedPlan,
+  changing: membershipPlan,
   rounds: roundsPlan,
 };
 type World = keyof typeof worlds;
@@ -88,7 +91,7 @@ interface Request {
 
 function requestFrom({ values }: Arguments<typeof options>): Request {
   const { seeds, attempts, from, mode } = values;
-  const asked = (["beyond", "guarded", "watched", "shared", "moved", "rounds"] as const).filter(
+  const asked = (["beyond", "guarded", "watched", "shared", "moved", "changing", "rounds"] as const).filter(
     (name) => values[name] === true,
   );
   if (asked.length > 1) throw new UsageError(`--${asked.join(" and --")} exclude each other`);

@@ -1,3 +1,5 @@
+import type { ViolationKind } from "../checkers/findings.ts";
+import { membershipPlan } from "../plan/membership.ts";
 import type { Plan } from "../plan/plan.ts";
 import {
   guardedPlan,
@@ -13,6 +15,7 @@ import { semaphoreMutants } from "../semaphore/mutants.ts";
 import { roundsPlan } from "../semaphore/rounds-plan.ts";
 import { lateGrantMutant, throwingMutant } from "./caller-mutants.ts";
 import { crowdedGuardMutant, guardMutants, rareGuardMutants, slowBootMutants } from "./guard-mutants.ts";
+import { membershipMutants } from "./membership-mutants.ts";
 import type { Mutant } from "./mutant.ts";
 import { mutants, rareMutants } from "./mutants.ts";
 import { crowdedPlan, demandingPlan, holderMovesPlan, mixedPlan } from "./plans.ts";
@@ -25,6 +28,8 @@ export interface Hunt {
   readonly planOf: (seed: number) => Plan;
   /** The first seed of a mutant that names none. */
   readonly from?: number;
+  /** The violation that has to show each. Default: any. */
+  readonly shownBy?: ViolationKind;
   /** The number of seeds by which each has to be shown. */
   readonly seeds: number;
 }
@@ -41,6 +46,7 @@ export const hunts: readonly Hunt[] = [
   { mutants: sharedServerMutants, planOf: sharedServerPlan, seeds: 30 },
   { mutants: [movedVoteMutant], planOf: holderMovesPlan, seeds: 20 },
   { mutants: [busyServerMutant], planOf: movedPlan, seeds: 100 },
+  { mutants: membershipMutants, planOf: membershipPlan, shownBy: "belief", seeds: 200 },
   { mutants: watchMutants, planOf: watchedPlan, seeds: 100 },
   { mutants: [contradictedMutant], planOf: planOfScenario("clock-jump-on-c-excluded"), seeds: 100 },
   { mutants: [unreadVoteMutant], planOf: outlierPlan, seeds: 100 },

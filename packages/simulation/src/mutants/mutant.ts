@@ -3,6 +3,7 @@ import type { Connection } from "@quorlock/redlock/internal";
 import type * as ReadWriteModule from "@quorlock/redlock/read-write-lock";
 import type * as SemaphoreModule from "@quorlock/redlock/semaphore";
 import type { Rules } from "../master/twins/rules.ts";
+import type { Plan } from "../plan/plan.ts";
 import type { ClientModule, Subject } from "../run/subject.ts";
 
 /** What a mutated copy of the client exports. */
@@ -22,6 +23,8 @@ export interface Mutant {
   readonly rules?: Partial<Rules>;
   /** All connections of one client, which lie to it or for it. */
   readonly connections?: (connections: readonly Connection[]) => readonly Connection[];
+  /** The client is as it is: it is run by another plan than the one that is given. */
+  readonly planOf?: (plan: Plan) => Plan;
   readonly runtime?: (runtime: Runtime) => Runtime;
   /** The primitive of the mutated client that is simulated; default: its locks. */
   readonly subjectOf?: (client: MutatedModule) => Omit<Subject, "name">;

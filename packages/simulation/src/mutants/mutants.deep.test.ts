@@ -12,17 +12,17 @@ const pool = new Pool();
 afterAll(() => pool.close());
 
 const wanted = [
-  ...hunts.flatMap(({ mutants, planOf, from: first = 1, seeds }) =>
-    mutants.map(({ name, from = first }) => ({ name, plans: plansOf(planOf, from, seeds) })),
+  ...hunts.flatMap(({ mutants, planOf, from: first = 1, seeds, shownBy }) =>
+    mutants.map(({ name, from = first }) => ({ name, plans: plansOf(planOf, from, seeds), shownBy })),
   ),
-  { name: perNodeLimit.name, plans: plansOf(roundsPlan, 1, 20) },
+  { name: perNodeLimit.name, plans: plansOf(roundsPlan, 1, 20), shownBy: undefined },
 ];
 
 describe("the simulator finds every mutant", () => {
   test.concurrent.each(wanted)(
     "$name",
-    async ({ name, plans }) => {
-      console.log(await findOut(pool, name, plans));
+    async ({ name, plans, shownBy }) => {
+      console.log(await findOut(pool, name, plans, shownBy));
     },
     1_200_000,
   );

@@ -5,7 +5,7 @@ import type { Script } from "@quorlock/redlock/internal";
 import { build, type Plugin } from "esbuild";
 import type { Rules } from "../master/twins/rules.ts";
 import { makeKnown, type ScriptName, twinScripts, twinsWith } from "../master/twins/script-twins.ts";
-import { type ClientModule, clientOf, type Subject } from "../run/subject.ts";
+import { type ClientModule, clientOf, type Subject, theClient } from "../run/subject.ts";
 import { nameScript, purposeOf } from "../run/trigger-points.ts";
 import type { Mutant, MutatedModule } from "./mutant.ts";
 
@@ -19,6 +19,8 @@ let bundles = 0;
 /** The client with the mutant's fault, as something to simulate. */
 export async function mutatedClient(mutant: Mutant): Promise<Subject> {
   const { name, rules, subjectOf = locksOf } = mutant;
+  const { planOf } = mutant;
+  if (planOf) return { ...theClient, name, planOf };
   const { connections: through = (same) => same, runtime: seenBy = (same) => same } = mutant;
   const client = await importMutated(mutant);
   if (rules) knowScripts(client, name, rules);

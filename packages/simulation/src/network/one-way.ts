@@ -20,6 +20,7 @@ export class OneWay {
   readonly #onTheWay: Array<() => void> = [];
   readonly #arriveNext = (): void => this.#backlog.pass(this.#onTheWay.shift()!);
   #lastArrival = 0;
+  #isCutForGood = false;
 
   /** `longest`: no message takes longer, however slow the way is, us. */
   constructor(kernel: Kernel, latency: Latency, longest: number, random: Random) {
@@ -48,8 +49,14 @@ export class OneWay {
     this.#backlog.close();
   }
 
+  /** No cut that is under way, or comes later, ends this one. */
+  cutForGood(): void {
+    this.#isCutForGood = true;
+    this.cut();
+  }
+
   /** Delivers the messages that were held back, in order. */
   heal(): void {
-    this.#backlog.open();
+    if (!this.#isCutForGood) this.#backlog.open();
   }
 }

@@ -166,6 +166,8 @@ export const planSchema: v.GenericSchema<unknown, Plan> = v.strictObject({
         timerLateness: span,
         isForeign: v.exactOptional(v.boolean()),
         startsAt: v.exactOptional(span),
+        masters: v.exactOptional(v.pipe(v.array(whole(0)), v.minLength(1))),
+        endsAt: v.exactOptional(positive),
       }),
     ),
     v.minLength(1),

@@ -43,6 +43,18 @@ export interface ClientPlan extends ClockPlan {
   readonly isForeign?: boolean;
   /** It begins to use locks only then, ms from the start by its own timers. Default 0. */
   readonly startsAt?: number;
+  /** Its list of masters, by number. Default: all. */
+  readonly masters?: readonly number[];
+  /**
+   * When it ends, ms from the start: nothing reaches a master from it or comes back any more. Its code goes by the leases that
+   * it still has, until none is left. Default: it lives.
+   */
+  readonly endsAt?: number;
+}
+
+/** When the last lease of a client that ends is over by any clock, ms from the start. */
+export function goneAt({ endsAt }: { readonly endsAt: number }, { ttl, driftFactor }: LockSettings): number {
+  return endsAt + Math.ceil(ttl * (1 + driftFactor));
 }
 
 export interface NetworkPlan {

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { Fault, FaultKind, Moment, Targets, When } from "./fault.ts";
-import { type Plan, resourcesIn } from "./plan.ts";
+import { goneAt, type Plan, resourcesIn } from "./plan.ts";
 import { planSchema } from "./plan-schema.ts";
 
 /** An invalid plan; the message names the place and the reason. */
@@ -20,6 +20,7 @@ export function validPlan(input: unknown): Plan {
   plan.masters.forEach(({ sameAs = 0 }, index) => {
     checkNumber(sameAs, plan.masters.length, "master", `plan.masters[${index}].sameAs`);
   });
+  checkClients(plan);
   checkCallers(plan);
   plan.workload.script?.forEach((tasks, client) => {
     const where = `plan.workload.script[${client}]`;
@@ -29,6 +30,16 @@ export function validPlan(input: unknown): Plan {
     });
   });
   return plan;
+}
+
+function checkClients({ clients, masters, duration, settings }: Plan): void {
+  clients.forEach(({ masters: list = [], endsAt = 0 }, index) => {
+    const where = `plan.clients[${index}]`;
+    if (new Set(list).size < list.length) throw new PlanError(`${where}.masters: names a master twice`);
+    for (const number of list) checkNumber(number, masters.length, "master", `${where}.masters`);
+    if (endsAt > 0 && goneAt({ endsAt }, settings) > duration)
+      throw new PlanError(`${where}.endsAt: its leases must be over when plan.duration is`);
+  });
 }
 
 function checkCallers({ workload, settings }: Plan): void {

@@ -83,10 +83,24 @@ export class Cluster {
     );
   }
 
+  /** Its list of masters. */
+  mastersOf(client: Process): readonly Master[] {
+    return this.#listed(client, this.masters);
+  }
+
+  /** Those to the masters of its list. */
+  linksOf(client: Process): readonly Link[] {
+    return this.#listed(client, this.links[this.clients.indexOf(client)]!);
+  }
+
+  #listed<T>(client: Process, all: readonly T[]): readonly T[] {
+    const list = this.#plan.clients[this.clients.indexOf(client)]!.masters;
+    return list ? list.map((number) => all[number]!) : all;
+  }
+
   /** Whether it would lock in another database than the others do, on any master. */
   isElsewhere(client: Process): boolean {
-    const row = this.links[this.clients.indexOf(client)]!;
-    return row.some(({ commands }) => commands.connection.database !== 0);
+    return this.linksOf(client).some(({ commands }) => commands.connection.database !== 0);
   }
 
   #process(name: string, isAsynchronous: boolean, clock: ClockPlan, timerLateness: number): Process {

@@ -1,7 +1,7 @@
 import type { Process } from "../engine/process.ts";
 import type { Master } from "../master/master.ts";
 import type { AtMoment, Fault, FaultKind, Targets } from "../plan/fault.ts";
-import type { Plan } from "../plan/plan.ts";
+import { goneAt, type Plan } from "../plan/plan.ts";
 import type { Cluster, Link } from "./cluster.ts";
 import type { Place } from "./trigger-points.ts";
 
@@ -14,7 +14,17 @@ export interface InjectionListener {
 }
 
 /** Makes the faults of a plan happen, each at its time or when its trigger fires. */
-export function inject(cluster: Cluster, { faults, duration }: Plan, listener: InjectionListener): void {
+export function inject(cluster: Cluster, plan: Plan, listener: InjectionListener): void {
+  const { faults, duration, clients, settings } = plan;
+  clients.forEach(({ endsAt }, index) => {
+    if (endsAt === undefined) return;
+    const client = cluster.clients[index]!;
+    later(cluster, endsAt, () => {
+      listener.onFault(goneAt({ endsAt }, settings) - endsAt);
+      cutOff(cluster, client);
+    });
+    later(cluster, goneAt({ endsAt }, settings), () => kill(cluster, client, listener));
+  });
   for (const fault of faults) {
     if ("at" in fault) later(cluster, fault.at, () => happen(cluster, fault, undefined, listener));
     else arm(cluster, fault, duration, listener);
@@ -98,15 +108,24 @@ function happen(cluster: Cluster, fault: Fault, place: Place | undefined, listen
       for (const link of linksBetween(cluster, clients, masters)) move(cluster, link, fault);
       return;
     case "kill":
-      for (const client of clients) {
-        client.kill();
-        for (const { pushes } of linksBetween(cluster, [client], cluster.masters)) pushes.connection.hangUp();
-        listener.onKill(client);
-      }
+      for (const client of clients) kill(cluster, client, listener);
       return;
     default:
       for (const master of masters) harm(cluster, master, fault);
   }
+}
+
+/** From all masters, in both directions. */
+function cutOff(cluster: Cluster, client: Process): void {
+  cluster.kernel.trace.add(cluster.kernel.now, "cut off", client.name);
+  for (const { commands, pushes } of linksBetween(cluster, [client], cluster.masters))
+    for (const { requests, replies } of [commands, pushes]) for (const way of [requests, replies]) way.cutForGood();
+}
+
+function kill(cluster: Cluster, client: Process, listener: InjectionListener): void {
+  client.kill();
+  for (const { pushes } of linksBetween(cluster, [client], cluster.masters)) pushes.connection.hangUp();
+  listener.onKill(client);
 }
 
 type Triggered = AtMoment & FaultKind;

@@ -53,12 +53,12 @@ export class PartlyCutWaiter {
 
   /** The largest number of masters that is no quorum. */
   get #most(): number {
-    return Math.floor(this.#cluster.masters.length / 2);
+    return Math.floor(this.#cluster.mastersOf(this.#worker.process).length / 2);
   }
 
   /** To the masters that it does not reach, and back. */
   get #ways() {
-    const row = this.#cluster.links[this.#cluster.clients.indexOf(this.#worker.process)]!;
+    const row = this.#cluster.linksOf(this.#worker.process);
     const beyond = row.filter((_, column) => column < this.#from || column >= this.#from + this.#most);
     return beyond.flatMap(({ commands, pushes }) =>
       [commands, pushes].flatMap(({ requests, replies }) => [requests, replies]),

@@ -89,7 +89,7 @@ export interface Outcome {
 
 /** Runs a plan: faults and work, then calm and a last lock on everything, then the end of every client. */
 export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Outcome> {
-  const run = new Run(plan, options);
+  const run = new Run(options.subject?.planOf?.(plan) ?? plan, options);
   const stopListening = onUncaught((error) => run.crashed(error));
   try {
     await run.declareNew();
@@ -133,7 +133,8 @@ class Run {
     this.#kernel = new Kernel(engineOf(options.engine ?? "fake-timers"), new Trace(options.onEvent));
     this.#cluster = new Cluster(this.#kernel, plan);
     const { findings, masters } = this.#cluster;
-    this.#intervals = new LockIntervals(this.#kernel, findings, masters, plan.settings.restartGuard);
+    const mastersOf = (client: Process): readonly Master[] => this.#cluster.mastersOf(client);
+    this.#intervals = new LockIntervals(this.#kernel, findings, mastersOf, plan.settings.restartGuard);
     const { all } = new CallTermsSource(plan.settings, plan.workload, (own) => new Bounds(own));
     this.#calls = new Calls(findings, Math.max(...all.map(({ bounds }) => bounds.verify)));
     this.#alarms = new ClockAlarms(findings, masters, exclusionIn(plan));
@@ -171,7 +172,7 @@ class Run {
     this.#workers = this.#cluster.clients.flatMap((process, index) => {
       const { subject = theClient, foreign = foreignClient } = this.#options;
       const itsSubject = plan.clients[index]!.isForeign ? foreign : subject;
-      const connections = this.#cluster.links[index]!.map(({ commands }) => commands.connection);
+      const connections = this.#cluster.linksOf(process).map(({ commands }) => commands.connection);
       const redlock = itsSubject.create(connections, process, settings);
       redlock.on?.("error", ({ reason }) => {
         if (reason === "UNCERTAIN_FLOOR" && !this.#cluster.isElsewhere(process)) checkers.fencing.stop();
@@ -192,6 +193,7 @@ class Run {
         triggerPoints: this.#cluster.triggerPoints,
         post: this.#post,
         startsAt: plan.clients[index]!.startsAt ?? 0,
+        isRestart: plan.clients[index]!.masters !== undefined,
       };
       return Array.from({ length: workload.parallel ?? 1 }, (_, number) => {
         const name = number === 0 ? process.name : `${process.name} ${number}`;
@@ -339,7 +341,8 @@ class Run {
 
   /** As many as may fail, and a quorum is left. */
   get #spare(): readonly Master[] {
-    const { masters } = this.#cluster;
+    const [first] = this.#living;
+    const masters = first ? this.#cluster.mastersOf(first.process) : this.#cluster.masters;
     return masters.slice(0, Math.floor((masters.length - 1) / 2));
   }
 
@@ -349,7 +352,7 @@ class Run {
     const isQueueing = ({ process }: Worker): boolean =>
       settings.queue !== false && !clients[this.#cluster.clients.indexOf(process)]!.isForeign;
     const [first, ...others] = this.#living.filter(isQueueing);
-    if (!first || others.length < 2 || this.#plan.masters.length < 3) return;
+    if (!first || others.length < 2 || this.#cluster.mastersOf(first.process).length < 3) return;
     // With a minority excluded, the rest is a bare quorum: no rival could hold beside them.
     if (excludesAllSteps(this.#plan)) return;
     const cutWaiters = others

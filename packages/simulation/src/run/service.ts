@@ -143,7 +143,8 @@ export function orderTermsOf(plan: Plan): OrderTerms {
   const { settings, workload, clients, network, faults, masters } = plan;
   const calls = new CallTermsSource(settings, workload, (own) => new Bounds(own)).all;
   const slowest = strictBoundOf(network.latency);
-  const isCalm = faults.every(({ kind }) => harmless.has(kind));
+  const isCalm =
+    faults.every(({ kind }) => harmless.has(kind)) && clients.every(({ endsAt }) => endsAt === undefined);
   const isKnown = isCalm && Number.isFinite(slowest) && servesAll(plan, calls);
   const lateness = 20 * Math.max(...clients.map(({ timerLateness }) => timerLateness));
   const drift = settings.driftFactor * Math.min(readingAge, 2 * plan.duration);

@@ -4,7 +4,7 @@ import type * as InternalModule from "@quorlock/redlock/internal";
 import { type Connection, RedisNode } from "@quorlock/redlock/internal";
 import type { Entry } from "../master/entries.ts";
 import type { Master } from "../master/master.ts";
-import type { LockSettings } from "../plan/plan.ts";
+import type { LockSettings, Plan } from "../plan/plan.ts";
 import type { Bounds } from "./bounds.ts";
 
 /** A share of a lock that several clients may hold: a number of permits of a semaphore, or of a readers-writer lock. */
@@ -25,6 +25,8 @@ export interface Subject {
   readonly isUnbounded?: boolean;
   /** It extends by writing the key again, which full memory refuses: nothing is asked of it there. */
   readonly losesKeysWhileFull?: boolean;
+  /** It is run by another plan than the one that is given. */
+  readonly planOf?: (plan: Plan) => Plan;
   /** How long its calls may take, where that is not what a lock's may. */
   readonly boundsFor?: (settings: LockSettings) => Bounds;
   /** The keys of a resource, where there are others than the one of its name. */

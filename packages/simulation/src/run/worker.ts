@@ -60,6 +60,8 @@ export interface WorkerOptions {
   readonly post: Post;
   /** When it begins to use locks, ms by the timers of its process. */
   readonly startsAt: number;
+  /** Nothing is brought to it before it starts: it takes the place of another process. */
+  readonly isRestart: boolean;
 }
 
 /** How a client came to a lock. */
@@ -111,9 +113,10 @@ export class Worker implements Receiver {
   }
 
   async work(): Promise<void> {
-    const { redlock, post, startsAt } = this.#options;
-    if (redlock.resume) post.add(this);
+    const { redlock, post, startsAt, isRestart } = this.#options;
+    if (redlock.resume && !isRestart) post.add(this);
     if (startsAt > 0) await this.pause(startsAt);
+    if (redlock.resume && isRestart) post.add(this);
     await this.performAll();
     this.#isDone = true;
   }

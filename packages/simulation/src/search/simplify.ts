@@ -1,7 +1,7 @@
 import type { ViolationKind } from "../checkers/findings.ts";
 import type { Latency } from "../network/latency.ts";
 import type { Fault, Targets } from "../plan/fault.ts";
-import { type Plan, styles, weightOf } from "../plan/plan.ts";
+import { type ClientPlan, type Plan, styles, weightOf } from "../plan/plan.ts";
 import type { Outcome } from "../run/run-plan.ts";
 
 /** Plans that are simpler than `plan` in one respect, the boldest first. */
@@ -47,8 +47,18 @@ function* fewerMasters(plan: Plan): Generator<Plan> {
   if (plan.masters.length === 1) return;
   for (let gone = plan.masters.length - 1; gone >= 0; gone -= 1) {
     const faults = plan.faults.flatMap((fault) => withoutProcess(fault, "master", gone));
-    yield { ...plan, masters: without(plan.masters, gone), faults };
+    const clients = plan.clients.map((client) => withoutMaster(client, gone));
+    if (clients.some(({ masters }) => masters?.length === 0)) continue;
+    yield { ...plan, masters: without(plan.masters, gone), clients, faults };
   }
+}
+
+/** The others keep their places in its list, under their new numbers. */
+function withoutMaster(client: ClientPlan, gone: number): ClientPlan {
+  const { masters } = client;
+  if (!masters) return client;
+  const left = masters.filter((number) => number !== gone);
+  return { ...client, masters: left.map((number) => (number > gone ? number - 1 : number)) };
 }
 
 function* fewerResources(plan: Plan): Generator<Plan> {
@@ -113,6 +123,8 @@ function* defaultParties(plan: Plan): Generator<Plan> {
     if (forbids || listeners) yield { ...plan, masters: plan.masters.with(index, others) };
   }
   for (const [index, { isForeign, startsAt, ...others }] of plan.clients.entries()) {
+    // (Lists of masters are safe together by when their clients start and end.)
+    if (others.masters) continue;
     if (isForeign || startsAt !== undefined) yield { ...plan, clients: plan.clients.with(index, others) };
   }
 }

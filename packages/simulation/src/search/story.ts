@@ -1,7 +1,7 @@
 import type { TraceValue } from "../engine/trace.ts";
 import { describeFault } from "../pictures/fault-words.ts";
 import type { Fault } from "../plan/fault.ts";
-import { type Plan, styles, weightOf } from "../plan/plan.ts";
+import { type ClientPlan, type Plan, styles, weightOf } from "../plan/plan.ts";
 import { type RunOptions, runPlan } from "../run/run-plan.ts";
 import { mostTelling } from "./most-telling.ts";
 
@@ -29,13 +29,22 @@ function cast({ masters, clients, settings, workload, network }: Plan): string[]
         ? []
         : [`master-${index} keeps its memory by ${master.persistence.mode}`]),
     ]),
-    ...clients.flatMap((client, index) => clockLines(`client-${index}`, client)),
+    ...clients.flatMap((client, index) => [
+      ...clockLines(`client-${index}`, client),
+      ...listLines(`client-${index}`, client),
+    ]),
   ];
   return [
     `${counted(masters.length, "master")}, ${counted(clients.length, "client")}; locks of ${ttl} ms ${does}, drift factor ${driftFactor}, ` +
       `${network.latency.shape} latency`,
     ...off,
   ];
+}
+
+function listLines(name: string, { masters, startsAt = 0, endsAt }: ClientPlan): string[] {
+  if (!masters) return [];
+  const until = endsAt === undefined ? "" : ` to ${endsAt} ms`;
+  return [`${name} has the masters ${masters.join(", ")} from ${startsAt} ms${until}`];
 }
 
 function clockLines(
