@@ -219,7 +219,7 @@ export class LockIntervals {
         if (interval.isOver) return;
         // The same applies if its wall clock has jumped since it was extended: it may be notified as long as the keys
         // live. (Judged from the masters alone: a lock that is asked notifies itself.)
-        const last = Math.max(...lock.resources.map((resource) => this.#freeIn(lock, resource)));
+        const last = Math.max(...lock.resources.map((resource) => this.#freeIn(process, lock, resource)));
         if (last > 0 && Number.isFinite(last)) {
           interval.notifyBy = process.clocks.monotonicAt(this.#kernel.now + last);
           this.#watch(interval);

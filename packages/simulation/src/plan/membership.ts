@@ -1,4 +1,5 @@
 import { Random } from "../random.ts";
+import type { Fault } from "./fault.ts";
 import { type ClientPlan, goneAt, type Plan } from "./plan.ts";
 import { planWith } from "./swarm.ts";
 
@@ -14,9 +15,10 @@ type Lists = readonly [first: readonly number[], middle: readonly number[], last
 export function membershipPlan(seed: number): Plan {
   const random = new Random(seed, "plan membership");
   const lists = drawLists(random);
-  const count = random.integer(2, 4);
+  const count = random.integer(2, 3);
   const drawn = planWith(seed, { masters: Math.max(...lists.flat()) + 1, clients: 3 * count });
-  const { settings, workload } = drawn;
+  const { fencing: _, ...settings } = drawn.settings;
+  const { workload } = drawn;
   const { ttl } = settings;
   const first = drawRestarts(random, count, Math.ceil(ttl * random.between(0.5, 2)), ttl);
   const second = drawRestarts(random, count, lastEnd(first) + ttl, ttl);
@@ -36,13 +38,16 @@ export function membershipPlan(seed: number): Plan {
   );
   return {
     ...drawn,
+    settings,
     duration: Math.max(drawn.duration, goneAt({ endsAt: lastEnd(second) }, settings) + 3 * ttl),
     clients,
+    faults: [...drawn.faults, ...(random.chance(0.8) ? absences(random, [...first, ...second], lists, ttl) : [])],
     // Somebody holds a lock at most times, and there are fewer callers in each of more processes.
     workload: {
       ...workload,
       parallel: Math.min(workload.parallel ?? 1, 3),
-      hold: Math.max(workload.hold, 0.3 * ttl),
+      hold: Math.max(workload.hold, 0.8 * ttl),
+      styles: { ...workload.styles, using: 1 },
       think: Math.min(workload.think, 0.1 * ttl),
     },
   };
@@ -60,6 +65,22 @@ function drawRestarts(random: Random, count: number, from: number, ttl: number):
   return Array.from({ length: count }, () => {
     endsAt += Math.ceil(ttl * random.logUniform(0.01, 0.5));
     return { endsAt, startsAt: endsAt + Math.ceil(ttl * random.logUniform(0.001, 0.1)) };
+  });
+}
+
+/** Around each restart a master is away for a moment: leases then have the votes of a bare quorum. */
+function absences(
+  random: Random,
+  restarts: readonly Restart[],
+  [before, , after]: Lists,
+  ttl: number,
+): readonly Fault[] {
+  const lasting = before.filter((number) => after.includes(number));
+  return restarts.map(({ endsAt }): Fault => {
+    const lead = Math.min(endsAt, Math.ceil(ttl * random.between(0.3, 1.2)));
+    const how = random.pick(["process", "power"] as const);
+    const downFor = lead + Math.ceil(ttl * random.between(-0.2, 0.2));
+    return { at: endsAt - lead, kind: "crash", masters: [random.pick(lasting)], how, downFor };
   });
 }
 
