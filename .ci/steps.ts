@@ -128,6 +128,7 @@ explore("2,000 seeds", "--seeds", "2000");
 for (const subject of ["semaphore", "read-write-lock"])
   explore(`300 seeds, ${subject}`, "--seeds", "300", "--subject", subject);
 explore("200 seeds, watched clocks", "--seeds", "200", "--watched");
+explore("200 seeds, lists of masters that change", "--seeds", "200", "--changing");
 step("the same hashes on other versions of Node", () => pnpm("exec", "tsx", ".ci/node-versions.ts"));
 step("models: every state", () => pnpm("models"));
 step("interop", () => pnpm("--dir", "test", "run", "interop"));

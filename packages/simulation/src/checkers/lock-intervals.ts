@@ -31,6 +31,10 @@ export interface LockInterval {
   watch: EventId | undefined;
 }
 
+interface Lists {
+  mastersOf(client: Process): readonly Master[];
+}
+
 /** The rounding error of wall clocks that show whole milliseconds, in either reading; the client tolerates it. */
 const wallGrain = 2;
 /** Upper bound on the floating point error, ms. */
@@ -51,7 +55,7 @@ export class LockIntervals {
   readonly #kernel: Kernel;
   readonly #findings: Findings;
   /** The list of each client: others with the same list win a quorum of it. */
-  readonly #mastersOf: (client: Process) => readonly Master[];
+  readonly #lists: Lists;
   /** Of the restart guard. */
   readonly #guard: LockSettings["restartGuard"];
   readonly #open = new Set<LockInterval>();
@@ -61,16 +65,11 @@ export class LockIntervals {
   onOver: ((interval: LockInterval) => void) | undefined;
   #count = 0;
 
-  constructor(
-    kernel: Kernel,
-    findings: Findings,
-    mastersOf: (client: Process) => readonly Master[],
-    guard?: LockSettings["restartGuard"],
-  ) {
+  constructor(kernel: Kernel, findings: Findings, lists: Lists, guard?: LockSettings["restartGuard"]) {
     this.#guard = guard;
     this.#kernel = kernel;
     this.#findings = findings;
-    this.#mastersOf = mastersOf;
+    this.#lists = lists;
   }
 
   /** In a turn of the holder: it has just been given `lock`. */
@@ -260,7 +259,7 @@ export class LockIntervals {
   /** When others could win a quorum for it, as the keys are now, us from now. */
   #freeIn(process: Process, lock: SubjectLock, resource: string): number {
     const { now } = this.#kernel;
-    const freeIn = this.#mastersOf(process).map((master) => {
+    const freeIn = this.#lists.mastersOf(process).map((master) => {
       if (!master.isUp) return Number.POSITIVE_INFINITY;
       const entry = master.peek(resource);
       const guarded = this.#guard ? master.votesFrom(this.#guard) : 0;
@@ -279,7 +278,7 @@ export class LockIntervals {
   }
 
   #markVotes({ process, lock }: LockInterval): void {
-    const masters = this.#mastersOf(process);
+    const masters = this.#lists.mastersOf(process);
     const votes = masters.filter((master) => master.peek(lock.resources[0]!)?.value === tokenOf(lock));
     if (votes.length === quorumOf(masters) && masters.length > 1) this.#findings.reached("bare majority");
   }

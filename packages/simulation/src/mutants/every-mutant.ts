@@ -46,7 +46,7 @@ export const hunts: readonly Hunt[] = [
   { mutants: sharedServerMutants, planOf: sharedServerPlan, seeds: 30 },
   { mutants: [movedVoteMutant], planOf: holderMovesPlan, seeds: 20 },
   { mutants: [busyServerMutant], planOf: movedPlan, seeds: 100 },
-  { mutants: membershipMutants, planOf: membershipPlan, shownBy: "belief", seeds: 200 },
+  { mutants: membershipMutants, planOf: membershipPlan, shownBy: "belief", seeds: 40 },
   { mutants: watchMutants, planOf: watchedPlan, seeds: 100 },
   { mutants: [contradictedMutant], planOf: planOfScenario("clock-jump-on-c-excluded"), seeds: 100 },
   { mutants: [unreadVoteMutant], planOf: outlierPlan, seeds: 100 },

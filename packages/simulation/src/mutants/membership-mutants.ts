@@ -6,16 +6,19 @@ export const membershipMutants: readonly Mutant[] = [
   {
     name: "two masters are added at once",
     breaks: ["1.13"],
+    from: 75,
     planOf: (plan) => (growth(plan) === 2 ? inOneStep(plan) : plan),
   },
   {
     name: "a master is replaced in one step",
     breaks: ["1.13"],
+    from: 9,
     planOf: (plan) => (growth(plan) === 0 ? inOneStep(plan) : plan),
   },
   {
     name: "the next change of the list begins without the wait for the longest ttl",
     breaks: ["1.13"],
+    from: 2,
     planOf: withoutWait,
   },
 ];

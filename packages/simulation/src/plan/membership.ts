@@ -17,6 +17,7 @@ export function membershipPlan(seed: number): Plan {
   const lists = drawLists(random);
   const count = random.integer(2, 3);
   const drawn = planWith(seed, { masters: Math.max(...lists.flat()) + 1, clients: 3 * count });
+  // (The tokens of a resource that nobody locks with the middle list may go back: PROTOCOL 1.13.)
   const { fencing: _, ...settings } = drawn.settings;
   const { workload } = drawn;
   const { ttl } = settings;
@@ -41,7 +42,10 @@ export function membershipPlan(seed: number): Plan {
     settings,
     duration: Math.max(drawn.duration, goneAt({ endsAt: lastEnd(second) }, settings) + 3 * ttl),
     clients,
-    faults: [...drawn.faults, ...(random.chance(0.8) ? absences(random, [...first, ...second], lists, ttl) : [])],
+    faults: [
+      ...drawn.faults,
+      ...(random.chance(0.8) ? absences(random, [...first, ...second], lists, ttl) : []),
+    ],
     // Somebody holds a lock at most times, and there are fewer callers in each of more processes.
     workload: {
       ...workload,

@@ -119,7 +119,8 @@ function happen(cluster: Cluster, fault: Fault, place: Place | undefined, listen
 function cutOff(cluster: Cluster, client: Process): void {
   cluster.kernel.trace.add(cluster.kernel.now, "cut off", client.name);
   for (const { commands, pushes } of linksBetween(cluster, [client], cluster.masters))
-    for (const { requests, replies } of [commands, pushes]) for (const way of [requests, replies]) way.cutForGood();
+    for (const { requests, replies } of [commands, pushes])
+      for (const way of [requests, replies]) way.cutForGood();
 }
 
 function kill(cluster: Cluster, client: Process, listener: InjectionListener): void {

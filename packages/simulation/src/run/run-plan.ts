@@ -133,8 +133,7 @@ class Run {
     this.#kernel = new Kernel(engineOf(options.engine ?? "fake-timers"), new Trace(options.onEvent));
     this.#cluster = new Cluster(this.#kernel, plan);
     const { findings, masters } = this.#cluster;
-    const mastersOf = (client: Process): readonly Master[] => this.#cluster.mastersOf(client);
-    this.#intervals = new LockIntervals(this.#kernel, findings, mastersOf, plan.settings.restartGuard);
+    this.#intervals = new LockIntervals(this.#kernel, findings, this.#cluster, plan.settings.restartGuard);
     const { all } = new CallTermsSource(plan.settings, plan.workload, (own) => new Bounds(own));
     this.#calls = new Calls(findings, Math.max(...all.map(({ bounds }) => bounds.verify)));
     this.#alarms = new ClockAlarms(findings, masters, exclusionIn(plan));

@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import type { Mark } from "../checkers/findings.ts";
 import { Pool } from "../cli/pool.ts";
 import { demandingPlan, holderMovesPlan, mixedPlan } from "../mutants/plans.ts";
+import { membershipPlan } from "../plan/membership.ts";
 import type { Plan } from "../plan/plan.ts";
 import { movedPlan, outlierPlan, promisedPlan, sharedServerPlan } from "../plan/swarm.ts";
 import { theMixedSubject, theReadWriteLock } from "../read-write/read-write-client.ts";
@@ -45,6 +46,12 @@ const worlds: readonly World[] = [
     promise: "addresses that change places keep the vote that a holder has by one from counting by the other",
     planOf: holderMovesPlan,
     seeds: 20,
+  },
+  {
+    promise: "a list of masters changes by one at a time, with the wait between, without two holders",
+    planOf: membershipPlan,
+    seeds: 30,
+    reached: { granted: 300, "bare majority": 50 },
   },
   {
     promise: "a semaphore keeps its limit in rounds of twelve clients that ask at once",
