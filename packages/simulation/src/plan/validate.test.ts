@@ -52,6 +52,9 @@ describe("an invalid value is reported with its path", () => {
     ["plan.masters[0].persistence.mode: ", (spoilt) => (spoilt.masters[0].persistence = { mode: "tape" })],
     ["plan.clients[0].timerLateness: ", (spoilt) => (spoilt.clients[0].timerLateness = -1)],
     ["plan.clients[0].timerLateness: ", (spoilt) => delete spoilt.clients[0].timerLateness],
+    ["plan.clients[1].masters: there is no master 3", (spoilt) => (spoilt.clients[1].masters = [0, 3])],
+    ["plan.clients[1].masters: names a master twice", (spoilt) => (spoilt.clients[1].masters = [1, 1])],
+    ["plan.clients[0].endsAt: its leases must", (spoilt) => (spoilt.clients[0].endsAt = spoilt.duration)],
     ["plan.network.latency.to: ", (spoilt) => (spoilt.network.latency = { shape: "uniform", from: 1 })],
     [
       "plan.network.latency: `from` must not be above `to`",
