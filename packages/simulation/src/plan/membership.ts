@@ -92,9 +92,12 @@ function lastEnd(restarts: readonly Restart[]): number {
   return restarts.at(-1)!.endsAt;
 }
 
+function upTo(count: number): readonly number[] {
+  return Array.from({ length: count }, (_, number) => number);
+}
+
 /** Three masters become five or five three, or one of three or of five is replaced. */
 function drawLists(random: Random): Lists {
-  const upTo = (count: number): readonly number[] => Array.from({ length: count }, (_, number) => number);
   const kind = random.pick(["grow", "shrink", "replace", "replace"] as const);
   if (kind === "grow") return [upTo(3), upTo(4), upTo(5)];
   if (kind === "shrink") return [upTo(5), upTo(4), upTo(3)];
