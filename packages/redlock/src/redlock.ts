@@ -506,8 +506,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     for (const lease of held) void release(lease, this.#settings);
     // Each of the two steps has its own time limit, independent of the settings of the calls that are awaited.
     const time = this.#parts.nodeTimeout;
-    this.#parts.owners?.end();
-    await atMost(time, this.#settled(underWay), this.#context);
+    const settled = Promise.all([this.#parts.owners?.end(time), this.#settled(underWay)]);
+    await atMost(time, settled, this.#context);
     this.#parts.rollbacks.stop();
     if (keepsClients) {
       for (const node of nodes) node.leave?.();

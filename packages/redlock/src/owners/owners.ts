@@ -58,14 +58,19 @@ export class Owners implements TimerTask, OwnerNames {
     void this.#write();
   }
 
-  /** Sends the delete of each record: the connections close behind it. */
-  end(): void {
+  /**
+   * Deletes each record. Resolves when the masters have answered, or after `timeout` ms: the connections are closed then, and a
+   * command without an answer on a connection that ends can keep the process of some versions of Node from ending.
+   */
+  async end(timeout: number): Promise<void> {
     this.#context.timers.cancel(this.#timer);
-    const { nodes } = this.#context;
-    if (this.#hasBegun)
-      for (const [index, node] of nodes.entries()) void this.#writeTo(node.records, index, "", 0);
+    const wasWritten = this.#hasBegun;
     this.#hasBegun = true;
     this.#hasEnded = true;
+    if (!wasWritten) return;
+    await this.#fromMost(timeout, new Cancellation(), async ({ records }, index) => {
+      await this.#writeTo(records, index, "", 0);
+    });
   }
 
   async ownerOf(tag: string, timeout: number, ended: Cancellation): Promise<Owner | undefined> {
