@@ -425,7 +425,7 @@ function connect() {
     if (status.textContent !== lost) spoken.textContent = lost;
     say(lost, "bad");
     // After an answer that is no stream the browser gives up.
-    if (events.readyState === EventSource.CLOSED) setTimeout(connectOrLogIn, 5000);
+    if (events.readyState === EventSource.CLOSED) setTimeout(() => void connectOrLogIn(), 5000);
   });
 }
 
