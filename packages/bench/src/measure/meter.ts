@@ -110,8 +110,10 @@ export function countSent(): { stop(): Sent } {
       typeof chunk === "string"
         ? Buffer.from(chunk)
         : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
-    commands += commandsIn(data);
-    bytes += data.length;
+    const found = commandsIn(data);
+    commands += found;
+    // A server in this process writes its replies to sockets as well.
+    if (found > 0) bytes += data.length;
     return Reflect.apply(write, this, [chunk, ...rest]);
   };
   Reflect.set(Socket.prototype, "write", counting);
