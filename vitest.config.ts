@@ -69,6 +69,7 @@ export default defineConfig({
         // `pnpm test:deep`, too: what the fleets of these tests open are clients of node-redis.
         test: {
           name: "node-redis",
+          isolate: false,
           env: { REDLOCK_CLIENT: "node-redis" },
           include: ["test/{integration,faults,hostile}/**/*.test.ts"],
           exclude: [
@@ -88,6 +89,7 @@ export default defineConfig({
         // `pnpm test:deep`: searches, and what takes long by its nature. Seeds bound a search.
         test: {
           name: "deep",
+          isolate: false,
           include: [deep],
           // The other one is the copy of `pnpm mutation`.
           exclude: ["**/node_modules/**", ".stryker-tmp/**"],

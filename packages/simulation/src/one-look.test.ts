@@ -20,8 +20,8 @@ afterAll(() => pool.close());
 const first = 39;
 
 test.each<{ what: string; planOf: (seed: number) => Plan; seeds: number; subject?: Subject }>([
-  { what: "the client, as promised", planOf: promisedPlan, seeds: 8 },
-  { what: "the client with the restart guard", planOf: guardedPlan, seeds: 2 },
+  { what: "the client, as promised", planOf: promisedPlan, seeds: 4 },
+  { what: "the client with the restart guard", planOf: guardedPlan, seeds: 1 },
   { what: "two masters that are one server", planOf: sharedServerPlan, seeds: 2 },
   { what: "the semaphore", planOf: promisedPlan, seeds: 2, subject: theSemaphore },
   { what: "the readers-writer lock", planOf: promisedPlan, seeds: 2, subject: theReadWriteLock },
@@ -37,8 +37,6 @@ test.each<{ what: string; planOf: (seed: number) => Plan; seeds: number; subject
 describe("mutants are found", () => {
   test.concurrent.each([
     ["a minority is a quorum", promisedPlan, 8],
-    ["the fencing token is the proposal, whatever the masters had", promisedPlan, 9],
-    ["a master votes in quarantine", guardedPlan, 17],
     ["a clock step is never reported", watchedPlan, 8],
     ["a server votes once for each of its addresses", sharedServerPlan, 1],
     ["a slot more than the limit", roundsPlan, 1],
