@@ -19,6 +19,8 @@ import { mayWait, RetryBudget } from "./retry-budget.ts";
 
 /** The maximum number of immediate retries after a split vote before it counts as a failed attempt. */
 const maxRevotes = 8;
+/** The number of these after which the same rivals count as holders: the rollback of a live one takes its time on a busy machine. */
+const maxUnchanged = 3;
 
 /**
  * The maximum number of resources in a queue entry. An entry for 1000 takes a master about 13 ms without
@@ -137,7 +139,7 @@ async function attemptUntilRefused(
 
 /**
  * Votes again after a short random time, as long as live rivals split the votes. A rival that retries has a
- * new token: the same token twice belongs to a held lock.
+ * new token: a token that stays belongs to a held lock.
  */
 async function revote(
   acquisition: Acquisition,
@@ -148,6 +150,7 @@ async function revote(
   const { context, request } = acquisition;
   const { runtime, clock } = context;
   let last = split;
+  let unchanged = 0;
   for (let count = 1; count <= maxRevotes; count += 1) {
     const rivals = new Set(ownersIn(last.round.answers));
     // Rivals that retry within one round trip of each other split the votes again: the retries are spread
@@ -161,7 +164,8 @@ async function revote(
     if (!next) return last;
     last = next;
     if (last.outcome !== "split") return last;
-    if (ownersIn(last.round.answers).every((owner) => rivals.has(owner))) return last;
+    unchanged = ownersIn(last.round.answers).every((owner) => rivals.has(owner)) ? unchanged + 1 : 0;
+    if (unchanged === maxUnchanged) return last;
   }
   return last;
 }
