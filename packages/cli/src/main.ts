@@ -69,6 +69,11 @@ function count(text: string): number {
   return Number(text);
 }
 
+function keyCount(text: string): number {
+  if (!/^[1-9]\d{0,9}$/.test(text)) throw new InvalidArgumentError("Expected a number of keys.");
+  return Number(text);
+}
+
 function portNumber(text: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
     throw new InvalidArgumentError("Expected 0 to 65535.");
@@ -189,9 +194,17 @@ function inspect(resource: string, flags: InspectFlags): Promise<number> {
   });
 }
 
-function list(flags: LookFlags): Promise<number> {
+interface ListFlags extends LookFlags {
+  readonly scan?: true;
+  readonly limit: number;
+}
+
+function list(flags: ListFlags): Promise<number> {
   return look(flags, async (masters, signal) => {
-    const all = await overview(masters, signal);
+    const { scan, limit, timeout } = flags;
+    // The rest of the time is for the locks that it finds.
+    const search = scan && { limit, until: AbortSignal.any([signal, AbortSignal.timeout(timeout / 2)]) };
+    const all = await overview(masters, signal, search);
     return [all, listReport(all, Date.now(), paintFor(process.stdout, process.env))];
   });
 }
@@ -364,8 +377,18 @@ function addLooks(program: Command, done: (code: number) => void): void {
     .action(async (resource: string, flags: InspectFlags) => done(await inspect(resource, flags)));
   withReport(withMasterOption(program.command("ls")))
     .description("lists the locks that have been held for ten seconds, and their owners")
-    .addHelpText("after", `${mastersHelp}\n\n${exits}\n\nExamples:\n  quorlock ls\n  quorlock ls --json`)
-    .action(async (flags: LookFlags) => done(await list(flags)));
+    .option(
+      "--scan",
+      "search the keys of the masters for younger locks, and those of clients without a record",
+    )
+    .option("--limit <keys>", "the number of keys that --scan looks at on each master", keyCount, 100_000)
+    .addHelpText(
+      "after",
+      `
+--scan reads all keys one after the other, up to --limit and for half of --timeout, and says how far it came.
+${mastersHelp}\n\n${exits}\n\nExamples:\n  quorlock ls\n  quorlock ls --json\n  quorlock ls --scan --limit 1000000 --timeout 60000`,
+    )
+    .action(async (flags: ListFlags) => done(await list(flags)));
   withReport(withMasterOption(program.command("watch")))
     .argument("[resource]", "default: all locks that have been held for ten seconds")
     .description("prints a line for each change, until it is interrupted")

@@ -100,3 +100,54 @@ export async function readersOf(redis: Redis, name: string, signal: AbortSignal)
   const { readers } = keysOfReadWriteLock(name);
   return (await unlessAborted(signal, redis.eval(readersScript, 1, readers))) as readonly string[];
 }
+
+/** The keys of locks among a part of all keys: their values have the form of a token of Quorlock, or of redlock 5. */
+const scanScript = `
+local reply = redis.call("SCAN", ARGV[1], "COUNT", ARGV[2])
+local locks = {}
+for _, key in ipairs(reply[2]) do
+  if redis.call("TYPE", key).ok == "string" and redis.call("STRLEN", key) < 400 then
+    local value = redis.call("GET", key)
+    local waiter = string.gsub(value, "%.%d+$", "")
+    local isToken = #waiter == 32 and not string.find(waiter, "[^0-9a-f]")
+    if isToken or string.sub(value, 1, 8) == "revoked:" then locks[#locks + 1] = key end
+  end
+end
+return {reply[1], #reply[2], locks}
+`;
+
+/** One script looks at this many keys, which takes a master about a millisecond. */
+const keysPerScan = 500;
+
+/** How far a search for locks came on one master. */
+export interface Scan {
+  readonly master: string;
+  readonly looked: number;
+  readonly of: number;
+  readonly locks: readonly string[];
+}
+
+/** Looks at `limit` keys, or at all, and at no more once the signal is aborted. */
+export async function scan(
+  { name, redis }: Reached & { readonly redis: Redis },
+  limit: number,
+  signal: AbortSignal,
+): Promise<Scan> {
+  const locks = new Set<string>();
+  let looked = 0;
+  let cursor = "0";
+  const of = await unlessAborted(signal, redis.dbsize());
+  do {
+    const count = Math.min(keysPerScan, limit - looked);
+    const part = redis.eval(scanScript, 0, cursor, String(count));
+    const reply = (await unlessAborted(signal, part).catch((error: unknown) => {
+      if (signal.aborted) return undefined;
+      throw error;
+    })) as readonly [string, number, readonly string[]] | undefined;
+    if (!reply) break;
+    cursor = reply[0];
+    looked += reply[1];
+    for (const key of reply[2]) locks.add(key);
+  } while (cursor !== "0" && looked < limit);
+  return { master: name, looked: cursor === "0" ? of : Math.min(looked, of), of, locks: [...locks] };
+}

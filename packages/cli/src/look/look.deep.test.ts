@@ -153,6 +153,38 @@ test("quorlock ls lists the locks that have been held for ten seconds, without S
   expect(await admins[0]!.info("commandstats")).not.toContain("cmdstat_scan");
 }, 120_000);
 
+describe("quorlock ls --scan", () => {
+  test("finds young locks, revoked ones and those of redlock 5, and nothing else", async () => {
+    await using lock = await billing.acquire("young", 60_000);
+    await billing.acquire("revoked", 60_000);
+    await quorlock(["release", "revoked"]);
+    for (const admin of admins) {
+      await admin.set("of redlock 5", "0123456789abcdef0123456789abcdef", "PX", 60_000);
+      await admin.set("a secret", "correct horse battery staple 123");
+      await admin.hset("a hash", "field", "0123456789abcdef0123456789abcdef");
+    }
+    const { locks, scanned } = (await viewOf(["ls", "--scan"])) as Overview;
+    expect(locks.map(({ resource }) => resource)).toEqual(["of redlock 5", "revoked", "young"]);
+    expect(scanned!.map(({ looked, of }) => of - looked)).toEqual([0, 0, 0]);
+    const { output } = await quorlock(["ls", "--scan"], lock);
+    expect(output).toMatch(/\n127\.0\.0\.1:\d+: looked at (\d+) of \1 keys\n/);
+    expect(output).not.toContain("correct");
+  });
+
+  test("looks at no more keys than its limit, and says so", async () => {
+    for (const admin of admins)
+      await admin.mset(Array.from({ length: 6000 }, (_, index) => [`x:${index}`, "1"]).flat());
+    const { scanned } = (await viewOf(["ls", "--scan", "--limit", "1000"])) as Overview;
+    for (const { looked, of } of scanned!) {
+      expect(of).toBeGreaterThan(6000);
+      expect(looked).toBeGreaterThanOrEqual(1000);
+      expect(looked).toBeLessThan(1100);
+    }
+    const { output } = await quorlock(["ls", "--scan", "--limit", "1000"]);
+    expect(output).toMatch(/looked at 10\d\d of 60\d\d keys: more with --limit or --timeout\n/);
+  });
+});
+
 test("quorlock watch prints a line for each change, also when a master dies and comes back", async () => {
   await using child = Child.node(main, ["watch", "r", "--json", "--interval", "50ms", ...addresses()]);
   await child.printed(/"change": "free"/);

@@ -1,7 +1,15 @@
 import { type OwnerRecord, ownerKey, ownersKey, recordIn } from "@quorlock/redlock/internal";
 import type { Redis } from "ioredis";
 import { codeOf, unlessAborted } from "../masters.ts";
-import { type KeyState, keysOfReadWriteLock, type Reached, readersOf, statesOf } from "./keys.ts";
+import {
+  type KeyState,
+  keysOfReadWriteLock,
+  type Reached,
+  readersOf,
+  type Scan,
+  scan,
+  statesOf,
+} from "./keys.ts";
 
 // Who holds which lock, from the keys of the locks and the records that their owners write about themselves.
 
@@ -41,6 +49,8 @@ export interface Overview {
   readonly owners: readonly OwnerRecord[];
   readonly locks: readonly LockView[];
   readonly silent: readonly { readonly master: string; readonly error: string }[];
+  /** With `--scan`: how many of its keys each master was searched for locks. */
+  readonly scanned?: readonly Omit<Scan, "locks">[];
 }
 
 /** The records of the owners in the index of one master. */
@@ -160,16 +170,36 @@ function ownerOf(tag: string, owners: readonly OwnerRecord[]): OwnerView {
   return { tag, name, host, pid };
 }
 
-/** Owners and the locks in their records: those that were held for ten seconds at the owner's last record. */
-export async function overview(masters: readonly Reached[], signal: AbortSignal): Promise<Overview> {
+/** A search of the keys of each master for locks. */
+export interface Search {
+  /** The number of keys that it looks at on each. */
+  readonly limit: number;
+  /** Ends the search; what was found until then is shown. */
+  readonly until: AbortSignal;
+}
+
+/**
+ * Owners and the locks in their records: those that were held for ten seconds at the owner's last record. With `search`
+ * also the locks that are found among the keys.
+ */
+export async function overview(
+  masters: readonly Reached[],
+  signal: AbortSignal,
+  search?: Search,
+): Promise<Overview> {
   const owners = await ownersAt(masters, signal);
-  const resources = [
-    ...new Set(owners.flatMap(({ locks }) => locks.flatMap((lock) => lock.resources))),
-  ].sort();
+  const scans: Scan[] = [];
+  for (const { redis, ...master } of search ? masters : [])
+    if (redis) scans.push(await scan({ redis, ...master }, search!.limit, search!.until));
+  const recorded = owners.flatMap(({ locks }) => locks.flatMap((lock) => lock.resources));
+  const resources = [...new Set([...recorded, ...scans.flatMap(({ locks }) => locks)])].sort();
   const locks = await locksOn(masters, resources, owners, signal);
   const silent = masters.flatMap(({ name, error }) => (error === undefined ? [] : [{ master: name, error }]));
   // A record may be ten seconds old: a lock that was released since is left out.
-  return { owners, locks: locks.filter(({ masters: count }) => count > 0), silent };
+  const held = locks.filter(({ masters: count }) => count > 0);
+  if (!search) return { owners, locks: held, silent };
+  const scanned = scans.map(({ master, looked, of }) => ({ master, looked, of }));
+  return { owners, locks: held, silent, scanned };
 }
 
 /** The slots of a semaphore that are held, and the waiters of the semaphore. */

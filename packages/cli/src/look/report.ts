@@ -44,7 +44,7 @@ export function lockReport(lock: LockView, now: number, paint: Paint): readonly 
 
 /** A table of the locks, for people. */
 export function listReport(
-  { locks, owners, silent }: Overview,
+  { locks, owners, silent, scanned }: Overview,
   now: number,
   paint: Paint,
 ): readonly string[] {
@@ -65,10 +65,14 @@ export function listReport(
       .map((cell, column) => cell.padEnd(widths[column]!))
       .join("  ")
       .trimEnd();
-  const table =
-    rows.length === 0 ? ["no lock has been held for 10 s"] : [paint("bold", line(head)), ...rows.map(line)];
+  const none = scanned ? "no lock was found" : "no lock has been held for 10 s";
+  const table = rows.length === 0 ? [none] : [paint("bold", line(head)), ...rows.map(line)];
   return [
     ...table,
+    ...(scanned ?? []).map(({ master, looked, of }) => {
+      const share = `${escaped(master)}: looked at ${looked} of ${of} keys`;
+      return looked < of ? paint("yellow", `${share}: more with --limit or --timeout`) : share;
+    }),
     ...silent.map(({ master, error }) => paint("yellow", `${escaped(master)}: no answer (${error})`)),
     `${owners.length} owners`,
   ];
