@@ -89,7 +89,7 @@ export interface RedlockOptions extends Partial<Settings> {
   readonly clockWatch?: boolean | ClockWatchOptions;
   /**
    * The name of this Redlock for others: in the message of their {@link ResourceLockedError}, in `inspect`, and for operators. From
-   * the first lock until `quit` each master has a record with this name, the host, the process, the list of masters and the locks that
+   * the first lock, or the first call that waits, until `quit` each master has a record with this name, the host, the process, the list of masters and the locks that
    * are held for longer than 10 s; it is written each 10 s, and expires after 30 s. Lists of masters that do not go with
    * this one are reported by an `error` event with reason `MEMBERSHIP`. `false`: nothing of this is written or read.
    * 1 to 100 characters. Default `host:pid`; without a known host (a `runtime` of your own without `identity`, a browser) false.

@@ -150,6 +150,17 @@ test("a record is written each ten seconds from the first lock on, and its timer
   expect(sent.length).toBe(15);
 });
 
+test("a call that waits has a record without a lock, one that does not wait has none", async () => {
+  const { time, redlock, sent, masters } = recorded({ owner: "a" }, async () => [1, []]);
+  for (const master of masters) master.put("r", "another", 60_000);
+  await time.run(redlock.tryAcquire("r", 1000));
+  expect(sent).toEqual([]);
+  const waiting = redlock.acquire("r", 1000, { waitTimeout: 30_000 });
+  await time.advance(5000);
+  expect(sent.length).toBe(3);
+  await expect(time.run(waiting)).rejects.toThrow(ResourceLockedError);
+});
+
 test("a write that was refused is repeated on another connection only, and is no error event", async () => {
   const errors: unknown[] = [];
   const { time, redlock, sent, state } = recorded({ owner: "a" }, async () => {

@@ -43,7 +43,7 @@ export class Owners implements TimerTask, OwnerNames {
     this.self = { ...self, tag: context.tokens.tag };
   }
 
-  /** From the first lock on. */
+  /** From the first lock on, or from the first call that waits. */
   begin(): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;

@@ -85,6 +85,8 @@ export interface RoundAdmission {
 export interface OwnerNames {
   /** The Redlock of this context. */
   readonly self: Owner;
+  /** Writes its record from now on. */
+  begin(): void;
   /** The owner with this tag, as the first master that knows it says; `undefined` if none does within `timeout` ms. */
   ownerOf(tag: string, timeout: number, ended: Cancellation): Promise<Owner | undefined>;
 }

@@ -63,7 +63,8 @@ export async function acquire(acquisition: Acquisition): Promise<AcquireResult> 
     firstAttempt = await attempt(context, request, cancellation, attempts);
     if (firstAttempt.lease) return { lease: firstAttempt.lease, attempts };
   }
-  // The uncontended case ends above; the rest is for calls that wait.
+  // The uncontended case ends above; the rest is for calls that wait: others see in which place and who they are.
+  if (mayWait(settings)) context.owners?.begin();
   const budget = new RetryBudget(context.runtime, settings, cancellation, startedAt);
   try {
     const trying = attemptUntilRefused(acquisition, queues, budget, attempts, startedAt, firstAttempt);
