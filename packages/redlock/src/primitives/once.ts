@@ -1,0 +1,285 @@
+import {
+  ExecutionError,
+  InvalidArgumentError,
+  LockLostError,
+  type Owner,
+  ResourceLockedError,
+} from "../errors.ts";
+import { Lock, type Routine } from "../holding/lock.ts";
+import { runWithLock } from "../holding/using.ts";
+import { type AcquireOptions, Redlock } from "../redlock.ts";
+import { pauseBetween } from "../settings/backoff.ts";
+import { placeOf, routineAmong } from "../settings/options.ts";
+import { checkBoolean, checkNumber, milliseconds, shown } from "../settings/ranges.ts";
+import { checkName } from "../settings/resources.ts";
+import { attemptsAllowed, checkHolding, type Settings } from "../settings/settings.ts";
+import { outside } from "../time/async-context.ts";
+import { maxTimerDelay } from "../time/runtime.ts";
+import { sleepUnless } from "../time/sleep.ts";
+
+export interface OnceOptions extends Omit<AcquireOptions, "parent" | "waitTimeout" | "maxHoldTime"> {
+  /**
+   * How long nobody else runs the job, ms, from the grant on. With `at`: more than the time by which the last instance can
+   * be later than the first. Without: the interval, less the time by which ticks can come early.
+   */
+  readonly keepFor: number;
+  /**
+   * The time that the job is scheduled for, the same in all instances; a `Date`, or ms since the epoch. The resource is then
+   * `name:2026-11-23T07:52:42.000Z`. Without it, the resource is `name`.
+   */
+  // biome-ignore lint/style/noRestrictedGlobals: a time that the caller names; no clock is read.
+  readonly at?: Date | number | undefined;
+  /**
+   * The ttl of the lease while the routine runs, ms: if the process dies meanwhile, another one can run the job after this
+   * time. Default 10,000, or `keepFor` if that is less.
+   */
+  readonly ttl?: number | undefined;
+  /** Whether a routine that throws keeps others out as well. Default false: the lock is released. */
+  readonly keepOnError?: boolean | undefined;
+}
+
+/** What became of a call of {@link once}. */
+export type OnceResult<T> =
+  | { readonly ran: true; readonly value: T }
+  | {
+      readonly ran: false;
+      /** The Redlock that runs the job or has run it, if it has a name (the option `owner`) and still exists. */
+      readonly owner: Owner | undefined;
+      /** The time for which it keeps others out at most unless it extends that, ms; `Infinity` for a key without expiry. */
+      readonly remaining: number;
+    };
+
+/** `RunCoordinator` of node-cron 4.6. */
+export interface RunCoordinator {
+  shouldRun(key: string, ttlMs: number): Promise<boolean>;
+}
+
+export interface RunCoordinatorOptions extends Omit<OnceOptions, "at" | "keepFor" | "ttl" | "keepOnError"> {
+  /** As in {@link once}, ms. Default: the `distributedLease` of the task, 30,000 unless it says otherwise. */
+  readonly keepFor?: number | undefined;
+}
+
+const place = placeOf(
+  "once",
+  ["parent", "waitTimeout", "maxHoldTime"],
+  ["keepFor", "at", "ttl", "keepOnError"],
+);
+const coordinatorPlace = placeOf("runCoordinator", ["parent", "waitTimeout", "maxHoldTime"], ["keepFor"]);
+const defaultTtl = 10_000;
+/** The time for the first connections of a Redlock, ms. */
+const readyTimeout = 10_000;
+const times = {
+  ...milliseconds,
+  minimum: 1,
+  integer: true,
+  what: "a whole number of milliseconds, 1 or more",
+};
+
+/** Those whose masters have answered. */
+const areReady = new WeakSet<Redlock>();
+
+/** One call, checked. */
+interface Job {
+  readonly redlock: Redlock;
+  readonly resource: string;
+  readonly keepFor: number;
+  readonly ttl: number;
+  readonly keepOnError: boolean;
+  /** What `acquire` takes. */
+  readonly options: AcquireOptions;
+  readonly settings: Settings;
+}
+
+/**
+ * Of all processes that call this for the same `name` (and the same `at`), one runs `routine`; the others resolve to `{ ran:
+ * false }` at once. The lock is kept extended while the routine runs, and then kept until `keepFor` ms after the grant,
+ * whatever becomes of this process and its Redlock. A routine that throws releases it, and a process that dies loses it within `ttl`.
+ *
+ * While no quorum of masters decides, it tries again, as the settings say (`retryCount`, `retryDelay`). The first call on a Redlock waits for
+ * its connections before that.
+ * @throws what `acquire` throws, then what the routine throws. LockLostError if the routine has run and its lock was lost
+ * meanwhile: another process may run the job as well. InvalidArgumentError before anything is sent.
+ * @example
+ * ```ts
+ * const result = await once(redlock, "report", { at: scheduled, keepFor: 60_000 }, (signal) => work(signal));
+ * if (!result.ran) console.log("runs elsewhere", result.owner?.name);
+ * ```
+ */
+export async function once<T>(
+  redlock: Redlock,
+  name: string,
+  options: OnceOptions,
+  routine: Routine<T>,
+): Promise<OnceResult<T>> {
+  const job = jobOf(redlock, name, options);
+  routineAmong("once", undefined, routine);
+  const answer = await tryUntilDecided(job);
+  if (!(answer instanceof Lock)) return answer;
+  const { ttl, settings } = job;
+  return runWithLock(answer, ttl, settings, job.options.signal, (signal, lock) =>
+    runAndKeep(job, routine, signal, lock),
+  );
+}
+
+/**
+ * For node-cron 4.6: of all instances that schedule a task with the same `name` and `distributed: true`, one runs it at each
+ * time. If no quorum of masters answers, it rejects, and node-cron skips the run.
+ * @throws InvalidArgumentError
+ * @example
+ * ```ts
+ * cron.setRunCoordinator(runCoordinator(redlock));
+ * cron.schedule("0 3 * * *", () => work(signal), { name: "report", distributed: true });
+ * ```
+ */
+export function runCoordinator(redlock: Redlock, options: RunCoordinatorOptions = {}): RunCoordinator {
+  Redlock.internalsOf(redlock).settingsFor(options, coordinatorPlace);
+  const { keepFor, ...rest } = options;
+  if (keepFor !== undefined) checkKeepFor(keepFor, redlock.settings);
+  return {
+    // The key has the scheduled time: `report:2026-11-23T03:00:00.000Z`.
+    shouldRun: async (key, ttlMs) => {
+      const { ran } = await once(redlock, key, { ...rest, keepFor: keepFor ?? ttlMs }, () => {});
+      return ran;
+    },
+  };
+}
+
+function jobOf(redlock: Redlock, name: string, given: OnceOptions): Job {
+  const settings = Redlock.internalsOf(redlock).settingsFor(given, place);
+  checkName("job", name);
+  const { keepFor, at, ttl, keepOnError, ...options } = given ?? {};
+  checkKeepFor(keepFor, settings);
+  checkBoolean("keepOnError", keepOnError ?? undefined);
+  const resource = at === undefined || at === null ? name : `${name}:${isoTimeOf(at)}`;
+  const leaseTtl = ttl ?? Math.min(defaultTtl, keepFor);
+  checkHolding(leaseTtl, { ...settings, maxHoldTime: undefined }, options.automaticExtensionThreshold);
+  if (leaseTtl > keepFor) {
+    throw new InvalidArgumentError(
+      `ttl must not be above keepFor, but ${leaseTtl} ms is above ${keepFor} ms`,
+    );
+  }
+  return {
+    redlock,
+    resource,
+    keepFor,
+    ttl: leaseTtl,
+    keepOnError: keepOnError ?? false,
+    options,
+    // A lock that ends before the routine does would let a second one in.
+    settings: { ...settings, maxHoldTime: undefined },
+  };
+}
+
+/** PROTOCOL 9.8: masters refuse a longer ttl. The job would have run by then. */
+function checkKeepFor(keepFor: unknown, { maxTtl = Number.POSITIVE_INFINITY }: Settings): void {
+  checkNumber("keepFor", keepFor, times);
+  if (keepFor <= maxTtl) return;
+  throw new InvalidArgumentError(
+    `keepFor must not be above the maxTtl of restartGuard, but ${keepFor} ms is above ${maxTtl} ms`,
+  );
+}
+
+function isoTimeOf(at: unknown): string {
+  // Of another realm as well, such as Jest's.
+  const isDate = Object.prototype.toString.call(at) === "[object Date]";
+  // biome-ignore lint/style/noRestrictedGlobals: a time that the caller names; no clock is read.
+  const time = new Date(isDate || typeof at === "number" ? Number(at) : Number.NaN);
+  if (!Number.isNaN(time.getTime())) return time.toISOString();
+  throw new InvalidArgumentError(
+    `at must be a valid Date, or milliseconds since the epoch, but is ${isDate ? "an invalid Date" : shown(at)}`,
+  );
+}
+
+/**
+ * Tries until the lock is granted, or a quorum of masters is seen to keep it for one other owner. A refusal alone does not show that: a few votes
+ * of a process that died, or of rivals that gave up, refuse as well, and then nobody would run the job.
+ */
+async function tryUntilDecided(job: Job): Promise<Lock | (OnceResult<never> & { readonly ran: false })> {
+  const { redlock, resource, ttl, options, settings, keepFor } = job;
+  const { context, closed } = Redlock.internalsOf(redlock);
+  const { runtime } = context;
+  const calledAt = runtime.monotonic();
+  await makeReady(job);
+  for (let count = 1; ; count += 1) {
+    let failure: ExecutionError;
+    try {
+      // Never nested in a lock that the caller holds: its lease would be shared, and could not be detached.
+      const lock = await outside(() => redlock.tryAcquire(resource, ttl, options));
+      if (lock) return lock;
+      const { isKept, owner, remaining } = await stateOf(job);
+      // PROTOCOL 10.9.
+      if (isKept) return { ran: false, owner, remaining };
+      failure = new ResourceLockedError(resource, remaining, [], undefined, owner);
+    } catch (error) {
+      if (!(error instanceof ExecutionError)) throw error;
+      failure = error;
+    }
+    // A call that goes on for longer would find that another one's `keepFor` is over.
+    const isOver = runtime.monotonic() - calledAt >= keepFor;
+    if (isOver || count >= attemptsAllowed(settings)) throw failure;
+    await sleepUnless(runtime, pauseBetween(settings, runtime, count), options.signal ?? undefined, closed);
+  }
+}
+
+async function makeReady({ redlock, keepFor, options }: Job): Promise<void> {
+  if (areReady.has(redlock)) return;
+  await redlock.ready({ timeout: Math.min(readyTimeout, keepFor), signal: options.signal });
+  areReady.add(redlock);
+}
+
+/** Who has the lock, by a reading of all masters; `isKept`: a quorum keeps it for the same owner. */
+async function stateOf({ redlock, resource }: Job): Promise<{
+  readonly isKept: boolean;
+  readonly owner: Owner | undefined;
+  readonly remaining: number;
+}> {
+  const masters = (await redlock.inspect(resource)).filter(({ owner }) => owner !== undefined);
+  const agreeing = masters.filter(({ disagrees }) => !disagrees);
+  return {
+    isKept: agreeing.length > 0,
+    owner: agreeing.find(({ holder }) => holder !== undefined)?.holder,
+    remaining: Math.max(0, ...(agreeing.length > 0 ? agreeing : masters).map((master) => master.remaining)),
+  };
+}
+
+async function runAndKeep<T>(
+  job: Job,
+  routine: Routine<T>,
+  signal: AbortSignal,
+  lock: Lock,
+): Promise<OnceResult<T>> {
+  const { runtime } = Lock.leaseOf(lock).context;
+  // PROTOCOL 10.9: from the grant on, by the clock that never shows too much time.
+  const startedAt = runtime.monotonic();
+  const left = (): number => Math.ceil(startedAt + job.keepFor - runtime.monotonic());
+  let value: T;
+  try {
+    value = await routine(signal, lock);
+  } catch (error) {
+    // The error of the routine is reported, not that of the lock.
+    if (job.keepOnError) await keep(job, lock, left).catch(() => {});
+    throw error;
+  }
+  await keep(job, lock, left);
+  return { ran: true, value };
+}
+
+/** Leaves the lock on the masters until nothing is `left()`. */
+async function keep({ redlock, ttl, settings }: Job, lock: Lock, left: () => number): Promise<void> {
+  const { nodeTimeout } = settings;
+  // The masters are asked for as long as the lease lasts.
+  if (left() > lock.remaining())
+    await redlock.extend(lock, Math.max(left(), ttl), { nodeTimeout, retryCount: -1 });
+  const why = lock.whyEnded;
+  if (why !== undefined) throw new LockLostError(lock.resources, why);
+  // `keepFor` is over: the end of the routine releases the lock.
+  if (left() <= 0) return;
+  const isTooLong = lock.remaining() > left();
+  // PROTOCOL 10.9: neither this process nor `quit` shortens it from now on.
+  const detached = await lock.detach();
+  if (!isTooLong || left() > maxTimerDelay) return;
+  // The last extension went beyond `keepFor`. If the process ends before that, the keys expire within the ttl.
+  const giveBack = async (): Promise<unknown> => redlock.resume(detached).release();
+  const { runtime } = Lock.leaseOf(lock).context;
+  runtime.setTimer(() => void giveBack().catch(() => {}), Math.max(0, left())).unref();
+}
