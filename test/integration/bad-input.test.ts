@@ -7,6 +7,7 @@ import {
   RedlockError,
 } from "@quorlock/redlock";
 import { lead } from "@quorlock/redlock/lead";
+import { once, runCoordinator } from "@quorlock/redlock/once";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
 import { Redis as Upstash } from "@upstash/redis";
@@ -317,6 +318,13 @@ describe("every other call refuses, before a byte is sent,", () => {
       [() => lead(redlock, fresh(), 5000, routine, { onstart: routine } as object), '"onstart"', '"onStart"'],
       [() => lead(redlock, fresh(), 5000, routine, { retryCount: 3 } as object), '"retryCount"', "lead"],
       [() => lead(redlock, fresh(), 5000, routine, { onStart: 5 as never }), "onStart", "function"],
+      [() => once(redlock, fresh(), { keepfor: 5000 } as never, routine), '"keepfor"', '"keepFor"'],
+      [
+        () => once(redlock, fresh(), { keepFor: 5000, parent: lock } as object as never, routine),
+        '"parent"',
+        "once",
+      ],
+      [async () => runCoordinator(redlock, { ttl: 5000 } as object), '"ttl"', "runCoordinator"],
     ];
     for (const [call, ...inMessage] of calls) await expectRefused(call, ...inMessage);
     expect(lock.state).toBe("held");

@@ -11,6 +11,7 @@ const files = [
   "redlock.ts",
   "holding/lock.ts",
   "primitives/lead.ts",
+  "primitives/once.ts",
   "primitives/read-write-lock.ts",
   "primitives/semaphore.ts",
   "settings/backoff.ts",
@@ -26,11 +27,14 @@ interface Documented {
 const prelude = `
 import { exponentialBackoff, fixedBackoff, Lock, type DetachedLock, Redlock } from "@quorlock/redlock";
 import { lead } from "@quorlock/redlock/lead";
+import { once, runCoordinator } from "@quorlock/redlock/once";
 import { ReadWriteLock, type WriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import type { Redis } from "ioredis";
 declare const clients: Redis[], newMasters: Redis[], detached: DetachedLock, queue: { add(...given: unknown[]): Promise<void> };
+declare const scheduled: Date, signal: AbortSignal;
+declare const cron: { setRunCoordinator(coordinator: unknown): void; schedule(...given: unknown[]): void };
 declare const url: string, response: { json(value: unknown): void };
 declare function load(...given: unknown[]): Promise<string>;
 declare function save(...given: unknown[]): Promise<number>;

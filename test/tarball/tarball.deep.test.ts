@@ -141,7 +141,7 @@ test("each link of its README is one that a registry's page can follow, to a fil
 });
 
 test("each subpath is imported, all together from few files", async () => {
-  expect(subpaths).toHaveLength(7);
+  expect(subpaths).toHaveLength(8);
   for (const subpath of subpaths) {
     const names = await node(`console.log(Object.keys(await import(${JSON.stringify(subpath)})).length)`);
     expect(Number(names), subpath).toBeGreaterThan(0);
@@ -318,6 +318,7 @@ test("all subpaths have the same classes", async () => {
     const told = await node(`
       import { InvalidArgumentError, Lock, Redlock, RedlockError } from "@quorlock/redlock";
       import { lead } from "@quorlock/redlock/lead";
+      import { once } from "@quorlock/redlock/once";
       import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
       import { Semaphore } from "@quorlock/redlock/semaphore";
       import { withoutScripts } from "@quorlock/redlock/without-scripts";
@@ -329,6 +330,9 @@ test("all subpaths have the same classes", async () => {
       await lead(redlock, "leader", 2000, () => ended.abort(), {
         signal: ended.signal,
         onStart(lock) { is.lead = lock instanceof Lock; },
+      });
+      await once(redlock, "job", { keepFor: 2000 }, (_, lock) => {
+        is.once = lock instanceof Lock;
       });
       const permit = await new Semaphore(redlock, "permits", 2).acquire(2000);
       is.semaphore = permit instanceof Lock;
@@ -345,16 +349,18 @@ test("all subpaths have the same classes", async () => {
         refused(() => new ReadWriteLock(redlock, "")),
         refused(() => withoutScripts([new Cluster([{ port: 1 }], { lazyConnect: true })])),
         await lead(redlock, "leader", -1, () => {}).catch((error) => error instanceof InvalidArgumentError),
+        await once(redlock, "job", { keepFor: -1 }, () => {}).catch((error) => error instanceof InvalidArgumentError),
       ];
       console.log(JSON.stringify(is));
       for (const client of clients) client.disconnect();
     `);
     expect(JSON.parse(told)).toEqual({
       lead: true,
+      once: true,
       semaphore: true,
       readWriteLock: true,
       withoutScripts: true,
-      errors: [true, true, true, true],
+      errors: [true, true, true, true, true],
     });
   } finally {
     await masters.stop();

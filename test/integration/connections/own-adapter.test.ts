@@ -15,7 +15,11 @@ afterEach(() => Promise.all(redlocks.splice(0).map((redlock) => redlock.quit()))
 
 function openAdapter(options: RedlockOptions, client: object = {}): Redlock {
   const [user] = fleet.open({ client }).clients;
-  const redlock = new Redlock([new RedisNode(connectionOf(user!))], { nodeTimeout: 5000, owner: false, ...options });
+  const redlock = new Redlock([new RedisNode(connectionOf(user!))], {
+    nodeTimeout: 5000,
+    owner: false,
+    ...options,
+  });
   redlocks.push(redlock);
   return redlock;
 }

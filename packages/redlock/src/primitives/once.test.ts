@@ -115,6 +115,15 @@ describe("a job", () => {
     });
   });
 
+  test("is said to be kept for as long as the last of the masters that agree keeps it", async () => {
+    const { time, redlock, masters } = virtualSetting(3);
+    for (const [index, ttl] of [9000, 5000, 20_000].entries())
+      masters[index]!.put("job", index === 2 ? "another" : "one", ttl);
+    const { remaining } = (await time.run(once(redlock, "job", { keepFor }, done))) as { remaining: number };
+    expect(remaining).toBeGreaterThan(8900);
+    expect(remaining).toBeLessThanOrEqual(9000);
+  });
+
   test("is kept extended while it runs for longer than keepFor, and is free when it ends", async () => {
     const setting = virtualSetting(3);
     const { time, redlock } = setting;
@@ -373,7 +382,22 @@ describe("a call that no quorum answers", () => {
     calling.catch(() => {});
     await time.advance(1000);
     controller.abort("enough");
-    await expect(time.run(calling)).rejects.toThrow(AbortError);
+    const { took, error } = await time.measure(calling);
+    expect(error).toBeInstanceOf(AbortError);
+    expect(took).toBe(0);
+  });
+
+  test("is ended by the caller's signal while it waits for the first connections", async () => {
+    const { time, redlock, nodes } = virtualSetting(3);
+    for (const node of nodes) node.connectIn(5000);
+    const controller = new AbortController();
+    const calling = once(redlock, "job", { keepFor, signal: controller.signal }, done);
+    calling.catch(() => {});
+    await time.advance(1000);
+    controller.abort("enough");
+    const { took, error } = await time.measure(calling);
+    expect(error).toBeInstanceOf(AbortError);
+    expect(took).toBe(0);
   });
 });
 

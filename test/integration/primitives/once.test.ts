@@ -1,0 +1,204 @@
+import { ExecutionError, InvalidArgumentError, ResourceLockedError } from "@quorlock/redlock";
+import { once, runCoordinator } from "@quorlock/redlock/once";
+import { Child } from "@quorlock/simulation/processes";
+import { beforeEach, describe, expect, it } from "vitest";
+import { until } from "../../contract/until.ts";
+import { Fleet, fresh, type Opened, type OpenOptions, rejection, timed } from "../fleet/fleet.ts";
+import { GuardedFleet, ttl as maxTtl } from "../fleet/guarded-fleet.ts";
+
+// PROTOCOL 10.9.
+
+const fleet = Fleet.forTests(3);
+const keepFor = 60_000;
+
+function openMany(count: number, options: OpenOptions = {}): readonly Opened[] {
+  return Array.from({ length: count }, () => fleet.open(options));
+}
+
+/** The shortest time that a quorum keeps the key, ms. */
+async function keptBy(of: Fleet, name: string): Promise<number> {
+  const lifetimes = await of.lifetimes(name);
+  return lifetimes.sort((one, other) => other - one)[Math.floor(lifetimes.length / 2)]!;
+}
+
+describe("a job of several processes", () => {
+  it("runs once, whichever comes first, on connections that are new", async () => {
+    const name = fresh("job");
+    const at = new Date("2026-11-23T07:52:42Z");
+    const opened = openMany(8);
+    let runs = 0;
+    const results = await Promise.all(
+      opened.map(({ redlock }) =>
+        once(redlock, name, { at, keepFor }, async () => {
+          runs += 1;
+          return runs;
+        }),
+      ),
+    );
+    expect(runs).toBe(1);
+    expect(results.filter(({ ran }) => ran)).toEqual([{ ran: true, value: 1 }]);
+    const left = await keptBy(fleet, `${name}:2026-11-23T07:52:42.000Z`);
+    expect(left).toBeGreaterThan(keepFor / 2);
+    expect(left).toBeLessThanOrEqual(keepFor);
+  });
+
+  it("tells the others who has it, and for how long", async () => {
+    const name = fresh("job");
+    const { redlock } = await fleet.openWarm({ owner: "api-7" });
+    const { redlock: other } = await fleet.openWarm({ owner: "api-8" });
+    const told = await once(redlock, name, { keepFor }, async () => {
+      // The record of an owner is written beside its first lock.
+      await until("the owner has a name", async () =>
+        (await other.inspect(name)).every(({ holder }) => holder?.name === "api-7"),
+      );
+      return once(other, name, { keepFor }, () => {});
+    });
+    const after = await once(other, name, { keepFor }, () => {});
+    for (const result of [(told as { value: typeof after }).value, after]) {
+      expect(result).toMatchObject({ ran: false, owner: { name: "api-7", pid: process.pid } });
+    }
+    // The lease of the running job, then the time that it is kept for.
+    expect((told as { value: { remaining: number } }).value.remaining).toBeLessThanOrEqual(10_000);
+    expect((after as { remaining: number }).remaining).toBeGreaterThan(keepFor / 2);
+  });
+
+  it("is kept when its process quits, without a lost lock", async () => {
+    const name = fresh("job");
+    const { redlock } = await fleet.openWarm();
+    const lost: unknown[] = [];
+    redlock.on("lost", (lock) => lost.push(lock));
+    await once(redlock, name, { keepFor }, () => {});
+    await redlock.quit();
+    expect(lost).toEqual([]);
+    expect(await keptBy(fleet, name)).toBeGreaterThan(keepFor / 2);
+  });
+
+  it("is free within its ttl when its process dies", async () => {
+    const name = fresh("job");
+    const ttl = 3000;
+    const urls = fleet.masters.map(({ host, port }) => `redis://${host}:${port}`);
+    await using child = Child.node(new URL("job-process.ts", import.meta.url), [name, String(ttl), ...urls]);
+    await child.printed(/^runs$/m);
+    const { redlock } = await fleet.openWarm();
+    expect(await once(redlock, name, { keepFor }, () => {})).toMatchObject({ ran: false });
+    await child.kill();
+    const { net } = await timed(() =>
+      until(
+        "another one runs it",
+        async () => (await once(redlock, name, { keepFor }, () => {})).ran,
+        2 * ttl,
+      ),
+    );
+    expect(net).toBeLessThan(ttl + 500);
+  });
+
+  it("is free at once when it throws, unless it says otherwise", async () => {
+    const { redlock } = await fleet.openWarm();
+    const [free, kept] = [fresh("job"), fresh("job")];
+    const failing = () => Promise.reject(new TypeError("mine"));
+    expect(await rejection(once(redlock, free, { keepFor }, failing))).toBeInstanceOf(TypeError);
+    expect(await rejection(once(redlock, kept, { keepFor, keepOnError: true }, failing))).toBeInstanceOf(
+      TypeError,
+    );
+    await fleet.untilGone(free);
+    expect(await keptBy(fleet, kept)).toBeGreaterThan(keepFor / 2);
+  });
+
+  it("is given back at the end of keepFor when its last extension went further", async () => {
+    const name = fresh("job");
+    const { redlock } = await fleet.openWarm({ nodeTimeout: 500 });
+    const { took } = await timed(async () => {
+      await once(redlock, name, { keepFor: 3000, ttl: 3000 }, (_, lock) => lock.extend(keepFor));
+      expect(await keptBy(fleet, name)).toBeGreaterThan(keepFor / 2);
+      await fleet.untilGone(name);
+    });
+    expect(took).toBeGreaterThan(2900);
+  });
+
+  it("rejects when no quorum answers, though a master says that another one has it", async () => {
+    const name = fresh("job");
+    const { redlock } = await fleet.openWarm({ nodeTimeout: 200, retryCount: 1 });
+    await once(redlock, fresh("job"), { keepFor }, () => {});
+    await fleet.occupy(name, fleet.masters.slice(0, 1), keepFor);
+    const silent = fleet.masters.slice(1);
+    for (const master of silent) await master.hang();
+    try {
+      const error = await rejection(once(redlock, name, { keepFor }, () => {}));
+      expect(error).toBeInstanceOf(ExecutionError);
+      expect(error).not.toBeInstanceOf(ResourceLockedError);
+    } finally {
+      for (const master of silent) await master.resume();
+    }
+  });
+
+  it("is not taken for running when a dead process has left one vote, and another master is silent", async () => {
+    const name = fresh("job");
+    const { redlock } = await fleet.openWarm({ nodeTimeout: 200 });
+    await once(redlock, fresh("job"), { keepFor }, () => {});
+    await fleet.occupy(name, fleet.masters.slice(0, 1), 1500);
+    await fleet.masters[2]!.hang();
+    try {
+      expect(await once(redlock, name, { keepFor }, () => {})).toMatchObject({ ran: true });
+    } finally {
+      await fleet.masters[2]!.resume();
+    }
+  });
+});
+
+describe("a coordinator for node-cron", () => {
+  it("lets one of eight run each tick", async () => {
+    const name = fresh("job");
+    const coordinators = openMany(8).map(({ redlock }) => runCoordinator(redlock));
+    for (const second of [42, 43, 44]) {
+      const key = `${name}:2026-11-23T07:52:${second}.000Z`;
+      const runs = await Promise.all(coordinators.map((coordinator) => coordinator.shouldRun(key, 30_000)));
+      expect(runs.filter(Boolean)).toHaveLength(1);
+    }
+  });
+});
+
+describe("with the restart guard a job", () => {
+  const guarded = GuardedFleet.forTests();
+  beforeEach(() => guarded.fleet.empty());
+
+  it("is kept for its maxTtl at most: more is refused before anything is sent", async () => {
+    const { redlock } = await guarded.openNew();
+    const name = fresh("job");
+    let runs = 0;
+    const error = await rejection(
+      once(redlock, name, { keepFor: maxTtl + 1 }, () => {
+        runs += 1;
+      }),
+    );
+    expect(error).toBeInstanceOf(InvalidArgumentError);
+    expect(String(error)).toContain("keepFor must not be above the maxTtl of restartGuard");
+    expect(() => runCoordinator(redlock, { keepFor: maxTtl + 1 })).toThrow(InvalidArgumentError);
+    expect([runs, await guarded.fleet.values(name)]).toEqual([0, [null, null, null, null, null]]);
+    expect(await once(redlock, name, { keepFor: maxTtl, ttl: 2000 }, () => {})).toMatchObject({ ran: true });
+    expect(await keptBy(guarded.fleet, name)).toBeGreaterThan(maxTtl / 2);
+  });
+
+  it("is not run again after a majority of masters has lost its keys", async () => {
+    const name = fresh("job");
+    const { redlock } = await guarded.openNew();
+    const { redlock: other } = await guarded.openGuarded();
+    await once(redlock, name, { keepFor: maxTtl, ttl: 2000 }, () => {});
+    for (const master of guarded.fleet.masters.slice(0, 3)) await guarded.crash(master);
+    const { took } = await timed(() =>
+      until(
+        "it is run again",
+        async () => {
+          const result = await once(other, name, { keepFor: maxTtl, retryCount: 0 }, () => {}).catch(
+            (error: unknown) => {
+              if (error instanceof ExecutionError) return { ran: false };
+              throw error;
+            },
+          );
+          return result.ran;
+        },
+        3 * maxTtl,
+      ),
+    );
+    expect(took).toBeGreaterThan(maxTtl * 0.8);
+  }, 60_000);
+});
