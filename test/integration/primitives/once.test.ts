@@ -10,6 +10,7 @@ import { GuardedFleet, ttl as maxTtl } from "../fleet/guarded-fleet.ts";
 
 const fleet = Fleet.forTests(3);
 const keepFor = 60_000;
+const failing = () => Promise.reject(new TypeError("mine"));
 
 function openMany(count: number, options: OpenOptions = {}): readonly Opened[] {
   return Array.from({ length: count }, () => fleet.open(options));
@@ -95,7 +96,6 @@ describe("a job of several processes", () => {
   it("is free at once when it throws, unless it says otherwise", async () => {
     const { redlock } = await fleet.openWarm();
     const [free, kept] = [fresh("job"), fresh("job")];
-    const failing = () => Promise.reject(new TypeError("mine"));
     expect(await rejection(once(redlock, free, { keepFor }, failing))).toBeInstanceOf(TypeError);
     expect(await rejection(once(redlock, kept, { keepFor, keepOnError: true }, failing))).toBeInstanceOf(
       TypeError,

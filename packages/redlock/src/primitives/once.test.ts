@@ -15,6 +15,10 @@ import { type OnceOptions, once, runCoordinator } from "./once.ts";
 
 const keepFor = 60_000;
 const done = () => "done";
+const failing = () => Promise.reject(new TypeError("mine"));
+const throwing = (): never => {
+  throw new TypeError("mine");
+};
 
 /** The time that the key has left on each master, ms; 0 where there is none. */
 function lifetimes({ masters }: Pick<VirtualSetting, "masters">, resource = "job"): readonly number[] {
@@ -152,7 +156,6 @@ describe("a job", () => {
   test("that throws is free at once, and its error is reported", async () => {
     const setting = virtualSetting(3);
     const { time, redlock } = setting;
-    const failing = () => Promise.reject(new TypeError("mine"));
     await expect(time.run(once(redlock, "job", { keepFor }, failing))).rejects.toThrow(new TypeError("mine"));
     await time.advance(5);
     expect(lifetimes(setting)).toEqual([0, 0, 0]);
@@ -161,10 +164,7 @@ describe("a job", () => {
   test("that throws is kept with keepOnError, and its error is reported", async () => {
     const setting = virtualSetting(3);
     const { time, redlock } = setting;
-    const failing = (): never => {
-      throw new TypeError("mine");
-    };
-    const call = once(redlock, "job", { keepFor, keepOnError: true }, failing);
+    const call = once(redlock, "job", { keepFor, keepOnError: true }, throwing);
     await expect(time.run(call)).rejects.toThrow(new TypeError("mine"));
     expect(Math.min(...lifetimes(setting))).toBeGreaterThan(keepFor - 20);
   });
