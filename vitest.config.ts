@@ -89,7 +89,6 @@ export default defineConfig({
         // `pnpm test:deep`: searches, and what takes long by its nature. Seeds bound a search.
         test: {
           name: "deep",
-          isolate: false,
           include: [deep],
           // The other one is the copy of `pnpm mutation`.
           exclude: ["**/node_modules/**", ".stryker-tmp/**"],
