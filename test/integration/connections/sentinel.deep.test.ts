@@ -1,64 +1,18 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { Redlock } from "@quorlock/redlock";
-import { findExecutable, type Master, watchProcesses } from "@quorlock/testbed";
+import type { Master } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis-5";
 import { afterEach, beforeEach, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
+import { group, Sentinel } from "../fleet/sentinel.ts";
 import { untilAllVote } from "../fleet/votes.ts";
 
 // A master behind a Sentinel, which makes its replica the master. The client's own connection goes along.
 
 /** The first two are one group. */
 const fleet = Fleet.forTests(4);
-const group = "locks";
 let sentinel: Sentinel;
-
-class Sentinel {
-  readonly port: number;
-  readonly client: Redis;
-  readonly #folder = mkdtempSync(join(tmpdir(), "quorlock-sentinel-"));
-  readonly #watchdog = watchProcesses(this.#folder);
-  readonly #child: ChildProcess;
-
-  constructor({ host, port }: Master) {
-    // Masters have ports below 22,000, and their cluster buses those that are 10,000 higher.
-    this.port = port + 20_000;
-    const file = join(this.#folder, "sentinel.conf");
-    const lines = [
-      `port ${this.port}`,
-      "bind 127.0.0.1",
-      `dir ${this.#folder}`,
-      `sentinel monitor ${group} ${host} ${port} 1`,
-      `sentinel down-after-milliseconds ${group} 60000`,
-    ];
-    writeFileSync(file, `${lines.join("\n")}\n`);
-    const binary = findExecutable(["redis-server", "valkey-server"])!;
-    this.#child = spawn(binary, [file, "--sentinel"], { stdio: "ignore" });
-    this.#watchdog.add(this.#child.pid!);
-    this.client = new Redis(this.port, { retryStrategy: () => 20, enableReadyCheck: false });
-    this.client.on("error", () => {});
-  }
-
-  /** Once the master has told it of its replica. */
-  async failover(): Promise<void> {
-    const begin = () => this.client.call("SENTINEL", "FAILOVER", group).catch(() => undefined);
-    await until("the failover begins", async () => (await begin()) === "OK", 20_000);
-  }
-
-  async stop(): Promise<void> {
-    this.client.disconnect();
-    const ended = new Promise((resolve) => this.#child.once("exit", resolve));
-    this.#child.kill("SIGKILL");
-    await ended;
-    this.#watchdog.dismiss();
-    rmSync(this.#folder, { recursive: true, force: true });
-  }
-}
 
 beforeEach(async () => {
   const [first, second] = fleet.masters as [Master, Master];
@@ -90,7 +44,7 @@ const kinds = versions.flatMap(([version, AnyRedis]) =>
 
 it("a failover is followed, with failoverDetector and without", async () => {
   const [first, second, third, fourth] = fleet.masters as [Master, Master, Master, Master];
-  const sentinels = [{ host: "127.0.0.1", port: sentinel.port }];
+  const sentinels = [sentinel.address];
   const all = kinds.map(({ version, AnyRedis, failoverDetector }) => {
     const clients = [
       new AnyRedis({ sentinels, name: group, failoverDetector }),

@@ -1,5 +1,11 @@
 import { fence } from "./fencing.ts";
 
+/**
+ * The first line of scripts that make the key of a queue of that of a resource: Dragonfly refuses keys that are not declared
+ * unless this asks for them. To other servers it is a comment.
+ */
+export const undeclaredKeys = "--!df flags=allow-undeclared-keys";
+
 /** The name of a key's queue, without a call. (Finding a brace is faster than matching the pattern.) */
 export const queueNameOf = (key: string): string =>
   `(string.find(${key}, "{", 1, true) and string.find(${key}, "^[^{]*{[^}]+}") and "quorlock:queue:tagged:" .. ${key} or "quorlock:queue:{" .. ${key} .. "}")`;

@@ -11,6 +11,7 @@ import {
   releaseAllUnwaited,
   releaseFirst,
   releaseUnwaited,
+  undeclaredKeys,
 } from "./queue.ts";
 import { exclusiveOnly, refusalByWaiters, sharedClaims, withSharedClaims } from "./shared.ts";
 
@@ -22,7 +23,8 @@ export interface Script {
 }
 
 /** A local variable is faster than a global lookup. */
-const calls = `local call = redis.call
+const calls = `${undeclaredKeys}
+local call = redis.call
 `;
 
 /**
@@ -162,7 +164,7 @@ local isSet = create and #KEYS == 1 and call("SET", KEYS[1], token, "NX", "PX", 
 local granted = isSet and tonumber(ttl) or claim(1, #KEYS, token, ttl, create, previous)
 return type(granted) == "number" and fenced(KEYS, granted, proposal) or granted
 `),
-  sha1: "b52550f3350215c2397cf1a60fa98b76c4085a86",
+  sha1: "1130117613229c9fe1720879988cd64567e1ae68",
 };
 
 /** `enqueue` for all KEYS. ARGV: token, ttl, ticket, entryTtl, a proposal or nothing, and the inbox. */
@@ -175,14 +177,14 @@ local granted, next = enqueue(1, #KEYS, token, ttl, ticket, entryTtl, proposal, 
 if type(granted) ~= "number" then return granted end
 return proposal ~= "" and fenced(KEYS, granted, proposal, next) or next and {-3, granted, next} or granted
 `),
-  sha1: "adc4e1723a216b7d7743c76297c368cc1aaf240a",
+  sha1: "f794b23e8a172e91560c93fcebf3a372494f3571",
 };
 
 /** `release` for all KEYS. ARGV: the tokens. */
 export const releaseScript: Script = {
   source: exclusiveOnly(`${calls}${isMine}${release}return release(1, #KEYS, 1, #ARGV)
 `),
-  sha1: "57752b4b01b4ccb17c8cdfebbe1ac4fa97b5aadc",
+  sha1: "87b3c4cbb7dc7226fea27ab34a76f15cc301f406",
 };
 
 /** `leave` for all KEYS. ARGV: the tokens. */
@@ -192,7 +194,7 @@ local given = KEYS[2] and releaseUnwaited(1, #KEYS, token)
 if given then return given end
 ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
 `),
-  sha1: "4fc4111c8c0373810975ab0b251b61f71797702f",
+  sha1: "459478816056ed11ef1392d727fb939a8c06c633",
 };
 
 /**
@@ -231,7 +233,7 @@ if type(granted) ~= "number" then return granted end
 if isForgetful then return {-2, granted} end
 return proposal == "" and granted or fenced(KEYS, granted, proposal)
 `),
-  sha1: "353037c568f502c468f2882261d9881dbcfdfb1f",
+  sha1: "e00ef86bc52a758b95c84093eef8d9227023b36b",
 };
 
 /** `releaseAndGrantScript` with the restart guard. ARGV: the guard's terms as in a batch, and the tokens. */
@@ -246,7 +248,7 @@ if not isKnown or inQuarantine() then return release(1, #KEYS, 2, #ARGV) end
 isSeeded = not guarded or guarded.state ~= "1"
 return leave(1, #KEYS, 2, #ARGV)
 `),
-  sha1: "0423b75c7fdcd5482b817fd911e846198fe084d1",
+  sha1: "efb4bc46ec4f0599398d2c7734c6697ad08dccd4",
 };
 
 /**
@@ -272,7 +274,7 @@ for index = 1, #KEYS do
 end
 return replies
 `),
-  sha1: "dc49dd108de197f9d3d3c3bd60a63bb23082bb76",
+  sha1: "58c693385d235d57a24f95e909ba4dfe63b963dc",
 };
 
 /**
@@ -294,7 +296,7 @@ for index = 1, #KEYS do
 end
 return replies
 `),
-  sha1: "482db8155933c23bd46c6de8a1da5997b7701c06",
+  sha1: "141cd65cb4d5d12b7da9bfd390dee3ba7e10a8c8",
 };
 
 /**
@@ -429,11 +431,11 @@ return replies
 
 export const batchScript: Script = {
   source: exclusiveOnly(batch),
-  sha1: "cf2f527188b09e95db0cb31542b75c6bdbc6e339",
+  sha1: "c8cc8f0f45e5f7e912b6e655e3df82a63f2d4cc9",
 };
 
 /** The same operations on locks that may be shared. */
 export const sharedBatchScript: Script = {
   source: withSharedClaims(batch),
-  sha1: "ab93a5179fa7db4e5e00faaae7a9711bf7faceff",
+  sha1: "558ff003d2a79ea88689398a9f550b42b20be1c3",
 };

@@ -1,5 +1,5 @@
 import { masked } from "./masked.ts";
-import { queueNameOf } from "./queue.ts";
+import { queueNameOf, undeclaredKeys } from "./queue.ts";
 
 /** The number of waiters in one reply. */
 const shown = 50;
@@ -9,12 +9,12 @@ const shown = 50;
  * 2.17). Waiters that have crashed are left out. KEYS: the key, or the exclusive key of a lock that may be shared.
  */
 export const waitersScript: { readonly source: string; readonly sha1: string } = {
-  source: `${masked}
+  source: `${undeclaredKeys}${masked}
 local queue, waiters = ${queueNameOf("KEYS[1]")}, {}
 for _, waiter in ipairs(redis.call("ZRANGE", queue, 0, ${shown - 1})) do
   if redis.call("EXISTS", queue .. ":" .. waiter) == 1 then waiters[#waiters + 1] = masked(waiter) end
 end
 return waiters
 `,
-  sha1: "9737f7ed2cd33d06900724bbd99d7297f1bafeed",
+  sha1: "130c3b1378299565605d6b9d0ddc5f8cd0913228",
 };

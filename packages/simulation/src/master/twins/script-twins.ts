@@ -59,16 +59,16 @@ interface TwinScript {
  * twin was written from.
  */
 export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
-  claimScript: { script: claimScript, writtenFrom: "b52550f3350215c2397cf1a60fa98b76c4085a86" },
-  enqueueScript: { script: enqueueScript, writtenFrom: "adc4e1723a216b7d7743c76297c368cc1aaf240a" },
-  releaseScript: { script: releaseScript, writtenFrom: "57752b4b01b4ccb17c8cdfebbe1ac4fa97b5aadc" },
-  leaveScript: { script: leaveScript, writtenFrom: "4fc4111c8c0373810975ab0b251b61f71797702f" },
-  guardedClaimScript: { script: guardedClaimScript, writtenFrom: "353037c568f502c468f2882261d9881dbcfdfb1f" },
-  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "0423b75c7fdcd5482b817fd911e846198fe084d1" },
-  voteBatchScript: { script: voteBatchScript, writtenFrom: "dc49dd108de197f9d3d3c3bd60a63bb23082bb76" },
-  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "482db8155933c23bd46c6de8a1da5997b7701c06" },
-  batchScript: { script: batchScript, writtenFrom: "cf2f527188b09e95db0cb31542b75c6bdbc6e339" },
-  sharedBatchScript: { script: sharedBatchScript, writtenFrom: "ab93a5179fa7db4e5e00faaae7a9711bf7faceff" },
+  claimScript: { script: claimScript, writtenFrom: "1130117613229c9fe1720879988cd64567e1ae68" },
+  enqueueScript: { script: enqueueScript, writtenFrom: "f794b23e8a172e91560c93fcebf3a372494f3571" },
+  releaseScript: { script: releaseScript, writtenFrom: "87b3c4cbb7dc7226fea27ab34a76f15cc301f406" },
+  leaveScript: { script: leaveScript, writtenFrom: "459478816056ed11ef1392d727fb939a8c06c633" },
+  guardedClaimScript: { script: guardedClaimScript, writtenFrom: "e00ef86bc52a758b95c84093eef8d9227023b36b" },
+  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "efb4bc46ec4f0599398d2c7734c6697ad08dccd4" },
+  voteBatchScript: { script: voteBatchScript, writtenFrom: "58c693385d235d57a24f95e909ba4dfe63b963dc" },
+  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "141cd65cb4d5d12b7da9bfd390dee3ba7e10a8c8" },
+  batchScript: { script: batchScript, writtenFrom: "c8cc8f0f45e5f7e912b6e655e3df82a63f2d4cc9" },
+  sharedBatchScript: { script: sharedBatchScript, writtenFrom: "558ff003d2a79ea88689398a9f550b42b20be1c3" },
 };
 
 /** The scripts of records and of inspections. No rule of the protocol depends on them, so no mutant changes them. */
@@ -82,7 +82,7 @@ export const otherTwins: Readonly<
   },
   waitersScript: {
     script: waitersScript,
-    writtenFrom: "9737f7ed2cd33d06900724bbd99d7297f1bafeed",
+    writtenFrom: "130c3b1378299565605d6b9d0ddc5f8cd0913228",
     twin: shownWaiters,
   },
 };
