@@ -21,7 +21,7 @@ const generated: readonly (readonly [file: RegExp, command: string])[] = [
 
 /** Pages for those who operate masters and clients; the others are about the client and its proofs. */
 const forOperators =
-  /^(packages\/(cli|opentelemetry)\/|monitoring\/|packages\/redlock\/docs\/(errors|owners|runbooks|shutdown|tracing)\.md$)/;
+  /^(packages\/(cli|opentelemetry)\/|monitoring\/|packages\/redlock\/docs\/(errors|one-redis|owners|runbooks|shutdown|tracing)\.md$)/;
 
 export interface Document {
   readonly file: string;
