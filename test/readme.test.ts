@@ -52,11 +52,31 @@ describe("the lines of the README", () => {
     expect(stdout).toBe("no other process holds invoice:42\n");
   });
 
-  test("are those of the package's README, ten of them", () => {
+  test("say of each server why it does not answer, in one line", async () => {
+    const flags = [...sourceFlags, "--input-type=module", "--eval"];
+    const lines = quickStartOf("README.md").replace("ready()", "ready({ timeout: 300 })");
+    // Ports where nothing listens.
+    const running = run(process.execPath, [...flags, lines.replaceAll(/\b638(\d)\b/g, "$1")], {
+      cwd: join(repository, "examples"),
+    });
+    const { stderr } = (await running.then(
+      () => ({ stderr: "it found servers" }),
+      (error: unknown) => error,
+    )) as { readonly stderr: string };
+    const reasons = stderr.split("\n").filter((line) => line.includes("ECONNREFUSED"));
+    expect(reasons).toEqual(
+      [1, 2, 3, 4, 5].map((port) =>
+        expect.stringMatching(`^  localhost:${port}: UNREACHABLE: connect ECONNREFUSED`),
+      ),
+    );
+  });
+
+  test("are those of the package's README, eleven of them", () => {
     const lines = quickStartOf("README.md");
     expect(quickStartOf("packages/redlock/README.md")).toBe(lines);
-    expect(lines.split("\n").filter((line) => line !== "").length).toBeLessThanOrEqual(10);
+    expect(lines.split("\n").filter((line) => line !== "").length).toBeLessThanOrEqual(11);
     expect(lines).toContain('redlock.on("error"');
+    expect(lines).toContain("await redlock.ready();");
     expect(lines).toContain("await redlock.quit();");
   });
 });

@@ -3,7 +3,7 @@ import type { Cancellation } from "../time/cancellation.ts";
 import { sleep } from "../time/sleep.ts";
 import type { Context } from "./context.ts";
 import { Attempts } from "./execution-stats.ts";
-import type { Fault, KeyState } from "./node.ts";
+import type { Fault, KeyState, LockNode } from "./node.ts";
 import { decide, type Verdict } from "./quorum.ts";
 import { Round } from "./round.ts";
 
@@ -42,8 +42,18 @@ export async function ready(
     if (left > 0) continue;
     const attempts = new Attempts(nodes);
     attempts.add(round.answers.map((answer) => (answer && "vote" in answer ? answer : undefined)));
-    throw new ExecutionError(`no quorum of masters answered within ${timeout} ms`, attempts.stats);
+    const why = round.answers.map((answer, index) => `\n  ${reasonOf(answer, nodes[index]!)}`);
+    throw new ExecutionError(
+      `no quorum of masters answered within ${timeout} ms:${why.join("")}`,
+      attempts.stats,
+    );
   }
+}
+
+/** One line for each master. */
+function reasonOf(answer: KeyState | Fault | undefined, { name }: LockNode): string {
+  if (!answer) return `${name}: no answer`;
+  return isAnswer(answer) ? `${name}: answered` : (answer as Fault).error.message;
 }
 
 function verdictOf(answers: ReadonlyArray<KeyState | Fault | undefined>): Verdict {
