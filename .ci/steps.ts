@@ -126,7 +126,7 @@ tests("pnpm test:deep", () => pnpm("test:deep"));
 packageChecks();
 // `pnpm test:deep` runs the first 300 seeds.
 explore("700 further seeds", "--from", "301", "--seeds", "700");
-for (const subject of ["semaphore", "read-write-lock"])
+for (const subject of ["semaphore", "read-write-lock", "once"])
   explore(`300 seeds, ${subject}`, "--seeds", "300", "--subject", subject);
 explore("200 seeds, watched clocks", "--seeds", "200", "--watched");
 explore("200 seeds, lists of masters that change", "--seeds", "200", "--changing");

@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { Pool } from "./cli/pool.ts";
 import { findOut } from "./mutants/find-out.ts";
+import { theOnce } from "./once/once-client.ts";
 import type { Plan } from "./plan/plan.ts";
 import { guardedPlan, promisedPlan, sharedServerPlan, watchedPlan } from "./plan/swarm.ts";
 import { theReadWriteLock } from "./read-write/read-write-client.ts";
@@ -25,6 +26,7 @@ test.each<{ what: string; planOf: (seed: number) => Plan; seeds: number; subject
   { what: "two masters that are one server", planOf: sharedServerPlan, seeds: 2 },
   { what: "the semaphore", planOf: promisedPlan, seeds: 2, subject: theSemaphore },
   { what: "the readers-writer lock", planOf: promisedPlan, seeds: 2, subject: theReadWriteLock },
+  { what: "jobs that run once", planOf: promisedPlan, seeds: 2, subject: theOnce },
 ])("$what: nothing is violated", async ({ planOf, seeds, subject }) => {
   const { violated, marks, runs } = await explore(
     inOrder(pool.runner(subject?.name), plansOf(planOf, first, seeds)),
@@ -41,6 +43,7 @@ describe("mutants are found", () => {
     ["a server votes once for each of its addresses", sharedServerPlan, 1],
     ["a slot more than the limit", roundsPlan, 1],
     ["a reader does not look for the writer", promisedPlan, 1],
+    ["a job's lock is released at its end", promisedPlan, 1],
   ] as const)("%s", async (name, planOf, first) => {
     expect(await findOut(pool, name, plansOf(planOf, first, 8))).toContain(name);
   });

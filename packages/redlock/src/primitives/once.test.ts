@@ -261,6 +261,21 @@ describe("a job whose lock is lost", () => {
     expect(Math.min(...lifetimes(setting))).toBeGreaterThan(keepFor - 10_000);
   });
 
+  test("is kept by answers that come after the nodeTimeout of their round", async () => {
+    const setting = virtualSetting(3, { retryCount: 0 });
+    const { time, redlock, nodes } = setting;
+    const gate = new Gate();
+    const running = once(redlock, "job", { keepFor, nodeTimeout: 50 }, () => gate.opened);
+    await time.advance(100);
+    for (const node of nodes) node.fromMaster = 300;
+    gate.open();
+    const { took, error } = await time.measure(running);
+    expect(error).toBeUndefined();
+    // An answer, and the rest of the pause before the next attempt, and the last question of the detach.
+    expect(took).toBeLessThan(1500);
+    expect(Math.min(...lifetimes(setting))).toBeGreaterThan(keepFor - 2000);
+  });
+
   test("reports the error of the routine if that throws", async () => {
     const { time, redlock, nodes } = virtualSetting(3);
     const running = once(redlock, "job", { keepFor, ttl: 1000, keepOnError: true }, async () => {

@@ -7,6 +7,7 @@ import {
 } from "../errors.ts";
 import { Lock, type Routine } from "../holding/lock.ts";
 import { runWithLock } from "../holding/using.ts";
+import { retryFraction } from "../protocol/extend.ts";
 import { type AcquireOptions, Redlock } from "../redlock.ts";
 import { pauseBetween } from "../settings/backoff.ts";
 import { placeOf, routineAmong } from "../settings/options.ts";
@@ -14,8 +15,10 @@ import { checkBoolean, checkNumber, milliseconds, shown } from "../settings/rang
 import { checkName } from "../settings/resources.ts";
 import { attemptsAllowed, checkHolding, type Settings } from "../settings/settings.ts";
 import { outside } from "../time/async-context.ts";
+import { Cancellation } from "../time/cancellation.ts";
+import { validityLoss } from "../time/lease-clock.ts";
 import { maxTimerDelay } from "../time/runtime.ts";
-import { sleepUnless } from "../time/sleep.ts";
+import { sleep, sleepUnless } from "../time/sleep.ts";
 
 export interface OnceOptions extends Omit<AcquireOptions, "parent" | "waitTimeout" | "maxHoldTime"> {
   /**
@@ -265,11 +268,8 @@ async function runAndKeep<T>(
 }
 
 /** Leaves the lock on the masters until nothing is `left()`. */
-async function keep({ redlock, ttl, settings }: Job, lock: Lock, left: () => number): Promise<void> {
-  const { nodeTimeout } = settings;
-  // The masters are asked for as long as the lease lasts.
-  if (left() > lock.remaining())
-    await redlock.extend(lock, Math.max(left(), ttl), { nodeTimeout, retryCount: -1 });
+async function keep(job: Job, lock: Lock, left: () => number): Promise<void> {
+  await extendTo(job, lock, left);
   const why = lock.whyEnded;
   if (why !== undefined) throw new LockLostError(lock.resources, why);
   // `keepFor` is over: the end of the routine releases the lock.
@@ -279,7 +279,32 @@ async function keep({ redlock, ttl, settings }: Job, lock: Lock, left: () => num
   const detached = await lock.detach();
   if (!isTooLong || left() > maxTimerDelay) return;
   // The last extension went beyond `keepFor`. If the process ends before that, the keys expire within the ttl.
-  const giveBack = async (): Promise<unknown> => redlock.resume(detached).release();
+  const giveBack = async (): Promise<unknown> => job.redlock.resume(detached).release();
   const { runtime } = Lock.leaseOf(lock).context;
   runtime.setTimer(() => void giveBack().catch(() => {}), Math.max(0, left())).unref();
+}
+
+/**
+ * Extends the lock to the end of `keepFor`, net of drift. Asks for as long as the lock lasts; answers that come after the
+ * `nodeTimeout` of their round extend it as well.
+ */
+async function extendTo(
+  { redlock, ttl, keepFor, settings }: Job,
+  lock: Lock,
+  left: () => number,
+): Promise<void> {
+  const { runtime } = Lock.leaseOf(lock).context;
+  const { nodeTimeout, driftFactor } = settings;
+  const loss = validityLoss(keepFor, driftFactor);
+  for (let count = 1; left() - loss > lock.remaining(); count += 1) {
+    try {
+      await redlock.extend(lock, Math.max(left(), ttl), { nodeTimeout, retryCount: 0 });
+      return;
+    } catch {
+      // If the lock has ended, its loss is reported.
+      if (lock.remaining() === 0) return;
+      const pause = Math.min(pauseBetween(settings, runtime, count), lock.remaining() * retryFraction);
+      await sleep(runtime, pause, new Cancellation());
+    }
+  }
 }

@@ -5,6 +5,7 @@
  * - `effect`: a holder wrote after a later holder had written, though it had checked its lock just before.
  * - `margin`: by the keys on the masters and their clocks, others could win a quorum before the lock's deadline.
  * - `ownership`: a vote that still lived was changed or removed by another client.
+ * - `twice`: a job was run again within the time for which the first client keeps it.
  * - `fencing`: a later lock on a resource had a fencing token that is not larger.
  * - `leftover`: all faults were over, every lock was released, and still a master kept a key; or a key lives longer than the
  *   ttl of the lock that its token was made for.
@@ -25,6 +26,7 @@ export type ViolationKind =
   | "effect"
   | "margin"
   | "ownership"
+  | "twice"
   | "fencing"
   | "leftover"
   | "expired"
@@ -95,8 +97,12 @@ export type Mark =
   | (typeof callerMarks)[number]
   | (typeof allMarks)[number]
   | (typeof detachMarks)[number]
+  | (typeof jobMarks)[number]
   | (typeof fencingMarks)[number]
   | (typeof watchMarks)[number];
+
+/** Those that only a client with jobs can reach. */
+export const jobMarks = ["kept", "run again later"] as const;
 
 /** The violations and marks of a run so far. */
 export class Findings {

@@ -1,4 +1,4 @@
-import { allMarks, type Mark } from "../checkers/findings.ts";
+import { allMarks, jobMarks, type Mark } from "../checkers/findings.ts";
 import type { Outcome } from "../run/run-plan.ts";
 import { commandLine } from "./edition.ts";
 
@@ -38,7 +38,8 @@ export function shortfallLine({ verdict, whyNothing, events, simulated }: Outcom
 
 /** The number of times that each rare situation occurred, with a line that explains it. */
 export function markLines(marks: ReadonlyMap<Mark, number>): string[] {
-  const counts = `reached: ${allMarks.map((mark) => `${mark} ${marks.get(mark) ?? 0}`).join(", ")}`;
+  const known: readonly Mark[] = marks.has("kept") ? [...allMarks, ...jobMarks] : allMarks;
+  const counts = `reached: ${known.map((mark) => `${mark} ${marks.get(mark) ?? 0}`).join(", ")}`;
   return [
     counts,
     "  (situations worth testing, and how often each occurred; one at 0 was not tested by these runs)",

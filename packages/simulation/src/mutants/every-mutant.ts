@@ -1,4 +1,5 @@
 import type { ViolationKind } from "../checkers/findings.ts";
+import { onceMutants } from "../once/mutants.ts";
 import { membershipPlan } from "../plan/membership.ts";
 import type { Plan } from "../plan/plan.ts";
 import {
@@ -52,6 +53,7 @@ export const hunts: readonly Hunt[] = [
   { mutants: [unreadVoteMutant], planOf: outlierPlan, seeds: 100 },
   { mutants: semaphoreMutants, planOf: roundsPlan, seeds: 20 },
   { mutants: readWriteMutants, planOf: promisedPlan, seeds: 200 },
+  { mutants: onceMutants, planOf: promisedPlan, seeds: 40 },
   { mutants: mixedBatchMutants, planOf: mixedPlan, seeds: 12 },
 ];
 

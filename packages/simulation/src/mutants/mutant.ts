@@ -1,5 +1,6 @@
 import type { Runtime } from "@quorlock/redlock";
 import type { Connection } from "@quorlock/redlock/internal";
+import type * as OnceModule from "@quorlock/redlock/once";
 import type * as ReadWriteModule from "@quorlock/redlock/read-write-lock";
 import type * as SemaphoreModule from "@quorlock/redlock/semaphore";
 import type { Rules } from "../master/twins/rules.ts";
@@ -7,7 +8,10 @@ import type { Plan } from "../plan/plan.ts";
 import type { ClientModule, Subject } from "../run/subject.ts";
 
 /** What a mutated copy of the client exports. */
-export type MutatedModule = ClientModule & typeof SemaphoreModule & typeof ReadWriteModule;
+export type MutatedModule = ClientModule &
+  typeof OnceModule &
+  typeof SemaphoreModule &
+  typeof ReadWriteModule;
 
 /** One deliberate fault in the algorithm that the simulation has to find: in one place, or in those that make it together. */
 export interface Mutant {

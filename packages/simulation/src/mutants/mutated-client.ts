@@ -12,7 +12,13 @@ import type { Mutant, MutatedModule } from "./mutant.ts";
 const sources = fileURLToPath(new URL("../../../redlock/src/", import.meta.url));
 
 /** What a copy exports. */
-const modules = ["index.ts", "redis/internal.ts", "primitives/semaphore.ts", "primitives/read-write-lock.ts"];
+const modules = [
+  "index.ts",
+  "redis/internal.ts",
+  "primitives/once.ts",
+  "primitives/read-write-lock.ts",
+  "primitives/semaphore.ts",
+];
 
 let bundles = 0;
 

@@ -1,5 +1,6 @@
 import { everyMutant } from "../mutants/every-mutant.ts";
 import { mutatedClient } from "../mutants/mutated-client.ts";
+import { theOnce } from "../once/once-client.ts";
 import { theMixedSubject, theReadWriteLock } from "../read-write/read-write-client.ts";
 import { type Subject, theClient } from "../run/subject.ts";
 import type { ScenarioSubject } from "../scenarios/evidence.ts";
@@ -8,7 +9,13 @@ import { theSemaphore } from "../semaphore/semaphore-client.ts";
 import { redlock5 } from "./redlock-5.ts";
 
 /** The names of the subjects that are no mutants. */
-export const subjectNames: readonly string[] = ["quorlock", "redlock-5", "semaphore", "read-write-lock"];
+export const subjectNames: readonly string[] = [
+  "quorlock",
+  "redlock-5",
+  "semaphore",
+  "read-write-lock",
+  "once",
+];
 
 /** The names of all mutants. */
 export function mutantNames(): string[] {
@@ -19,7 +26,7 @@ export function mutantNames(): string[] {
 export async function subjectNamed(name: string): Promise<Subject | undefined> {
   if (name === "redlock-5") return redlock5();
   if (name === "quorlock") return theClient;
-  const primitives = [theSemaphore, theReadWriteLock, theMixedSubject, perNodeLimit];
+  const primitives = [theSemaphore, theReadWriteLock, theOnce, theMixedSubject, perNodeLimit];
   const primitive = primitives.find((subject) => subject.name === name);
   if (primitive) return primitive;
   const mutant = everyMutant.find((candidate) => candidate.name === name);

@@ -4,6 +4,7 @@ import { Effects } from "../checkers/effects.ts";
 import { Fencing } from "../checkers/fencing.ts";
 import type { Mark, Verdict, Violation, ViolationKind } from "../checkers/findings.ts";
 import { FirstGrant } from "../checkers/first-grant.ts";
+import { Jobs } from "../checkers/jobs.ts";
 import { Lifetimes } from "../checkers/lifetimes.ts";
 import { LockIntervals } from "../checkers/lock-intervals.ts";
 import { Order } from "../checkers/order.ts";
@@ -157,6 +158,7 @@ class Run {
       findings,
       intervals: this.#intervals,
       shares: new Shares(this.#kernel, findings, this.#intervals),
+      jobs: new Jobs(this.#kernel, findings, lifetimes, plan.settings.driftFactor),
       waits: this.#waits,
       order,
       lifetimes,
@@ -202,9 +204,7 @@ class Run {
           : new Worker(itsOptions);
       });
     });
-    if (plan.settings.clockWatch) {
-      this.#cluster.onTimeHeard = (...heard) => this.#alarms.heard(...heard);
-    }
+    if (plan.settings.clockWatch) this.#cluster.onTimeHeard = (...heard) => this.#alarms.heard(...heard);
   }
 
   /** With the restart guard the masters are declared new, before anything else happens. */

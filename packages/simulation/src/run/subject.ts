@@ -15,6 +15,16 @@ export interface Share {
   readonly limit: number;
 }
 
+/** A job that one client of all runs; the checker sets what it is told of. */
+export interface SubjectJob {
+  /** For how long nobody else runs it after its grant, ms. */
+  readonly keepFor: number;
+  /** Its work is done, and its lock is about to be kept. */
+  onWorked?: () => void;
+  /** Its client was told that it has run. */
+  onKept?: () => void;
+}
+
 /** The implementation under test: the client itself, a mutant of it, or another library. */
 export interface Subject {
   readonly name: string;
@@ -87,6 +97,8 @@ export interface SubjectLock {
   readonly signal?: AbortSignal | undefined;
   /** Of what it is a part, where several may hold at a time. */
   readonly share?: Share;
+  /** What it is held for, where its lock is kept beyond that. */
+  readonly job?: SubjectJob;
   /** Until when a master keeps others away, by its wall clock, ms, where that is not the expiry of the resource's key. */
   keptUntil?(peek: (key: string) => Entry | undefined): number;
   /** The remaining time by which its user acts, ms. */

@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import type { Mark } from "../checkers/findings.ts";
 import { Pool } from "../cli/pool.ts";
 import { demandingPlan, holderMovesPlan, mixedPlan } from "../mutants/plans.ts";
+import { theOnce } from "../once/once-client.ts";
 import { membershipPlan } from "../plan/membership.ts";
 import type { Plan } from "../plan/plan.ts";
 import { movedPlan, outlierPlan, promisedPlan, sharedServerPlan } from "../plan/swarm.ts";
@@ -82,6 +83,13 @@ const worlds: readonly World[] = [
     reached: { granted: 1000, extended: 500 },
   },
   {
+    promise: "a job that has run is not run again while it is kept",
+    subject: theOnce.name,
+    planOf: promisedPlan,
+    seeds: 50,
+    reached: { kept: 400, "run again later": 20, locked: 5000 },
+  },
+  {
     promise: "exclusive locks beside readers and writers have batches that each are for one kind of locks",
     subject: theMixedSubject.name,
     planOf: mixedPlan,
@@ -110,6 +118,7 @@ describe("no run violates the promise:", () => {
 test.each([
   [theSemaphore, 7],
   [theReadWriteLock, 8],
+  [theOnce, 8],
 ])(
   "a run of %o comes to the same hash on both engines",
   async (subject, seed) => {

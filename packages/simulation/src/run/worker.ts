@@ -3,6 +3,7 @@ import type { ClockAlarms } from "../checkers/clock-alarms.ts";
 import type { Effects } from "../checkers/effects.ts";
 import type { Fencing } from "../checkers/fencing.ts";
 import type { Findings, Mark } from "../checkers/findings.ts";
+import type { Jobs } from "../checkers/jobs.ts";
 import type { Lifetimes } from "../checkers/lifetimes.ts";
 import type { LockInterval, LockIntervals } from "../checkers/lock-intervals.ts";
 import type { Order } from "../checkers/order.ts";
@@ -30,6 +31,7 @@ interface Checkers {
   readonly findings: Findings;
   readonly intervals: LockIntervals;
   readonly shares: Shares;
+  readonly jobs: Jobs;
   readonly waits: Waits;
   readonly order: Order;
   readonly lifetimes: Lifetimes;
@@ -373,7 +375,8 @@ export class Worker implements Receiver {
    * over.
    */
   #begin(lock: SubjectLock, { wait, resumedFrom }: Origin): LockInterval {
-    const { intervals, shares, waits, order, lifetimes, findings, fencing, alarms } = this.#options.checkers;
+    const { intervals, shares, jobs, waits, order, lifetimes, findings, fencing, alarms } =
+      this.#options.checkers;
     const isGranted = resumedFrom === undefined;
     if (isGranted) findings.reached("granted");
     const interval = intervals.begin(this.process, lock, resumedFrom ?? this.#askedAt);
@@ -382,6 +385,7 @@ export class Worker implements Receiver {
     if (wait) {
       order.granted(interval, wait, waits.open);
       lifetimes.askedFor(lock, wait.ttl);
+      jobs.began(interval, wait.ttl);
     }
     alarms.granted(interval);
     // PROTOCOL 2.5. Where this very turn was stalled the time was lost after the client had looked.

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { theOnce } from "../../once/once-client.ts";
 import type { Viewer } from "../../pictures/timeline.ts";
 import { theReadWriteLock } from "../../read-write/read-write-client.ts";
 import { type Subject, theClient } from "../../run/subject.ts";
@@ -11,6 +12,7 @@ const subjects: ReadonlyMap<string, Subject> = new Map([
   ["quorlock", theClient],
   ["semaphore", theSemaphore],
   ["read-write-lock", theReadWriteLock],
+  ["once", theOnce],
 ]);
 
 export const subjectNames: readonly string[] = [...subjects.keys()];

@@ -1,0 +1,76 @@
+import type { Kernel } from "../engine/kernel.ts";
+import type { SubjectJob } from "../run/subject.ts";
+import type { Findings } from "./findings.ts";
+import type { Lifetimes } from "./lifetimes.ts";
+import type { LockInterval } from "./lock-intervals.ts";
+
+/** A job that runs once, in one client. */
+interface Run {
+  readonly interval: LockInterval;
+  readonly job: SubjectJob;
+  /** When its turn began in which it was given the lock: not after the time from which the client counts; true time, us. */
+  readonly earliest: number;
+  /** Its client has been told that it has run, and that nobody else will. */
+  isKept: boolean;
+}
+
+/** Redis counts whole milliseconds, and so does a client that may read them, ms. */
+const grain = 2;
+
+/**
+ * A job that its client was told to have run is run by nobody else for `keepFor` after its grant, net of drift, whatever becomes of
+ * that client; and its key is asked to live for that time and no longer (PROTOCOL 10.9).
+ */
+export class Jobs {
+  readonly #kernel: Kernel;
+  readonly #findings: Findings;
+  readonly #lifetimes: Lifetimes;
+  readonly #driftFactor: number;
+  readonly #runs = new Map<string, Run[]>();
+
+  constructor(kernel: Kernel, findings: Findings, lifetimes: Lifetimes, driftFactor: number) {
+    this.#kernel = kernel;
+    this.#findings = findings;
+    this.#lifetimes = lifetimes;
+    this.#driftFactor = driftFactor;
+  }
+
+  /** In a turn of the holder, who has just been given the lock. */
+  began(interval: LockInterval, ttl: number): void {
+    const { lock, process } = interval;
+    const { job } = lock;
+    if (!job) return;
+    const [resource] = lock.resources as readonly [string];
+    const runs = this.#runs.get(resource) ?? [];
+    this.#runs.set(resource, runs);
+    const run: Run = { interval, job, earliest: this.#kernel.now, isKept: false };
+    for (const earlier of runs) this.#judge(earlier, run);
+    runs.push(run);
+    const begun = process.clocks.monotonicAt(process.now);
+    job.onWorked = () => {
+      const took = process.clocks.monotonicAt(process.now) - begun;
+      this.#lifetimes.askedFor(lock, Math.max(ttl, Math.ceil(job.keepFor - took) + 1));
+    };
+    job.onKept = () => {
+      run.isKept = true;
+      this.#findings.reached("kept");
+      for (const other of runs) if (other.interval.beganAt > interval.beganAt) this.#judge(run, other);
+    };
+  }
+
+  #judge(first: Run, second: Run): void {
+    if (!first.isKept) return;
+    const keptUntil = first.earliest + 1000 * (first.job.keepFor * (1 - this.#driftFactor) - grain);
+    const began = second.interval.beganAt;
+    if (began >= keptUntil) {
+      this.#findings.reached("run again later");
+      return;
+    }
+    const [resource] = first.interval.lock.resources;
+    this.#findings.violated(
+      "twice",
+      `${second.interval.process.name} ran "${resource}" at ${began / 1000} ms, which ${first.interval.process.name} ` +
+        `had run: it was kept until ${keptUntil / 1000} ms`,
+    );
+  }
+}

@@ -1,0 +1,25 @@
+import type { Mutant } from "../mutants/mutant.ts";
+import { onceSubject } from "./once-client.ts";
+
+const rows: readonly Mutant[] = [
+  {
+    name: "a job's lock is released at its end",
+    breaks: ["10.9"],
+    edits: { "primitives/once.ts keep body": "{}" },
+  },
+  {
+    name: "keepFor counts from the end of the job",
+    breaks: ["10.9"],
+    edits: {
+      "primitives/once.ts runAndKeep left value":
+        "((end?: number) => () => Math.ceil((end ??= runtime.monotonic()) + job.keepFor - runtime.monotonic()))()",
+    },
+  },
+  {
+    name: "a kept lock is not detached",
+    breaks: ["10.9"],
+    edits: { "primitives/once.ts keep detached value": "undefined as never" },
+  },
+];
+
+export const onceMutants: readonly Mutant[] = rows.map((row) => ({ ...row, subjectOf: onceSubject }));
