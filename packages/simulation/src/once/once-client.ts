@@ -85,19 +85,15 @@ function jobsOf(
     queued: () => ({ keys: [], isShared: false }),
     acquire: (resources, ttl, options) => redlock.acquire(resources, ttl, options),
     tryAcquire: (resources, ttl, options) => redlock.tryAcquire(resources, ttl, options),
-    async using(resources, ttl, { waitTimeout: _, ...options }, routine) {
+    async using(resources, ttl, given, routine) {
+      const { waitTimeout: _, ...options } = given;
       const job: SubjectJob = { keepFor };
-      const at = tick();
-      const result = await run(
-        redlock,
-        nameOf(resources),
-        { ...options, ttl, keepFor, at },
-        async (signal, lock) => {
-          await routine(signal, Object.assign(lock, { job }));
-          job.onWorked?.();
-        },
-      );
-      if (result.ran) job.onKept?.();
+      const terms = { ...options, ttl, keepFor, at: tick() };
+      const { ran } = await run(redlock, nameOf(resources), terms, async (signal, lock) => {
+        await routine(signal, Object.assign(lock, { job }));
+        job.onWorked?.();
+      });
+      if (ran) job.onKept?.();
       else throw Object.assign(new Error("another instance has the job"), { code: "RESOURCE_LOCKED" });
     },
     extend: (lock, ttl, options) => redlock.extend(lock as unknown as Lock, ttl, options),
