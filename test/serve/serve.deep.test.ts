@@ -2,11 +2,10 @@ import { mkdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { Redlock } from "@quorlock/redlock";
 import { Child } from "@quorlock/simulation/processes";
-import { type Masters, startMasters } from "@quorlock/testbed";
+import { findChromium, type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { findChromium } from "../chromium.ts";
 
 // The page of `quorlock serve` as people see it: in a real Chromium, on real masters. Screenshots stay in `shots`.
 

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Plan } from "@quorlock/simulation";
+import { findChromium } from "@quorlock/testbed";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { viewer } from "../../packages/simulation/src/cli/viewer.ts";
@@ -8,7 +9,6 @@ import { viewer } from "../../packages/simulation/src/cli/viewer.ts";
 import { record } from "../../packages/simulation/src/pictures/recording.ts";
 import { timeline } from "../../packages/simulation/src/pictures/timeline.ts";
 import { twoHolders } from "../../packages/simulation/src/pictures/two-holders.ts";
-import { findChromium } from "../chromium.ts";
 
 // The pages as people see them: in a real Chromium, clicked and looked at. Screenshots stay in `shots`.
 

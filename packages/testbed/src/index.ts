@@ -3,6 +3,7 @@ export type { Master, Masters, MastersOptions, MastersSource } from "./masters.t
 export { NoMastersError } from "./masters.ts";
 export type { Direction, Proxy, ProxyCounters, ProxyTarget, ProxyTraffic } from "./proxy/proxy.ts";
 export { startProxy } from "./proxy/proxy.ts";
+export { findChromium } from "./servers/chromium.ts";
 export { clusterConfig, formCluster, moveSlot } from "./servers/cluster.ts";
 export { findExecutable } from "./servers/executables.ts";
 export { installPackage, usablePackageManager } from "./servers/packages.ts";

@@ -1,4 +1,5 @@
-import { findExecutable, installPackage, usablePackageManager } from "@quorlock/testbed";
+import { findExecutable } from "./executables.ts";
+import { installPackage, usablePackageManager } from "./packages.ts";
 
 const programs = ["chromium", "chromium-browser", "google-chrome"];
 

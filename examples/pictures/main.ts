@@ -4,11 +4,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Redlock } from "@quorlock/redlock";
 import { Child, runProgram } from "@quorlock/simulation/processes";
-import { startMasters } from "@quorlock/testbed";
+import { findChromium, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { chromium } from "playwright-core";
-import { terminalPicture } from "../../examples/fixture/terminal-picture.ts";
-import { findChromium } from "../chromium.ts";
+import { terminalPicture } from "../fixture/terminal-picture.ts";
 
 // `pnpm pictures`: what `quorlock inspect` prints and what the page of `quorlock serve` shows, on three real masters of which
 // one dies, as pictures of the documents.

@@ -1,0 +1,39 @@
+import { runExample } from "../fixture/fixture.ts";
+import { mastersUp } from "../fixture/masters-up.ts";
+import { cache } from "./cache.ts";
+import { migrations } from "./migrations.ts";
+import { payment } from "./payment.ts";
+import { rateLimit } from "./rate-limit.ts";
+import type { Recipe } from "./recipe.ts";
+import { serverless } from "./serverless.ts";
+import { shutdown } from "./shutdown.ts";
+
+const recipes: Readonly<Record<string, Recipe>> = {
+  cache,
+  migrations,
+  payment,
+  "rate-limit": rateLimit,
+  serverless,
+  shutdown,
+};
+
+/** `pnpm recipe NAME ...` plays these; without a name all. */
+await runExample(async (fixture) => {
+  const { narrator } = fixture;
+  const names = process.argv.slice(2);
+  if (names.some((name) => !(name in recipes))) {
+    narrator.line(`pnpm recipe [NAME ...], of: ${Object.keys(recipes).join(", ")}`);
+    return false;
+  }
+  const { urls } = await mastersUp(fixture, 3);
+  for (const name of names.length > 0 ? names : Object.keys(recipes)) {
+    const { title, play } = recipes[name]!;
+    narrator.heading(title);
+    narrator.event(
+      "result",
+      "green",
+      await play({ urls, say: (line) => narrator.event("setup", "dim", line) }),
+    );
+  }
+  return true;
+});
