@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 // Tests and workers run the sources: no build stands between an edit and its test.
-const source = { conditions: ["quorlock-source", "node", "import", "default"] };
+const source = { conditions: ["quorlock-source", "node"] };
 const shared = { resolve: source, ssr: { resolve: source } };
 const deep = "**/*.deep.test.ts";
 // Only for a test that does not end, ms: each has its own time limits for what it promises.

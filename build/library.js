@@ -10,6 +10,8 @@ import { dts } from "rollup-plugin-dts";
 import { commands, entries, manifest } from "./entries.js";
 
 const imported = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies });
+/** Packages of this repository that are not published: they become part of it, types included. */
+const included = Object.keys(manifest.devDependencies ?? {}).filter((name) => name.startsWith("@quorlock/"));
 
 function isExternal(id) {
   return isBuiltin(id) || imported.some((name) => id === name || id.startsWith(`${name}/`));
@@ -73,7 +75,12 @@ for (const format of isLibrary ? ["esm", "cjs"] : ["esm"]) {
   const declarations = await rollup({
     input: entries,
     external: isExternal,
-    plugins: [dts({ compilerOptions: { stripInternal: true, composite: false, incremental: false } })],
+    plugins: [
+      dts({
+        compilerOptions: { stripInternal: true, composite: false, incremental: false },
+        includeExternal: included,
+      }),
+    ],
   });
   await declarations.write({
     dir,

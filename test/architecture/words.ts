@@ -23,10 +23,14 @@ const generated: readonly (readonly [file: RegExp, command: string])[] = [
 const forOperators =
   /^(packages\/(cli|opentelemetry)\/|monitoring\/|packages\/redlock\/docs\/(errors|one-redis|owners|runbooks|shutdown|tracing)\.md$)/;
 
+/** The packages for frameworks, each of which says all that its users need. */
+const forFrameworks = /^packages\/(express|fastify)\//;
+
 export interface Document {
   readonly file: string;
   readonly words: number;
   readonly isForOperators: boolean;
+  readonly isForFrameworks: boolean;
   /** The command that writes it, if people do not. */
   readonly writtenBy: string | undefined;
 }
@@ -39,6 +43,7 @@ export function documents(): readonly Document[] {
       file,
       words: readFileSync(join(root, file), "utf8").split(/\s+/).filter(Boolean).length,
       isForOperators: forOperators.test(file),
+      isForFrameworks: forFrameworks.test(file),
       writtenBy: generated.find(([pattern]) => pattern.test(file))?.[1],
     }))
     .sort((one, other) => other.words - one.words);

@@ -19,8 +19,9 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { keptReports, publishedLibraries, reportsIn, writeReports } from "./api-reports.ts";
+import { keptReports, reportsIn, writeReports } from "./api-reports.ts";
 import { userEnvironment } from "./environment.ts";
+import { packed } from "./packed.ts";
 
 // The packages beside the client as users get them: packed, installed into an empty folder beside the client, and used there.
 
@@ -32,30 +33,6 @@ const ioredis = fileURLToPath(import.meta.resolve("ioredis"));
 
 let folder: string;
 let user: string;
-
-/** A copy is packed, so that no other test reads a package that is half written. */
-async function copyOf(name: Name): Promise<string> {
-  const source = join(repository, "packages", name);
-  const copy = join(folder, "copy/packages", name);
-  await mkdir(copy, { recursive: true });
-  const skipped = ["node_modules", "dist"];
-  for (const file of await readdir(source)) {
-    if (!skipped.includes(file)) await cp(join(source, file), join(copy, file), { recursive: true });
-  }
-  await symlink(join(source, "node_modules"), join(copy, "node_modules"));
-  return copy;
-}
-
-async function pack(name: Name): Promise<string> {
-  const copy = await copyOf(name);
-  const packing = ["-y", "pnpm@12", "pack", "--json", "--pack-destination", folder];
-  const { stdout } = await run("npx", packing, { cwd: copy });
-  const { filename } = JSON.parse(stdout.slice(stdout.lastIndexOf("\n{"))) as { filename: string };
-  // The manifest is as it was.
-  const manifest = await readFile(join(copy, "package.json"), "utf8");
-  expect(manifest).toBe(await readFile(join(repository, "packages", name, "package.json"), "utf8"));
-  return resolve(folder, filename);
-}
 
 async function node(program: string): Promise<string> {
   const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", program], {
@@ -80,17 +57,11 @@ function folderOf(dependency: string, of: Name): string {
   return realpathSync(join(repository, "packages", of, "node_modules", dependency));
 }
 
-const tarballs: Partial<Record<Name, string>> = {};
+let tarballs: Readonly<Record<Name, string>>;
 
 beforeAll(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), "quorlock-testing-")));
-  const copy = join(folder, "copy");
-  await mkdir(copy);
-  await symlink(join(repository, "node_modules"), join(copy, "node_modules"));
-  for (const file of ["package.json", "pnpm-workspace.yaml", "tsconfig.base.json", "CHANGELOG.md", "build"]) {
-    await cp(join(repository, file), join(copy, file), { recursive: true });
-  }
-  for (const name of names) tarballs[name] = await pack(name);
+  tarballs = await packed(names, folder);
   user = join(folder, "user");
   await mkdir(user);
   await writeFile(join(user, "package.json"), '{ "private": true }');
@@ -102,7 +73,7 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test.each(publishedLibraries)("the API reports of %s are those that are kept", async (name) => {
+test.each(names)("the API reports of %s are those that are kept", async (name) => {
   // Outside of node_modules, where all that is imported would count as another package's.
   const built = join(folder, "built", name);
   await cp(join(user, "node_modules/@quorlock", name), built, { recursive: true });
@@ -148,7 +119,7 @@ test.each([
       files.map((file) => readFile(join(user, "node_modules/@quorlock", name, file), "utf8")),
     );
     expect(texts.filter((text) => /\bfrom ["'](esbuild|@typescript|redlock|tsx)/.test(text))).toEqual([]);
-    const { size } = await stat(tarballs[name]!);
+    const { size } = await stat(tarballs[name]);
     console.log(`@quorlock/${name}: ${files.length} files, ${size} bytes packed`);
     expect(size).toBeLessThan(most);
   },

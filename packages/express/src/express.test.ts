@@ -1,0 +1,140 @@
+import { once } from "node:events";
+import { createServer, request as httpRequest, type Server } from "node:http";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
+import { InvalidArgumentError, Redlock } from "@quorlock/redlock";
+import { type Masters, startMasters } from "@quorlock/testbed";
+import express, { type Express } from "express";
+import { Redis } from "ioredis";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type Locked, lockedWith } from "./index.ts";
+
+const ttl = 60_000;
+const express4 = createRequire(import.meta.url)("express-4") as typeof express;
+let masters: Masters;
+let redlock: Redlock;
+let locked: Locked;
+let counter = 0;
+let key: string;
+
+beforeAll(async () => {
+  masters = await startMasters(3, { say: () => {} });
+  const clients = masters.urls.map((url) => new Redis(url).on("error", () => {}));
+  redlock = new Redlock(clients, { nodeTimeout: 900 });
+  await redlock.ready();
+  locked = lockedWith(redlock);
+});
+afterAll(async () => {
+  await redlock.quit();
+  await masters.stop();
+});
+beforeEach(() => {
+  counter += 1;
+  key = `express:${counter}`;
+});
+
+describe.each([
+  ["5", express],
+  ["4", express4],
+])("a handler of Express %s under a lock", (_, make) => {
+  let app: Express;
+  let server: Server;
+  let errors: unknown[];
+
+  beforeEach(() => {
+    app = make();
+    errors = [];
+  });
+  afterEach(async () => {
+    server.closeAllConnections();
+    await once(server.close(), "close");
+  });
+
+  async function started(): Promise<string> {
+    app.use(((error, _request, response, next) => {
+      errors.push(error);
+      if (response.headersSent) next(error);
+      else response.status(500).end();
+    }) satisfies express.ErrorRequestHandler);
+    server = createServer(app);
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  test("has the parameters of its path", async () => {
+    app.get(
+      "/:id",
+      locked<express.Request<{ id: string }>>(
+        (request) => `${key}:${request.params.id}`,
+        ttl,
+        async (request, response) => response.json({ id: request.params.id }),
+      ),
+    );
+    expect(await (await fetch(`${await started()}/7`)).json()).toEqual({ id: "7" });
+  });
+
+  test("must return a promise", async () => {
+    app.get("/", locked(key, ttl, (() => {}) as never));
+    expect((await fetch(await started())).status).toBe(500);
+    expect(errors).toEqual([expect.any(TypeError)]);
+    await (await redlock.acquire(key, ttl)).release();
+  });
+
+  test("is refused with the headers that middleware has set", async () => {
+    app.use((_request, response, next) => {
+      response.set("access-control-allow-origin", "https://shop.example");
+      next();
+    });
+    app.get(
+      "/",
+      locked(key, ttl, async (_request, response) => response.end()),
+    );
+    const lock = await redlock.acquire(key, ttl);
+    const { status, headers } = await fetch(await started());
+    expect(status).toBe(409);
+    expect(headers.get("access-control-allow-origin")).toBe("https://shop.example");
+    await lock.release();
+  });
+
+  test("fails as in Express if its lock is lost after its answer has begun: the connection ends", async () => {
+    app.get(
+      "/",
+      locked(key, ttl, async (_request, response, signal, lock) => {
+        response.write("a");
+        lock.expiration = 0;
+        signal.throwIfAborted();
+      }),
+    );
+    const client = httpRequest(await started()).end();
+    const [response] = (await once(client, "response")) as [NodeJS.ReadableStream];
+    const [error] = (await once(response.resume(), "error")) as [Error];
+    expect(error).toMatchObject({ code: "ECONNRESET" });
+    expect(errors).toMatchObject([{ code: "LOCK_LOST" }]);
+  });
+
+  test("may fail after the loss of its lock was answered, and leaves the connection open", async () => {
+    app.get(
+      "/",
+      locked(key, ttl, async (_request, response, signal, lock) => {
+        lock.expiration = 0;
+        if (!signal.aborted) await once(signal, "abort");
+        response.json({ done: true });
+      }),
+    );
+    app.get("/next", (_request, response) => void response.end("next"));
+    const url = await started();
+    const response = await fetch(url);
+    expect(response.status).toBe(503);
+    await response.text();
+    expect(await (await fetch(`${url}/next`)).text()).toBe("next");
+    expect(errors).toEqual([]);
+  });
+});
+
+test.each([
+  ["no function", [undefined]],
+  ["another status", [async () => {}, { status: 200 }]],
+])("A locked handler of Express is checked when its route is made: %s", (_, parts) => {
+  const unchecked = locked as unknown as (...all: unknown[]) => unknown;
+  expect(() => unchecked(key, ttl, ...parts)).toThrow(InvalidArgumentError);
+});

@@ -1,0 +1,188 @@
+import { ClosedError, ExecutionError, InvalidArgumentError, Redlock } from "@quorlock/redlock";
+import { type Masters, startMasters } from "@quorlock/testbed";
+import { type FastifyInstance, fastify } from "fastify";
+import { Redis } from "ioredis";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { lockedWith, quorlock } from "./index.ts";
+
+const ttl = 60_000;
+let masters: Masters;
+let redlock: Redlock;
+let app: FastifyInstance;
+let counter = 0;
+let key: string;
+
+beforeAll(async () => {
+  masters = await startMasters(3, { say: () => {} });
+});
+afterAll(() => masters.stop());
+beforeEach(() => {
+  counter += 1;
+  key = `fastify:${counter}`;
+  const clients = masters.urls.map((url) => new Redis(url).on("error", () => {}));
+  redlock = new Redlock(clients, { nodeTimeout: 900 });
+  app = fastify();
+});
+afterEach(async () => {
+  await app.close();
+  await redlock.quit();
+});
+
+describe("the plugin of Fastify", () => {
+  test("decorates the instance that it is registered in, and those inside of it", async () => {
+    await app.register(quorlock, { redlock });
+    app.register(async (inner) => {
+      inner.get(
+        "/",
+        inner.locked(key, ttl, async () => ({ isSame: inner.redlock === redlock })),
+      );
+    });
+    expect((await app.inject("/")).json()).toEqual({ isSame: true });
+    expect(app.redlock).toBe(redlock);
+  });
+
+  test("is not seen outside of the context that it is registered in", async () => {
+    app.register(async (inner) => {
+      await inner.register(quorlock, { redlock });
+      expect(inner.hasDecorator("locked")).toBe(true);
+    });
+    await app.ready();
+    expect([app.hasDecorator("locked"), app.hasDecorator("redlock")]).toEqual([false, false]);
+  });
+
+  test("lets the application start once a quorum answers, and not without one", async () => {
+    const clients = [1, 2, 3].map((port) => new Redis({ port, lazyConnect: true }).on("error", () => {}));
+    const unreachable = new Redlock(clients);
+    try {
+      app.register(quorlock, { redlock: unreachable, ready: { timeout: 100 } });
+      await expect(app.ready()).rejects.toBeInstanceOf(ExecutionError);
+      const other = fastify();
+      other.register(quorlock, { redlock: unreachable, ready: false });
+      await other.ready();
+      await other.close();
+    } finally {
+      await unreachable.quit();
+    }
+  });
+
+  test("leaves the Redlock open when the application is closed", async () => {
+    await app.register(quorlock, { redlock });
+    await app.close();
+    await (await redlock.acquire(key, ttl)).release();
+  });
+
+  test("quits the Redlock if asked for, once all requests are answered", async () => {
+    await app.register(quorlock, { redlock, quit: { drain: ttl } });
+    let end: (() => void) | undefined;
+    const began = new Promise<void>((resolve) => {
+      app.get(
+        "/",
+        app.locked(key, ttl, async (_, __, signal) => {
+          resolve();
+          await new Promise<void>((settle) => {
+            end = settle;
+          });
+          return { aborted: signal.aborted };
+        }),
+      );
+    });
+    const url = await app.listen({ port: 0, host: "127.0.0.1" });
+    // A connection that is kept alive would keep the server open.
+    const answer = fetch(url, { headers: { connection: "close" } });
+    await began;
+    const closed = app.close();
+    end!();
+    expect(await (await answer).json()).toEqual({ aborted: false });
+    await closed;
+    await expect(redlock.acquire(key, ttl)).rejects.toBeInstanceOf(ClosedError);
+  });
+});
+
+describe("a handler of Fastify under a lock", () => {
+  beforeEach(async () => {
+    await app.register(quorlock, { redlock });
+  });
+
+  test("has the instance, the request and the reply as any other", async () => {
+    app.decorate("name", "app");
+    app.post<{ Params: { id: string }; Reply: { id: string; name: unknown } }>(
+      "/:id",
+      app.locked(
+        (request) => `${key}:${request.params.id}`,
+        ttl,
+        async function (request, reply) {
+          reply.code(201);
+          return { id: request.params.id, name: this.getDecorator("name") };
+        },
+      ),
+    );
+    const response = await app.inject({ method: "POST", url: "/7" });
+    expect(response.statusCode).toBe(201);
+    expect(response.json()).toEqual({ id: "7", name: "app" });
+  });
+
+  test("may answer by its reply", async () => {
+    app.get(
+      "/",
+      app.locked(key, ttl, async (_, reply) => reply.send({ sent: true })),
+    );
+    expect((await app.inject("/")).json()).toEqual({ sent: true });
+  });
+
+  test("is answered after its release, so that the next request of the client gets the lock", async () => {
+    app.get(
+      "/",
+      lockedWith(redlock)(key, ttl, async () => ({})),
+    );
+    for (let count = 0; count < 20; count += 1) expect((await app.inject("/")).statusCode).toBe(200);
+  });
+
+  test("must return a promise", async () => {
+    app.get("/", app.locked(key, ttl, (() => ({})) as never));
+    const response = await app.inject("/");
+    expect(response.statusCode).toBe(500);
+    expect(response.json()).toMatchObject({ message: expect.stringContaining("must return a promise") });
+    await (await redlock.acquire(key, ttl)).release();
+  });
+
+  test("sends no answer that the loss of its lock has overtaken in a blocked process", async () => {
+    app.get(
+      "/",
+      app.locked(
+        key,
+        1_000,
+        async () => {
+          Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_100);
+          return { done: true };
+        },
+        { nodeTimeout: 200 },
+      ),
+    );
+    expect((await app.inject("/")).statusCode).toBe(503);
+  });
+
+  test("is refused with one answer, also while a hook of the application delays it", async () => {
+    const sent: unknown[] = [];
+    app.addHook("onSend", async (_, reply, payload) => {
+      sent.push(reply.statusCode);
+      await redlock.inspect(key);
+      return payload;
+    });
+    app.get(
+      "/",
+      app.locked(key, ttl, async () => ({})),
+    );
+    const lock = await redlock.acquire(key, ttl);
+    expect((await app.inject("/")).statusCode).toBe(409);
+    expect(sent).toEqual([409]);
+    await lock.release();
+  });
+
+  test.each([
+    ["no function", [key, ttl, undefined]],
+    ["another status", [key, ttl, async () => {}, { status: 200 }]],
+  ])("is checked when the route is made: %s", (_, parts) => {
+    const locked = app.locked as unknown as (...all: unknown[]) => unknown;
+    expect(() => locked(...parts)).toThrow(InvalidArgumentError);
+  });
+});

@@ -1,0 +1,2 @@
+export { type Exchange, type Key, type LockedOptions, LockedRoute } from "./locked-route.ts";
+export { type Problem, problemFor } from "./problem.ts";

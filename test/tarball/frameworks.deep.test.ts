@@ -1,0 +1,193 @@
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Child } from "@quorlock/simulation/processes";
+import { type Masters, startMasters } from "@quorlock/testbed";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { keptReports, reportsIn, writeReports } from "./api-reports.ts";
+import { userEnvironment } from "./environment.ts";
+import { packed } from "./packed.ts";
+
+// The packages for frameworks as users get them: a new project installs them with its framework, and runs the example of the README.
+
+const run = promisify(execFile);
+const projects = [
+  ["fastify", "fastify", "5"],
+  ["express", "express", "5"],
+  ["express", "express", "4"],
+] as const;
+const names = ["redlock", "express", "fastify"] as const;
+
+let folder: string;
+let tarballs: Record<(typeof names)[number], string>;
+
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), "quorlock-frameworks-")));
+  tarballs = await packed(names, folder);
+}, 600_000);
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** The service that the examples call; it answers a payment when the test says so. */
+class Backend {
+  readonly server: Server = createServer((asked, response) => this.#serve(asked, response));
+  reports = 0;
+  readonly payments: ServerResponse[] = [];
+  mostPayments = 0;
+  #onPayment = (): void => {};
+
+  #serve(asked: IncomingMessage, response: ServerResponse): void {
+    if (asked.url === "/report") {
+      this.reports += 1;
+      response.end();
+      return;
+    }
+    this.payments.push(response);
+    this.mostPayments = Math.max(this.mostPayments, this.payments.length);
+    response.once("close", () => void this.payments.splice(this.payments.indexOf(response), 1));
+    this.#onPayment();
+  }
+
+  async start(): Promise<string> {
+    await once(this.server.listen(0, "127.0.0.1"), "listening");
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  /** The payment that is under way, once there is one. */
+  async payment(): Promise<ServerResponse> {
+    const begun = new Promise<void>((resolve) => {
+      this.#onPayment = resolve;
+    });
+    if (this.payments.length === 0) await begun;
+    return this.payments[0]!;
+  }
+
+  async stop(): Promise<void> {
+    this.server.closeAllConnections();
+    await once(this.server.close(), "close");
+  }
+}
+
+describe.each(projects)(
+  "a new project with @quorlock/%s, %s %s and the example of the README",
+  (...project) => {
+    const [name, framework, version] = project;
+    let user: string;
+    let masters: Masters;
+    let backend: Backend;
+    let instances: Child[] = [];
+    let urls: string[];
+
+    beforeAll(async () => {
+      user = join(folder, `${framework}-${version}`);
+      await mkdir(user);
+      await writeFile(join(user, "package.json"), '{ "private": true }');
+      const others = [`${framework}@${version}`, "ioredis@6", `@types/express@${version === "4" ? 4 : 5}`];
+      const install = ["install", "--prefer-offline", "--no-audit", "--no-fund", tarballs.redlock];
+      await run("npm", [...install, tarballs[name], ...others], { cwd: user });
+      const readme = await readFile(join(user, "node_modules/@quorlock", name, "README.md"), "utf8");
+      const [, example] = /```js\n(\/\/ server\.mjs\n[^`]*(?:`[^`]+`[^`]*)*?)```/.exec(readme)!;
+      await writeFile(join(user, "server.mjs"), example!);
+    }, 600_000);
+
+    beforeEach(async () => {
+      masters = await startMasters(3, { say: () => {} });
+      backend = new Backend();
+      const env = {
+        ...userEnvironment,
+        MASTERS: masters.urls.join(),
+        PORT: "0",
+        BACKEND: await backend.start(),
+      };
+      instances = [1, 2].map(() => Child.node(join(user, "server.mjs"), [], { cwd: user, env }));
+      urls = await Promise.all(instances.map((instance) => instance.line(0)));
+    });
+    afterEach(async () => {
+      await Promise.all(instances.map((instance) => instance.kill()));
+      await backend.stop();
+      await masters.stop();
+    });
+
+    const pay = (index: number): Promise<Response> =>
+      fetch(`${urls[index % 2]}/invoices/42/payment`, { method: "POST" });
+
+    test("pays once when 100 requests come at once to two instances, answers 409 to 99, and runs its job once", async () => {
+      const statuses: Record<number, number> = {};
+      let answers = 0;
+      await Promise.all(
+        Array.from({ length: 100 }, async (_, index) => {
+          const { status } = await pay(index);
+          statuses[status] = (statuses[status] ?? 0) + 1;
+          answers += 1;
+          if (answers === 99) (await backend.payment()).end();
+        }),
+      );
+      expect(statuses).toEqual({ 200: 1, 409: 99 });
+      expect(backend.mostPayments).toBe(1);
+      expect(backend.reports).toBe(1);
+      console.log(
+        `${framework} ${version}: of 100 requests ${statuses[200]} succeeded, ${statuses[409]} were 409`,
+      );
+    });
+
+    test("lets no second handler in when the client hangs up, and the next one when the first has settled", async () => {
+      const client = request(`${urls[0]}/invoices/42/payment`, { method: "POST" }).on("error", () => {});
+      client.end();
+      const first = await backend.payment();
+      expect((await pay(1)).status).toBe(409);
+      client.destroy();
+      // The example passes its signal on.
+      await once(first, "close");
+      const second = untilFree(() => pay(1));
+      (await backend.payment()).end();
+      expect(await (await second).json()).toEqual({ paid: true });
+      expect(backend.mostPayments).toBe(1);
+    });
+
+    test("ends by SIGTERM", async () => {
+      for (const instance of instances) instance.process.kill();
+      const endings = await Promise.all(instances.map((instance) => instance.ended));
+      expect(endings.map(({ code, errors }) => ({ code, errors }))).toEqual([
+        { code: 0, errors: "" },
+        { code: 0, errors: "" },
+      ]);
+    });
+
+    test("is loaded by require() as well", async () => {
+      const program = `
+      const { lockedWith } = require("@quorlock/${name}");
+      console.log(typeof lockedWith);`;
+      const { stdout } = await run(process.execPath, ["--eval", program], {
+        cwd: user,
+        env: userEnvironment,
+      });
+      expect(stdout.trim()).toBe("function");
+    });
+
+    test("has the API reports that are kept", async () => {
+      const built = join(folder, "built", `${framework}-${version}`);
+      await cp(join(user, "node_modules/@quorlock", name), built, { recursive: true });
+      await symlink(join(user, "node_modules"), join(built, "node_modules"));
+      await writeReports(built, join(built, "api"));
+      expect(reportsIn(join(built, "api")), "`pnpm run api` writes them").toEqual(
+        reportsIn(keptReports(name)),
+      );
+      const manifest = await readFile(join(built, "package.json"), "utf8");
+      expect(manifest).not.toMatch(/workspace:|catalog:|quorlock-source|devDependencies|scripts|\.\/src/);
+      expect(manifest).not.toContain("@quorlock/http");
+    });
+  },
+);
+
+/** A request that the lock refuses is sent again: the release of the first one may be under way. */
+async function untilFree(send: () => Promise<Response>): Promise<Response> {
+  for (;;) {
+    const response = await send();
+    if (response.status !== 409) return response;
+    await response.arrayBuffer();
+  }
+}
