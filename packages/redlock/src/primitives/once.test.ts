@@ -153,6 +153,36 @@ describe("a job", () => {
     expect(lifetimes(setting)).toEqual([0, 0, 0]);
   });
 
+  test("is not given back early by a timer that fires early", async () => {
+    const setting = virtualSetting(3);
+    const { time, redlock, machine } = setting;
+    const setTimer = machine.setTimer.bind(machine);
+    await time.run(
+      once(redlock, "job", { keepFor: 10_000, ttl: 6000 }, async () => {
+        await lasting(setting, 9000)();
+        machine.setTimer = (callback, delay) => setTimer(callback, delay / 2);
+      }),
+    );
+    await time.advance(950);
+    expect(Math.min(...lifetimes(setting))).toBeGreaterThan(0);
+    await time.advance(80);
+    expect(lifetimes(setting)).toEqual([0, 0, 0]);
+  });
+
+  test("is run by the one that came too late for its own votes, when another one was refused by these", async () => {
+    const setting = virtualSetting(3);
+    const { time } = setting;
+    const [slow, other] = [another(setting), another(setting, 3)];
+    for (const { redlock } of [slow, other]) await time.run(once(redlock, "before", { keepFor }, done));
+    for (const node of slow.nodes) node.fromMaster = 200;
+    const options = { keepFor, nodeTimeout: 50, retryCount: 3 };
+    const first = once(slow.redlock, "job", options, done);
+    await time.advance(10);
+    expect(await time.run(once(other.redlock, "job", options, done))).toMatchObject({ ran: false });
+    for (const node of slow.nodes) node.fromMaster = 1;
+    expect(await time.run(first)).toEqual({ ran: true, value: "done" });
+  });
+
   test("that throws is free at once, and its error is reported", async () => {
     const setting = virtualSetting(3);
     const { time, redlock } = setting;
@@ -245,6 +275,20 @@ describe("a job whose lock is lost", () => {
     const error = (await time.run(failed)) as LockLostError;
     expect([hasRun, error.code, error.resources]).toEqual([true, "LOCK_LOST", ["job"]]);
     expect(error).toBeInstanceOf(LockLostError);
+  });
+
+  test("is run by another process, and only the first one rejects", async () => {
+    const setting = virtualSetting(3);
+    const { time, redlock, nodes } = setting;
+    const options = { keepFor, ttl: 2000 };
+    const running = once(redlock, "job", options, lasting(setting, 5000));
+    const failed = running.catch((error: unknown) => error);
+    await time.advance(100);
+    for (const node of nodes) node.cut();
+    await time.advance(2100);
+    const { redlock: second } = another(setting);
+    expect(await time.run(once(second, "job", options, done))).toEqual({ ran: true, value: "done" });
+    expect(await time.run(failed)).toBeInstanceOf(LockLostError);
   });
 
   test("asks until its lease ends to be kept, and not for the retries of a call", async () => {
@@ -471,6 +515,15 @@ describe("a coordinator for node-cron", () => {
     expect(Math.min(...lifetimes(setting, key))).toBeGreaterThan(29_900);
     expect(Math.max(...lifetimes(setting, key))).toBeLessThanOrEqual(30_000);
     expect(await time.run(others.shouldRun("job:2026-11-23T07:52:43.000Z", 30_000))).toBe(true);
+  });
+
+  test("asks for the resource that once has for this name and time", async () => {
+    const setting = virtualSetting(3);
+    const { time, redlock } = setting;
+    const at = new Date("2026-11-23T07:52:42Z");
+    await time.run(once(redlock, "job", { keepFor, at }, done));
+    const coordinator = runCoordinator(another(setting).redlock);
+    expect(await time.run(coordinator.shouldRun("job:2026-11-23T07:52:42.000Z", 30_000))).toBe(false);
   });
 
   test("keeps for its own keepFor, if it has one", async () => {

@@ -277,11 +277,19 @@ async function keep(job: Job, lock: Lock, left: () => number): Promise<void> {
   const isTooLong = lock.remaining() > left();
   // PROTOCOL 10.9: neither this process nor `quit` shortens it from now on.
   const detached = await lock.detach();
-  if (!isTooLong || left() > maxTimerDelay) return;
   // The last extension went beyond `keepFor`. If the process ends before that, the keys expire within the ttl.
-  const giveBack = async (): Promise<unknown> => job.redlock.resume(detached).release();
+  if (isTooLong) giveBackAfter(left, () => job.redlock.resume(detached).release(), lock);
+}
+
+/** A timer may fire early, by the time that its turn has taken before: the time is read again then. */
+function giveBackAfter(left: () => number, release: () => Promise<unknown>, lock: Lock): void {
   const { runtime } = Lock.leaseOf(lock).context;
-  runtime.setTimer(() => void giveBack().catch(() => {}), Math.max(0, left())).unref();
+  const giveBack = async (): Promise<unknown> => (left() > 0 ? wait() : release());
+  const wait = (): void =>
+    runtime
+      .setTimer(() => void giveBack().catch(() => {}), Math.min(Math.max(1, left()), maxTimerDelay))
+      .unref();
+  wait();
 }
 
 /**
