@@ -1,3 +1,4 @@
+import { tracingChannel } from "node:diagnostics_channel";
 import { describe, expect, test } from "vitest";
 import {
   AbortError,
@@ -258,6 +259,23 @@ describe("a job", () => {
 });
 
 describe("a job whose lock is lost", () => {
+  test("does not begin if its process was suspended since the grant", async () => {
+    const { time, redlock, machine } = virtualSetting(3);
+    const holds = tracingChannel("quorlock:hold");
+    const suspending = { start: () => machine.suspend(20_000) } as never;
+    let hasRun = false;
+    const call = once(redlock, "job", { keepFor }, () => {
+      hasRun = true;
+    });
+    holds.subscribe(suspending);
+    try {
+      await expect(time.run(call)).rejects.toThrow(LockLostError);
+    } finally {
+      holds.unsubscribe(suspending);
+    }
+    expect(hasRun).toBe(false);
+  });
+
   test.each([
     ["before its end", 5000],
     ["after keepFor", 70_000],

@@ -100,8 +100,8 @@ interface Job {
  *
  * While no quorum of masters decides, it tries again, as the settings say (`retryCount`, `retryDelay`). The first call on a Redlock waits for
  * its connections before that.
- * @throws what `acquire` throws, then what the routine throws. LockLostError if the routine has run and its lock was lost
- * meanwhile: another process may run the job as well. InvalidArgumentError before anything is sent.
+ * @throws what `acquire` throws, then what the routine throws. LockLostError if the lock was lost before the routine had
+ * ended: another process may run the job as well. InvalidArgumentError before anything is sent.
  * @example
  * ```ts
  * const result = await once(redlock, "report", { at: scheduled, keepFor: 60_000 }, (signal) => work(signal));
@@ -252,6 +252,8 @@ async function runAndKeep<T>(
   lock: Lock,
 ): Promise<OnceResult<T>> {
   const { runtime } = Lock.leaseOf(lock).context;
+  // A process that was suspended since the grant does not begin.
+  throwIfLost(lock);
   // PROTOCOL 10.9: from the grant on, by the clock that never shows too much time.
   const startedAt = runtime.monotonic();
   const left = (): number => Math.ceil(startedAt + job.keepFor - runtime.monotonic());
@@ -270,8 +272,7 @@ async function runAndKeep<T>(
 /** Leaves the lock on the masters until nothing is `left()`. */
 async function keep(job: Job, lock: Lock, left: () => number): Promise<void> {
   await extendTo(job, lock, left);
-  const why = lock.whyEnded;
-  if (why !== undefined) throw new LockLostError(lock.resources, why);
+  throwIfLost(lock);
   // `keepFor` is over: the end of the routine releases the lock.
   if (left() <= 0) return;
   const isTooLong = lock.remaining() > left();
@@ -290,6 +291,11 @@ function giveBackAfter(left: () => number, release: () => Promise<unknown>, lock
       .setTimer(() => void giveBack().catch(() => {}), Math.min(Math.max(1, left()), maxTimerDelay))
       .unref();
   wait();
+}
+
+function throwIfLost(lock: Lock): void {
+  const why = lock.whyEnded;
+  if (why !== undefined) throw new LockLostError(lock.resources, why);
 }
 
 /**

@@ -10,6 +10,8 @@ interface Run {
   readonly job: SubjectJob;
   /** When its turn began in which it was given the lock: not after the time from which the client counts; true time, us. */
   readonly earliest: number;
+  /** Time was left of its lock when it began. (Its turn may have been stalled between the two.) */
+  readonly hadTime: boolean;
   /** Its client has been told that it has run, and that nobody else will. */
   isKept: boolean;
 }
@@ -43,7 +45,8 @@ export class Jobs {
     const [resource] = lock.resources as readonly [string];
     const runs = this.#runs.get(resource) ?? [];
     this.#runs.set(resource, runs);
-    const run: Run = { interval, job, earliest: this.#kernel.now, isKept: false };
+    const hadTime = lock.remaining() > 0;
+    const run: Run = { interval, job, earliest: this.#kernel.now, hadTime, isKept: false };
     for (const earlier of runs) this.#judge(earlier, run);
     runs.push(run);
     const begun = process.clocks.monotonicAt(process.now);
@@ -54,12 +57,17 @@ export class Jobs {
     job.onKept = () => {
       run.isKept = true;
       this.#findings.reached("kept");
-      for (const other of runs) if (other.interval.beganAt > interval.beganAt) this.#judge(run, other);
+      for (const other of runs) {
+        if (other === run) continue;
+        if (other.interval.beganAt > interval.beganAt) this.#judge(run, other);
+        else this.#judge(other, run);
+      }
     };
   }
 
+  /** A run whose lock was lost before is no rival, unless its client is told that it is kept. */
   #judge(first: Run, second: Run): void {
-    if (!first.isKept) return;
+    if (!first.isKept || !(second.hadTime || second.isKept)) return;
     const keptUntil = first.earliest + 1000 * (first.job.keepFor * (1 - this.#driftFactor) - grain);
     const began = second.interval.beganAt;
     if (began >= keptUntil) {

@@ -40,9 +40,9 @@ class OnceBounds extends Bounds {
     return ready + tries.acquire + (retryCount + 1) * (nodeTimeout + 4);
   }
 
-  /** The lease is extended for as long as it lasts, and is then detached. */
+  /** The lease is extended for as long as it lasts, and is then detached. (Late answers may prolong it up to that.) */
   override get release(): number {
-    return this.settings.ttl + super.extend + super.detach + super.release;
+    return keepForIn(this.settings) + super.extend + super.detach + super.release;
   }
 }
 
