@@ -26,6 +26,11 @@ function isBetweenTicks(): boolean {
   return running === 0 && part > middleFrom && part < middleTo;
 }
 
+async function sayWhenIdle(): Promise<void> {
+  while (!isBetweenTicks()) await pause(10);
+  tell({ kind: "idle" });
+}
+
 const [names = "", ...urls] = process.argv.slice(2);
 const redlock = new Redlock(urls.map((url) => new Redis(url)));
 for (const scheduler of names.split(",")) {
@@ -37,8 +42,5 @@ for (const scheduler of names.split(",")) {
   });
 }
 // The parent orders nothing else than to say when it is idle.
-process.on("message", async () => {
-  while (!isBetweenTicks()) await pause(10);
-  tell({ kind: "idle" });
-});
+process.on("message", () => void sayWhenIdle());
 tell({ kind: "started", clock: Date.now() });

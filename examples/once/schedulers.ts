@@ -1,4 +1,3 @@
-import "reflect-metadata";
 import { Module } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
 import { Cron as NestCron, ScheduleModule } from "@nestjs/schedule";
@@ -6,7 +5,7 @@ import type { Redlock } from "@quorlock/redlock";
 import { once, runCoordinator } from "@quorlock/redlock/once";
 import { CronJob } from "cron";
 import { Cron } from "croner";
-import nodeCron from "node-cron";
+import { schedule } from "node-cron";
 
 // A job of every second, by each of four schedulers: in all processes that start it, one runs each tick.
 
@@ -32,7 +31,7 @@ function onceASecond(redlock: Redlock, name: string, job: Job): () => Promise<vo
 export const schedulers: Readonly<Record<string, (redlock: Redlock, job: Job) => unknown>> = {
   // It has the scheduled time, and asks the coordinator itself.
   "node-cron": (redlock, job) =>
-    nodeCron.schedule(everySecond, ({ date }) => job(date), {
+    schedule(everySecond, ({ date }) => job(date), {
       name: "node-cron",
       distributed: true,
       runCoordinator: runCoordinator(redlock),
@@ -47,11 +46,10 @@ export const schedulers: Readonly<Record<string, (redlock: Redlock, job: Job) =>
         return this.run();
       }
     }
-    class App {}
     // As decorators: `@Cron("* * * * * *")` above the method, `@Module(...)` above the class.
     const method = Object.getOwnPropertyDescriptor(Reports.prototype, "tick")!;
     NestCron(everySecond)(Reports.prototype, "tick", method);
-    Module({ imports: [ScheduleModule.forRoot()], providers: [Reports] })(App);
-    return NestFactory.createApplicationContext(App, { logger: false });
+    Module({ imports: [ScheduleModule.forRoot()] })(Reports);
+    return NestFactory.createApplicationContext(Reports, { logger: false });
   },
 };
