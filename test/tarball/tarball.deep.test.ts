@@ -322,7 +322,7 @@ test("all subpaths have the same classes", async () => {
       import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
       import { Semaphore } from "@quorlock/redlock/semaphore";
       import { withoutScripts } from "@quorlock/redlock/without-scripts";
-      const { Cluster, Redis } = await import(${JSON.stringify(ioredis)});
+      const { Cluster, Redis } = await import(${JSON.stringify(clientLibrary)});
       const clients = ${urls}.map((url) => new Redis(url));
       const redlock = new Redlock(clients);
       const is = {};
