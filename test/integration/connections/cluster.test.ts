@@ -1,6 +1,7 @@
 import { InvalidArgumentError, type NodeError, Redlock } from "@quorlock/redlock";
 import { clusterConfig, formCluster, type Master, moveSlot } from "@quorlock/testbed";
 import { Cluster, type Redis } from "ioredis";
+import { createCluster } from "redis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, rejection, timed, votesOf } from "../fleet/fleet.ts";
@@ -72,6 +73,27 @@ describe("a Cluster", () => {
     await until("the end of the other connections", async () =>
       (await connections()).every((count, index) => count <= before[index]!),
     );
+  });
+
+  it("of node-redis that quit keeps answers afterwards, without a connection of Quorlock", async () => {
+    const rootNodes = cluster.masters.map(({ host, port }) => ({ socket: { host, port } }));
+    const client = createCluster({ rootNodes });
+    await client.connect();
+    try {
+      await Promise.all(["a", "b", "c", "d"].map((key) => client.get(key)));
+      const before = await connections();
+      const redlock = new Redlock([client], { nodeTimeout });
+      await redlock.ready();
+      const resource = fresh("kept");
+      await redlock.acquire(resource, 60_000);
+      await redlock.quit({ keepClients: true });
+      expect(await client.get(resource)).toBeNull();
+      await until("the end of the other connections", async () =>
+        (await connections()).every((count, index) => count <= before[index]!),
+      );
+    } finally {
+      client.destroy();
+    }
   });
 
   it("that is there twice, by other startup nodes, votes once", async () => {

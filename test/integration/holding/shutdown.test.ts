@@ -1,5 +1,6 @@
 import { ClosedError, InvalidArgumentError, LockLostError, Redlock } from "@quorlock/redlock";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
+import { Redis as Valkey } from "iovalkey";
 import { expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, rejection } from "../fleet/fleet.ts";
@@ -128,6 +129,24 @@ it("a connection ends with the last Redlock over its client, and is made again f
   await (await third.acquire(fresh("kept"), ttl)).release();
   await third.quit();
   await until("the end of the clients", () => clients.every(hasEnded));
+});
+
+it("clients of iovalkey are kept as well", async () => {
+  const clients = fleet.masters.map(({ host, port }) => new Valkey(port, host));
+  try {
+    const redlock = new Redlock(clients, { nodeTimeout: 5000 });
+    await redlock.ready();
+    const resource = fresh("kept");
+    await redlock.acquire(resource, ttl);
+    await redlock.quit({ keepClients: true });
+    expect(await fleet.values(resource)).toEqual([null, null, null]);
+    for (const client of clients) expect(await client.ping()).toBe("PONG");
+    await until("only the clients are connected", async () =>
+      (await connections()).every((count) => count === 2),
+    );
+  } finally {
+    for (const client of clients) client.disconnect();
+  }
 });
 
 it("clients without scripts are kept as well", async () => {

@@ -112,6 +112,45 @@ describe("a master", () => {
   });
 });
 
+describe("the log of what no request tells", () => {
+  const lines: Array<readonly [string, object, string]> = [];
+  const at = (level: string) => (fields: object, message: string) =>
+    void lines.push([level, fields, message]);
+  const log = new StateLog(
+    { info: at("info"), warn: at("warn"), error: at("error") },
+    { monotonic: () => 0 },
+    (write) => write(),
+  );
+
+  test.each([
+    ["stepped", "warn", "has stepped"],
+    ["skewed", "warn", "is skewed"],
+    ["synced", "info", "is synced"],
+  ] as const)("has a line for a clock that %s", (kind, level, words) => {
+    lines.length = 0;
+    log.onClock({ kind, node: "m", offset: 5000, uncertainty: 2 });
+    const fields = { event: `clock_${kind}`, node: "m", offset: 5000, uncertainty: 2 };
+    expect(lines).toEqual([[level, fields, `the clock of master m ${words}`]]);
+  });
+
+  test.each(["SAME_SERVER", "MEMBERSHIP", "UNCERTAIN_FLOOR"])(
+    "has a line for %s, and none as a failure",
+    (reason) => {
+      lines.length = 0;
+      const error = new NodeError("m", reason, "");
+      log.reported(error);
+      const fields = { event: reason.toLowerCase(), node: "m", reason };
+      expect(lines).toEqual([["warn", fields, `master m: ${reason}`]]);
+    },
+  );
+
+  test("has none for an error event of a request, which has its own", () => {
+    lines.length = 0;
+    log.reported(new NodeError("m", "TIMEOUT", ""));
+    expect(lines).toEqual([]);
+  });
+});
+
 describe("the log of lost locks", () => {
   test("has a line for a fault, with the names escaped and no token", async () => {
     const its = setting();
