@@ -43,6 +43,25 @@ describe("a job of several processes", () => {
     expect(left).toBeLessThanOrEqual(keepFor);
   });
 
+  it.each<[string, () => OpenOptions]>([
+    ["one master", () => ({ on: fleet.masters.slice(0, 1) })],
+    ["two masters", () => ({ on: fleet.masters.slice(0, 2) })],
+    ["masters without scripts", () => ({ scripts: false })],
+    ["clients without a queue", () => ({ queue: false })],
+    ["clients with fencing", () => ({ fencing: true })],
+    ["reentrant clients", () => ({ reentrant: true })],
+  ])("runs once in each of five ticks: %s", async (_, optionsOf) => {
+    const name = fresh("job");
+    const opened = openMany(5, optionsOf());
+    const runs: number[] = [];
+    for (let at = 0; at < 5; at += 1) {
+      const calls = opened.map(({ redlock }) => once(redlock, name, { at, keepFor }, () => runs.push(at)));
+      const results = await Promise.all(calls);
+      expect(results.filter(({ ran }) => ran)).toHaveLength(1);
+    }
+    expect(runs).toEqual([0, 1, 2, 3, 4]);
+  });
+
   it("tells the others who has it, and for how long", async () => {
     const name = fresh("job");
     const { redlock } = await fleet.openWarm({ owner: "api-7" });
