@@ -176,8 +176,10 @@ export function pictureOf(rooms: readonly Room[]): string {
   const boxes = rooms.map((room) => labelled(room, places.get(room.name)!));
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" text-anchor="middle">
 <title>The rooms of packages/redlock/src: an arrow leads to what a room imports from</title>
-<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" fill="#7a8699"/></marker></defs>
-<rect width="${width}" height="${height}" fill="#fff"/>
+<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" class="arrow"/></marker></defs>
+<style>.page{fill:#fff}.arrow{fill:#7a8699}.line{fill:none;stroke:#7a8699}.room{fill:#eef3fb;stroke:#36507a}.name{fill:#1b2a41}.purpose{fill:#44546c}
+@media (prefers-color-scheme:dark){.page{fill:#191d24}.room{fill:#232b38;stroke:#7d96bd}.name{fill:#e9ebee}.purpose{fill:#b3bdcb}}</style>
+<rect width="${width}" height="${height}" class="page"/>
 ${[...arrows, ...boxes].join("\n")}
 </svg>
 `;
@@ -187,12 +189,12 @@ function arrow(from: { x: number; y: number }, to: { x: number; y: number }): st
   const [x, y] = [from.x + box.width / 2, from.y + box.height];
   const end = to.x + box.width / 2;
   const bend = (to.y - y) / 2;
-  return `<path d="M${x} ${y}C${x} ${y + bend} ${end} ${to.y - bend} ${end} ${to.y}" fill="none" stroke="#7a8699" marker-end="url(#head)"/>`;
+  return `<path d="M${x} ${y}C${x} ${y + bend} ${end} ${to.y - bend} ${end} ${to.y}" class="line" marker-end="url(#head)"/>`;
 }
 
 function labelled({ name, purpose }: Room, { x, y }: { x: number; y: number }): string {
   const middle = x + box.width / 2;
-  return `<rect x="${x}" y="${y}" width="${box.width}" height="${box.height}" rx="6" fill="#eef3fb" stroke="#36507a"/><text x="${middle}" y="${y + 19}" font-size="15" font-weight="600" fill="#1b2a41">${name}</text><text x="${middle}" y="${y + 36}" font-size="12" fill="#44546c">${purpose}</text>`;
+  return `<rect x="${x}" y="${y}" width="${box.width}" height="${box.height}" rx="6" class="room"/><text x="${middle}" y="${y + 19}" font-size="15" font-weight="600" class="name">${name}</text><text x="${middle}" y="${y + 36}" font-size="12" class="purpose">${purpose}</text>`;
 }
 
 if (argv[1] === import.meta.filename) {

@@ -22,7 +22,7 @@ const features: ReadonlyArray<readonly string[]> = [
   ["published", "**not yet**", "beta only", "yes", "yes", "yes"],
   [
     "servers",
-    "independent masters",
+    "independent masters, or one",
     "independent masters",
     "independent masters, or one",
     "independent masters, or one",
@@ -33,6 +33,10 @@ const features: ReadonlyArray<readonly string[]> = [
   ["fencing token", "yes", "no", "no", "no", "`FencedLock`"],
   ["semaphore", "yes", "no", "yes", "no", "yes"],
   ["readers-writer lock", "yes", "no", "no", "no", "yes"],
+  ["logger", "yes", "no", "no", "yes", "yes"],
+  ["health check", "`ready`", "no", "no", "`getHealth`", "node groups"],
+  ["spans and metrics", "OpenTelemetry", "no", "no", "no", "PRO only"],
+  ["connections to a server, for each process", "**3**", "1", "1", "1", "a pool"],
   ["maps, queues, latches", "**no**", "no", "no", "no", "yes"],
 ];
 
