@@ -34,7 +34,7 @@ const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
   { "without-scripts": "WATCH, MULTI, EXEC" },
   { "client.ts": "builds and wires" },
   { "redlock.ts": "public class" },
-  { primitives: "lead, once, semaphore, RW lock" },
+  { primitives: "lead, once, permits, RW lock" },
   { "index.ts": "public names" },
 ];
 
