@@ -83,7 +83,16 @@ function explore(name: string, ...args: string[]): void {
 function packageChecks(): void {
   const folder = mkdtempSync(join(tmpdir(), "quorlock-pack-"));
   step("build", () => pnpm("run", "build"));
-  for (const name of ["redlock", "simulation", "testing", "opentelemetry", "express", "fastify", "cli"]) {
+  for (const name of [
+    "redlock",
+    "simulation",
+    "testing",
+    "opentelemetry",
+    "express",
+    "fastify",
+    "nestjs",
+    "cli",
+  ]) {
     const directory = join("packages", name);
     const packed = join(folder, name);
     step(`pack ${name}`, () => pnpm("--dir", directory, "pack", "--pack-destination", packed));

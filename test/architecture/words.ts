@@ -24,7 +24,7 @@ const forOperators =
   /^(packages\/(cli|opentelemetry)\/|monitoring\/|packages\/redlock\/docs\/(errors|one-redis|owners|runbooks|shutdown|tracing)\.md$)/;
 
 /** The packages for frameworks, each of which says all that its users need. */
-const forFrameworks = /^packages\/(express|fastify)\//;
+const forFrameworks = /^packages\/(express|fastify|nestjs)\//;
 
 export interface Document {
   readonly file: string;

@@ -17,11 +17,24 @@ import { packed } from "./packed.ts";
 
 const run = promisify(execFile);
 const projects = [
-  ["fastify", "fastify", "5"],
-  ["express", "express", "5"],
-  ["express", "express", "4"],
+  ["fastify", "Fastify 5", ["fastify@5"]],
+  ["express", "Express 5", ["express@5", "@types/express@5"]],
+  ["express", "Express 4", ["express@4", "@types/express@4"]],
+  ["nestjs", "NestJS 11", nest("11", "6")],
+  ["nestjs", "NestJS 12", nest("12", "12")],
 ] as const;
-const names = ["redlock", "express", "fastify"] as const;
+const names = ["redlock", "express", "fastify", "nestjs"] as const;
+
+function nest(version: string, ofSchedule: string): readonly string[] {
+  const own = ["common", "core", "platform-express"].map((name) => `@nestjs/${name}@${version}`);
+  const others = [`@nestjs/schedule@${ofSchedule}`, `@nestjs/terminus@${version}`, "reflect-metadata@0.2"];
+  return [...own, ...others, "rxjs@7", "typescript@5.9", "@types/node@20"];
+}
+
+/** What `nest new` sets, as far as it matters here. */
+const decorators = ["experimentalDecorators", "emitDecoratorMetadata", "strictNullChecks", "skipLibCheck"]
+  .map((option) => `--${option}`)
+  .concat("--module", "nodenext", "--target", "es2023");
 
 let folder: string;
 let tarballs: Record<(typeof names)[number], string>;
@@ -72,116 +85,122 @@ class Backend {
   }
 }
 
-describe.each(projects)(
-  "a new project with @quorlock/%s, %s %s and the example of the README",
-  (...project) => {
-    const [name, framework, version] = project;
-    let user: string;
-    let masters: Masters;
-    let backend: Backend;
-    let instances: Child[] = [];
-    let urls: string[];
+describe.each(projects)("a new project with @quorlock/%s, %s and the example of the README", (...project) => {
+  const [name, framework, dependencies] = project;
+  let user: string;
+  let program: string;
+  let masters: Masters;
+  let backend: Backend;
+  let instances: Child[] = [];
+  let urls: string[];
 
-    beforeAll(async () => {
-      user = join(folder, `${framework}-${version}`);
-      await mkdir(user);
-      await writeFile(join(user, "package.json"), '{ "private": true }');
-      const others = [`${framework}@${version}`, "ioredis@6", `@types/express@${version === "4" ? 4 : 5}`];
-      const install = ["install", "--prefer-offline", "--no-audit", "--no-fund", tarballs.redlock];
-      await run("npm", [...install, tarballs[name], ...others], { cwd: user });
-      const readme = await readFile(join(user, "node_modules/@quorlock", name, "README.md"), "utf8");
-      const [, example] = /```js\n(\/\/ server\.mjs\n[^`]*(?:`[^`]+`[^`]*)*?)```/.exec(readme)!;
-      await writeFile(join(user, "server.mjs"), example!);
-    }, 600_000);
+  beforeAll(async () => {
+    user = join(folder, framework.replace(" ", "-"));
+    await mkdir(user);
+    await writeFile(join(user, "package.json"), '{ "private": true }');
+    const install = ["install", "--prefer-offline", "--no-audit", "--no-fund", tarballs.redlock];
+    await run("npm", [...install, tarballs[name], "ioredis@6", ...dependencies], { cwd: user });
+    const readme = await readFile(join(user, "node_modules/@quorlock", name, "README.md"), "utf8");
+    const [, , file, example] = readme
+      .split("```")
+      .map((block) => /^(js|ts)\n\/\/ (\S+)\n([\s\S]+)$/.exec(block))
+      .find((found) => found !== null)!;
+    await writeFile(join(user, file!), example!);
+    program = join(user, "server.mjs");
+    if (name !== "nestjs") return;
+    program = join(user, "dist/main.js");
+    const options = [...decorators, "--outDir", "dist", "main.ts"];
+    await run(process.execPath, [join(user, "node_modules/typescript/bin/tsc"), ...options], { cwd: user });
+  }, 600_000);
 
-    beforeEach(async () => {
-      masters = await startMasters(3, { say: () => {} });
-      backend = new Backend();
-      const env = {
-        ...userEnvironment,
-        MASTERS: masters.urls.join(),
-        PORT: "0",
-        BACKEND: await backend.start(),
-      };
-      instances = [1, 2].map(() => Child.node(join(user, "server.mjs"), [], { cwd: user, env }));
-      urls = await Promise.all(instances.map((instance) => instance.line(0)));
-    });
-    afterEach(async () => {
-      await Promise.all(instances.map((instance) => instance.kill()));
-      await backend.stop();
-      await masters.stop();
-    });
+  beforeEach(async () => {
+    masters = await startMasters(3, { say: () => {} });
+    backend = new Backend();
+    const env = {
+      ...userEnvironment,
+      MASTERS: masters.urls.join(),
+      PORT: "0",
+      BACKEND: await backend.start(),
+    };
+    instances = [1, 2].map(() => Child.node(program, [], { cwd: user, env }));
+    urls = await Promise.all(instances.map((instance) => instance.line(0)));
+  });
+  afterEach(async () => {
+    await Promise.all(instances.map((instance) => instance.kill()));
+    await backend.stop();
+    await masters.stop();
+  });
 
-    const pay = (index: number): Promise<Response> =>
-      fetch(`${urls[index % 2]}/invoices/42/payment`, { method: "POST" });
+  const pay = (index: number): Promise<Response> =>
+    fetch(`${urls[index % 2]}/invoices/42/payment`, { method: "POST" });
 
-    test("pays once when 100 requests come at once to two instances, answers 409 to 99, and runs its job once", async () => {
-      const statuses: Record<number, number> = {};
-      let answers = 0;
-      await Promise.all(
-        Array.from({ length: 100 }, async (_, index) => {
-          const { status } = await pay(index);
-          statuses[status] = (statuses[status] ?? 0) + 1;
-          answers += 1;
-          if (answers === 99) (await backend.payment()).end();
-        }),
-      );
-      expect(statuses).toEqual({ 200: 1, 409: 99 });
-      expect(backend.mostPayments).toBe(1);
-      expect(backend.reports).toBe(1);
-      console.log(
-        `${framework} ${version}: of 100 requests ${statuses[200]} succeeded, ${statuses[409]} were 409`,
-      );
-    });
+  test("pays once when 100 requests come at once to two instances, answers 409 to 99, and runs its job once", async () => {
+    const statuses: Record<number | string, number> = {};
+    let answers = 0;
+    await Promise.all(
+      Array.from({ length: 100 }, async (_, index) => {
+        const { ok, status } = await pay(index);
+        const kind = ok ? "ok" : status;
+        statuses[kind] = (statuses[kind] ?? 0) + 1;
+        answers += 1;
+        if (answers === 99) (await backend.payment()).end();
+      }),
+    );
+    expect(statuses).toEqual({ ok: 1, 409: 99 });
+    expect(backend.mostPayments).toBe(1);
+    expect(backend.reports).toBe(1);
+    console.log(`${framework}: of 100 requests ${statuses["ok"]} succeeded, ${statuses[409]} were 409`);
+  });
 
-    test("lets no second handler in when the client hangs up, and the next one when the first has settled", async () => {
-      const client = request(`${urls[0]}/invoices/42/payment`, { method: "POST" }).on("error", () => {});
-      client.end();
-      const first = await backend.payment();
+  test("lets no second handler in when the client hangs up, and the next one when the first has settled", async () => {
+    const client = request(`${urls[0]}/invoices/42/payment`, { method: "POST" }).on("error", () => {});
+    client.end();
+    const first = await backend.payment();
+    expect((await pay(1)).status).toBe(409);
+    client.destroy();
+    // The signal of a route ends with its client, and the handler with it; a method of NestJS goes on.
+    if (name === "nestjs") {
       expect((await pay(1)).status).toBe(409);
-      client.destroy();
-      // The example passes its signal on.
-      await once(first, "close");
-      const second = untilFree(() => pay(1));
-      (await backend.payment()).end();
-      expect(await (await second).json()).toEqual({ paid: true });
-      expect(backend.mostPayments).toBe(1);
-    });
+      first.end();
+    }
+    await once(first, "close");
+    const second = untilFree(() => pay(1));
+    (await backend.payment()).end();
+    expect(await (await second).json()).toEqual({ paid: true });
+    expect(backend.mostPayments).toBe(1);
+  });
 
-    test("ends by SIGTERM", async () => {
-      for (const instance of instances) instance.process.kill();
-      const endings = await Promise.all(instances.map((instance) => instance.ended));
-      expect(endings.map(({ code, errors }) => ({ code, errors }))).toEqual([
-        { code: 0, errors: "" },
-        { code: 0, errors: "" },
-      ]);
-    });
+  test("ends by SIGTERM", async () => {
+    for (const instance of instances) instance.process.kill();
+    const endings = await Promise.all(instances.map((instance) => instance.ended));
+    // NestJS ends with the signal that it was ended by.
+    const expected = name === "nestjs" ? { code: null, signal: "SIGTERM" } : { code: 0, signal: null };
+    expect(endings).toMatchObject([expected, expected].map((end) => ({ ...end, errors: "" })));
+  });
 
-    test("is loaded by require() as well", async () => {
-      const program = `
-      const { lockedWith } = require("@quorlock/${name}");
-      console.log(typeof lockedWith);`;
-      const { stdout } = await run(process.execPath, ["--eval", program], {
-        cwd: user,
-        env: userEnvironment,
-      });
-      expect(stdout.trim()).toBe("function");
-    });
+  test("is loaded by require() as well", async () => {
+    const names = `console.log(Object.keys(require("@quorlock/${name}")).sort().join())`;
+    const modules = `import("@quorlock/${name}").then((all) => console.log(Object.keys(all).filter((name) => !["default", "module.exports"].includes(name)).sort().join()))`;
+    const [required, imported] = await Promise.all(
+      [names, modules].map((code) =>
+        run(process.execPath, ["--eval", code], { cwd: user, env: userEnvironment }),
+      ),
+    );
+    expect(required!.stdout).toContain(name === "nestjs" ? "Locked" : "lockedWith");
+    expect(required!.stdout).toBe(imported!.stdout);
+  });
 
-    test("has the API reports that are kept", async () => {
-      const built = join(folder, "built", `${framework}-${version}`);
-      await cp(join(user, "node_modules/@quorlock", name), built, { recursive: true });
-      await symlink(join(user, "node_modules"), join(built, "node_modules"));
-      await writeReports(built, join(built, "api"));
-      expect(reportsIn(join(built, "api")), "`pnpm run api` writes them").toEqual(
-        reportsIn(keptReports(name)),
-      );
-      const manifest = await readFile(join(built, "package.json"), "utf8");
-      expect(manifest).not.toMatch(/workspace:|catalog:|quorlock-source|devDependencies|scripts|\.\/src/);
-      expect(manifest).not.toContain("@quorlock/http");
-    });
-  },
-);
+  test("has the API reports that are kept", async () => {
+    const built = join(folder, "built", framework.replace(" ", "-"));
+    await cp(join(user, "node_modules/@quorlock", name), built, { recursive: true });
+    await symlink(join(user, "node_modules"), join(built, "node_modules"));
+    await writeReports(built, join(built, "api"));
+    expect(reportsIn(join(built, "api")), "`pnpm run api` writes them").toEqual(reportsIn(keptReports(name)));
+    const manifest = await readFile(join(built, "package.json"), "utf8");
+    expect(manifest).not.toMatch(/workspace:|catalog:|quorlock-source|devDependencies|scripts|\.\/src/);
+    expect(manifest).not.toContain("@quorlock/http");
+  });
+});
 
 /** A request that the lock refuses is sent again: the release of the first one may be under way. */
 async function untilFree(send: () => Promise<Response>): Promise<Response> {
