@@ -14,6 +14,7 @@ const long = [
   "tarball/tarball.deep",
   "search/guided.deep",
   "tarball/testing.deep",
+  "tarball/frameworks.deep",
   "run/run-plan.deep",
   "cli/cli.deep",
   "contract/oldest-versions.deep",

@@ -113,69 +113,71 @@ describe.each(projects)("a new project with @quorlock/%s, %s and the example of 
     await run(process.execPath, [join(user, "node_modules/typescript/bin/tsc"), ...options], { cwd: user });
   }, 600_000);
 
-  beforeEach(async () => {
-    masters = await startMasters(3, { say: () => {} });
-    backend = new Backend();
-    const env = {
-      ...userEnvironment,
-      MASTERS: masters.urls.join(),
-      PORT: "0",
-      BACKEND: await backend.start(),
-    };
-    instances = [1, 2].map(() => Child.node(program, [], { cwd: user, env }));
-    urls = await Promise.all(instances.map((instance) => instance.line(0)));
-  });
-  afterEach(async () => {
-    await Promise.all(instances.map((instance) => instance.kill()));
-    await backend.stop();
-    await masters.stop();
-  });
-
   const pay = (index: number): Promise<Response> =>
     fetch(`${urls[index % 2]}/invoices/42/payment`, { method: "POST" });
 
-  test("pays once when 100 requests come at once to two instances, answers 409 to 99, and runs its job once", async () => {
-    const statuses: Record<number | string, number> = {};
-    let answers = 0;
-    await Promise.all(
-      Array.from({ length: 100 }, async (_, index) => {
-        const { ok, status } = await pay(index);
-        const kind = ok ? "ok" : status;
-        statuses[kind] = (statuses[kind] ?? 0) + 1;
-        answers += 1;
-        if (answers === 99) (await backend.payment()).end();
-      }),
-    );
-    expect(statuses).toEqual({ ok: 1, 409: 99 });
-    expect(backend.mostPayments).toBe(1);
-    expect(backend.reports).toBe(1);
-    console.log(`${framework}: of 100 requests ${statuses["ok"]} succeeded, ${statuses[409]} were 409`);
-  });
+  describe("in two instances", () => {
+    beforeEach(async () => {
+      masters = await startMasters(3, { say: () => {} });
+      backend = new Backend();
+      const env = {
+        ...userEnvironment,
+        MASTERS: masters.urls.join(),
+        PORT: "0",
+        BACKEND: await backend.start(),
+      };
+      instances = [1, 2].map(() => Child.node(program, [], { cwd: user, env }));
+      urls = await Promise.all(instances.map((instance) => instance.line(0)));
+    });
+    afterEach(async () => {
+      await Promise.all(instances.map((instance) => instance.kill()));
+      await backend.stop();
+      await masters.stop();
+    });
 
-  test("lets no second handler in when the client hangs up, and the next one when the first has settled", async () => {
-    const client = request(`${urls[0]}/invoices/42/payment`, { method: "POST" }).on("error", () => {});
-    client.end();
-    const first = await backend.payment();
-    expect((await pay(1)).status).toBe(409);
-    client.destroy();
-    // The signal of a route ends with its client, and the handler with it; a method of NestJS goes on.
-    if (name === "nestjs") {
+    test("pays once when 100 requests come at once to two instances, answers 409 to 99, and runs its job once", async () => {
+      const statuses: Record<number | string, number> = {};
+      let answers = 0;
+      await Promise.all(
+        Array.from({ length: 100 }, async (_, index) => {
+          const { ok, status } = await pay(index);
+          const kind = ok ? "ok" : status;
+          statuses[kind] = (statuses[kind] ?? 0) + 1;
+          answers += 1;
+          if (answers === 99) (await backend.payment()).end();
+        }),
+      );
+      expect(statuses).toEqual({ ok: 1, 409: 99 });
+      expect(backend.mostPayments).toBe(1);
+      expect(backend.reports).toBe(1);
+      console.log(`${framework}: of 100 requests ${statuses["ok"]} succeeded, ${statuses[409]} were 409`);
+    });
+
+    test("lets no second handler in when the client hangs up, and the next one when the first has settled", async () => {
+      const client = request(`${urls[0]}/invoices/42/payment`, { method: "POST" }).on("error", () => {});
+      client.end();
+      const first = await backend.payment();
       expect((await pay(1)).status).toBe(409);
-      first.end();
-    }
-    await once(first, "close");
-    const second = untilFree(() => pay(1));
-    (await backend.payment()).end();
-    expect(await (await second).json()).toEqual({ paid: true });
-    expect(backend.mostPayments).toBe(1);
-  });
+      client.destroy();
+      // The signal of a route ends with its client, and the handler with it; a method of NestJS goes on.
+      if (name === "nestjs") {
+        expect((await pay(1)).status).toBe(409);
+        first.end();
+      }
+      await once(first, "close");
+      const second = untilFree(() => pay(1));
+      (await backend.payment()).end();
+      expect(await (await second).json()).toEqual({ paid: true });
+      expect(backend.mostPayments).toBe(1);
+    });
 
-  test("ends by SIGTERM", async () => {
-    for (const instance of instances) instance.process.kill();
-    const endings = await Promise.all(instances.map((instance) => instance.ended));
-    // NestJS ends with the signal that it was ended by.
-    const expected = name === "nestjs" ? { code: null, signal: "SIGTERM" } : { code: 0, signal: null };
-    expect(endings).toMatchObject([expected, expected].map((end) => ({ ...end, errors: "" })));
+    test("ends by SIGTERM", async () => {
+      for (const instance of instances) instance.process.kill();
+      const endings = await Promise.all(instances.map((instance) => instance.ended));
+      // NestJS ends with the signal that it was ended by.
+      const expected = name === "nestjs" ? { code: null, signal: "SIGTERM" } : { code: 0, signal: null };
+      expect(endings).toMatchObject([expected, expected].map((end) => ({ ...end, errors: "" })));
+    });
   });
 
   test("is loaded by require() as well", async () => {

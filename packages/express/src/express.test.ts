@@ -80,6 +80,50 @@ describe.each([
     await (await redlock.acquire(key, ttl)).release();
   });
 
+  test("has a signal that outlives the end of the answer: only a client without its answer has hung up", async () => {
+    const aborted = new Promise<boolean>((resolve) => {
+      app.get(
+        "/",
+        locked(key, ttl, async (_request, response, signal) => {
+          response.end();
+          await once(response, "close");
+          resolve(signal.aborted);
+        }),
+      );
+    });
+    await fetch(await started());
+    expect(await aborted).toBe(false);
+  });
+
+  test("does not run for a client that has hung up before the lock is asked for", async () => {
+    const runs: string[] = [];
+    let ask!: () => void;
+    const asked = new Promise<void>((resolve) => {
+      ask = resolve;
+    });
+    const closed = new Promise<void>((resolve) => {
+      const keyOf = async ({ socket }: express.Request): Promise<string> => {
+        ask();
+        await once(socket, "close");
+        resolve();
+        return key;
+      };
+      app.get(
+        "/",
+        locked(keyOf, ttl, async () => runs.push("run"), { waitTimeout: ttl }),
+      );
+    });
+    const client = httpRequest(await started()).on("error", () => {});
+    client.end();
+    await asked;
+    client.destroy();
+    await closed;
+    // The handler would have had its turn before the second of these.
+    for (let turn = 0; turn < 2; turn += 1)
+      await (await redlock.acquire(key, ttl, { waitTimeout: ttl })).release();
+    expect([runs, errors]).toEqual([[], []]);
+  });
+
   test("is refused with the headers that middleware has set", async () => {
     app.use((_request, response, next) => {
       response.set("access-control-allow-origin", "https://shop.example");

@@ -97,6 +97,14 @@ describe("RedlockModule", () => {
     await app.close();
   });
 
+  test("is not seen by a module that does not import it", async () => {
+    @Module({ providers: [Payments] })
+    class Feature {}
+    const made = RedlockModule.forRoot({ redlock, quit: false });
+    const compiling = Test.createTestingModule({ imports: [made, Feature] }).compile();
+    await expect(compiling).rejects.toThrow("can't resolve dependencies of the Payments");
+  });
+
   test("gives its factory what it imports and injects", async () => {
     @Module({ providers: [{ provide: "redlock", useFactory: () => redlock }], exports: ["redlock"] })
     class Config {}
