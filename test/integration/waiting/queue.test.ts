@@ -468,9 +468,10 @@ describe("a lease that is handed off as it is", () => {
   });
 });
 
-/** A Redlock that waits once and is dropped, as in a program that makes one for each request. */
+/** A Redlock that locks once, waits once and is dropped, as in a program that makes one for each request. */
 async function useOnce(clients: readonly Redis[], resource: string): Promise<void> {
   const redlock = new Redlock(clients);
+  await (await redlock.acquire(fresh(), ttl)).release();
   // (No `rejects` matcher: the test runner would keep the error alive.)
   const refused = await redlock
     .acquire(resource, ttl, { waitTimeout: 300 })

@@ -4,8 +4,8 @@ import type { Inspection } from "../protocol/inspect.ts";
 import type { LockNode, RecordStore } from "../protocol/node.ts";
 import { outside } from "../time/async-context.ts";
 import { Cancellation } from "../time/cancellation.ts";
+import type { Runtime, Timer } from "../time/runtime.ts";
 import { sleep } from "../time/sleep.ts";
-import type { TimerHandle, TimerTask } from "../time/timers.ts";
 import { Lists } from "./lists.ts";
 import type { ListedMaster } from "./membership.ts";
 import { type OwnerRecord, ownerKey, ownersKey, recordIn } from "./owner-record.ts";
@@ -23,12 +23,12 @@ const minHeld = 10_000;
  * The owner of a Redlock by its name: writes a record about it to each master, so that others can tell who holds a lock,
  * and compares the lists of masters (PROTOCOL 1.13). No lock waits for any of this, and none depends on it.
  */
-export class Owners implements TimerTask, OwnerNames {
+export class Owners implements OwnerNames {
   readonly self: Owner;
   readonly #context: Context;
   #hasBegun = false;
   #hasEnded = false;
-  #timer: TimerHandle | undefined;
+  #timer: Timer | undefined;
   /** How often it was written. */
   #turn = 0;
   /** The session of the connection on which each master has refused a write, or a read: it is not asked again there. */
@@ -48,13 +48,12 @@ export class Owners implements TimerTask, OwnerNames {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
     // It serves later calls as well.
-    outside(() => this.onDue());
+    outside(() => this.write());
   }
 
   /** Writes it everywhere, and once more in ten seconds. */
-  onDue(): void {
-    const { timers, clock } = this.#context;
-    this.#timer = timers.add(clock.now() + interval, this);
+  write(): void {
+    this.#timer = laterBy(new WeakRef(this), this.#context.runtime);
     void this.#write();
   }
 
@@ -63,7 +62,7 @@ export class Owners implements TimerTask, OwnerNames {
    * command without an answer on a connection that ends can keep the process of some versions of Node from ending.
    */
   async end(timeout: number): Promise<void> {
-    this.#context.timers.cancel(this.#timer);
+    this.#timer?.cancel();
     const wasWritten = this.#hasBegun;
     this.#hasBegun = true;
     this.#hasEnded = true;
@@ -242,6 +241,13 @@ export class Owners implements TimerTask, OwnerNames {
       return [];
     }
   }
+}
+
+/** A timer keeps neither a process alive nor a Redlock that was dropped without `quit`. */
+function laterBy(owners: WeakRef<Owners>, runtime: Runtime): Timer {
+  const timer = runtime.setTimer(() => owners.deref()?.write(), interval);
+  timer.unref();
+  return timer;
 }
 
 export function ownerIn({ name, host, pid, tag }: OwnerRecord): Owner {
