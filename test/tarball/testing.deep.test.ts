@@ -91,7 +91,7 @@ test.each([
   [
     "simulation",
     /^(package\.json|README\.md|LICENSE|dist\/(esm\/[\w-]+(\.d\.ts|\.js|\.txt|\.css)|cjs\/[\w-]+(\.d\.cts|\.cjs)|(esm|cjs)\/[\w-]+\.LICENSE))$/,
-    300_000,
+    320_000,
   ],
   [
     "opentelemetry",
