@@ -173,8 +173,7 @@ export function buildClient(
   });
   checkAbilities(nodes, options);
   const leases = new Set<Lease>();
-  const clock = new LeaseClock(runtime, () => timers.clockJumped());
-  const timers: Timers = new Timers(runtime, clock);
+  const { clock, timers } = timeOf(runtime);
   const distinct = new DistinctMasters(nodes, leases, report);
   const rollbacks = new Rollbacks(runtime, clock, report, undefined, log);
   const context: RedlockParts["context"] & { owners: Owners | undefined } = {
@@ -222,6 +221,13 @@ export function buildClient(
     reentrancy,
     owners: context.owners,
   };
+}
+
+/** Apart from all else: what a timer keeps in memory must not lead to a Redlock that was dropped. */
+function timeOf(runtime: Runtime): { readonly clock: LeaseClock; readonly timers: Timers } {
+  const clock = new LeaseClock(runtime, () => timers.clockJumped());
+  const timers: Timers = new Timers(runtime, clock);
+  return { clock, timers };
 }
 
 /** `undefined` if its owner has no name, or no master keeps records. */

@@ -4,8 +4,8 @@ import type { Inspection } from "../protocol/inspect.ts";
 import type { LockNode, RecordStore } from "../protocol/node.ts";
 import { outside } from "../time/async-context.ts";
 import { Cancellation } from "../time/cancellation.ts";
-import type { Runtime, Timer } from "../time/runtime.ts";
 import { sleep } from "../time/sleep.ts";
+import type { TimerHandle, TimerTask } from "../time/timers.ts";
 import { Lists } from "./lists.ts";
 import type { ListedMaster } from "./membership.ts";
 import { type OwnerRecord, ownerKey, ownersKey, recordIn } from "./owner-record.ts";
@@ -28,7 +28,7 @@ export class Owners implements OwnerNames {
   readonly #context: Context;
   #hasBegun = false;
   #hasEnded = false;
-  #timer: Timer | undefined;
+  #timer: TimerHandle | undefined;
   /** How often it was written. */
   #turn = 0;
   /** The session of the connection on which each master has refused a write, or a read: it is not asked again there. */
@@ -53,7 +53,8 @@ export class Owners implements OwnerNames {
 
   /** Writes it everywhere, and once more in ten seconds. */
   write(): void {
-    this.#timer = laterBy(new WeakRef(this), this.#context.runtime);
+    const { timers, clock } = this.#context;
+    this.#timer = timers.add(clock.now() + interval, nextWriteOf(new WeakRef(this)));
     void this.#write();
   }
 
@@ -62,7 +63,7 @@ export class Owners implements OwnerNames {
    * command without an answer on a connection that ends can keep the process of some versions of Node from ending.
    */
   async end(timeout: number): Promise<void> {
-    this.#timer?.cancel();
+    this.#context.timers.cancel(this.#timer);
     const wasWritten = this.#hasBegun;
     this.#hasBegun = true;
     this.#hasEnded = true;
@@ -243,11 +244,9 @@ export class Owners implements OwnerNames {
   }
 }
 
-/** A timer keeps neither a process alive nor a Redlock that was dropped without `quit`. */
-function laterBy(owners: WeakRef<Owners>, runtime: Runtime): Timer {
-  const timer = runtime.setTimer(() => owners.deref()?.write(), interval);
-  timer.unref();
-  return timer;
+/** A timer keeps no Redlock that was dropped without `quit`. */
+function nextWriteOf(owners: WeakRef<Owners>): TimerTask {
+  return { onDue: () => owners.deref()?.write() };
 }
 
 export function ownerIn({ name, host, pid, tag }: OwnerRecord): Owner {
