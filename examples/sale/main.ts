@@ -29,6 +29,12 @@ const usage = [
   "Exit: 0 with the lock each item is sold once, by one process at a time; 1 otherwise, 64 bad usage, 130 interrupted.",
 ].join("\n");
 
+const next = [
+  "",
+  "  Next: examples/sale/worker.ts is the code of a user; README.md has ten lines to begin with;",
+  "  `npx -y pnpm@12 recipe` plays a cache, payments, migrations; `npx -y pnpm@12 once` jobs on four instances.",
+];
+
 const file = recordingFile();
 
 await runExample(async (fixture) => {
@@ -60,6 +66,7 @@ await runExample(async (fixture) => {
   );
   await fixture.end();
   const isGood = summarise(narrator, withLock, withoutLock);
+  for (const line of next) narrator.line(line);
   if (file !== undefined) {
     const lines = ["$ npx -y pnpm@12 demo", ...narrator.lines];
     await writeFile(
