@@ -37,7 +37,7 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
-    // One more than the cores of a small machine: some of the tests wait for real masters and real time.
+    // More than the cores of a small machine: most tests wait for real masters and real time. (`test:deep` takes one less.)
     maxWorkers: 4,
     // The report is for `.ci/run`, which counts.
     reporters: ["default", ["json", { outputFile: "node_modules/.vitest-results.json" }]],
