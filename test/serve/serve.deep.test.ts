@@ -12,7 +12,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 const main = new URL("../../packages/cli/src/main.ts", import.meta.url);
 const shots = fileURLToPath(new URL("../../node_modules/.pictures/", import.meta.url));
 /** Other work may have the processor. */
-const soon = { timeout: 20_000 };
+const soon = { timeout: 60_000 };
 /** A record has the locks that were held for ten seconds, and is written every ten. */
 const recorded = { timeout: 60_000 };
 const hostile = `<img src=x onerror=alert(1)>\u202e7`;
