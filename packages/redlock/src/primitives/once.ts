@@ -150,7 +150,7 @@ export function runCoordinator(redlock: Redlock, options: RunCoordinatorOptions 
 function jobOf(redlock: Redlock, name: string, given: OnceOptions): Job {
   const settings = Redlock.internalsOf(redlock).settingsFor(given, place);
   checkName("job", name);
-  const { keepFor, at, ttl, keepOnError, ...options } = given ?? {};
+  const { keepFor, at, ttl, keepOnError, ...options } = given ?? ({} as OnceOptions);
   checkKeepFor(keepFor, settings);
   checkBoolean("keepOnError", keepOnError ?? undefined);
   const resource = at === undefined || at === null ? name : `${name}:${isoTimeOf(at)}`;
