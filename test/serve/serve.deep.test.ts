@@ -139,7 +139,9 @@ describe("the page of quorlock serve, in Chromium", () => {
     await photograph(page, "dead-master");
     await masters.list[1]!.kill();
     await expect.poll(() => page.locator("#changes").textContent(), soon).toContain("quorum lost");
-    expect(await page.locator("#status").textContent()).toContain("no quorum. Locks may be missing here");
+    await expect
+      .poll(() => page.locator("#status").textContent(), soon)
+      .toContain("no quorum. Locks may be missing here");
     await photograph(page, "no-quorum");
     await masters.list[1]!.restart();
     await masters.list[2]!.restart();

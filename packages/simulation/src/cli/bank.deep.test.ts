@@ -31,7 +31,7 @@ describe("the seed bank", () => {
       const subject = (await subjectNamed(mutant))!;
       expect((await runPlan(plan, { engine: "heap", subject })).verdict).toBe(expected!.verdict);
     },
-    60_000,
+    300_000,
   );
 
   test("keeps the plans of at least five mutants", () => {
