@@ -1,7 +1,7 @@
 import type { Redis } from "ioredis";
 import { codeOf, connect, type Master, unlessAborted } from "../masters.ts";
 
-// What the masters say about the keys of locks. Tokens and queue members never leave a master: of a token its digest and its
+// The keys of locks, as the masters have them. Tokens and queue members never leave a master: of a token its digest and its
 // beginning are read, of a queue member the tag of its owner.
 
 const script = `
@@ -136,14 +136,14 @@ export async function scan(
   const locks = new Set<string>();
   let looked = 0;
   let cursor = "0";
-  const of = await unlessAborted(signal, redis.dbsize());
+  const of = await unlessAborted(signal, redis.dbsize()).catch(() => 0);
   do {
     const count = Math.min(keysPerScan, limit - looked);
     const part = redis.eval(scanScript, 0, cursor, String(count));
-    const reply = (await unlessAborted(signal, part).catch((error: unknown) => {
-      if (signal.aborted) return undefined;
-      throw error;
-    })) as readonly [string, number, readonly string[]] | undefined;
+    // A master that refuses ends its own search: the others go on.
+    const reply = (await unlessAborted(signal, part).catch(() => undefined)) as
+      | readonly [string, number, readonly string[]]
+      | undefined;
     if (!reply) break;
     cursor = reply[0];
     looked += reply[1];

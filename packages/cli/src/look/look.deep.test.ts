@@ -171,6 +171,17 @@ describe("quorlock ls --scan", () => {
     expect(output).not.toContain("correct");
   });
 
+  test("shows what the other masters have if one refuses the search", async () => {
+    await using lock = await billing.acquire("young", 60_000);
+    await admins[0]!.acl("SETUSER", "default", "-dbsize");
+    try {
+      const { output, code } = await quorlock(["ls", "--scan"], lock);
+      expect({ code, isFound: output.includes("\nyoung ") }).toEqual({ code: 0, isFound: true });
+    } finally {
+      await admins[0]!.acl("SETUSER", "default", "+dbsize");
+    }
+  });
+
   test("looks at no more keys than its limit, and says so", async () => {
     for (const admin of admins)
       await admin.mset(Array.from({ length: 6000 }, (_, index) => [`x:${index}`, "1"]).flat());
