@@ -29,7 +29,7 @@ if (unknown !== undefined)
   throw new Error(`unknown scheduler ${unknown}: there are ${Object.keys(schedulers).join(", ")}`);
 if (!(Number.isInteger(ticks) && ticks >= 3)) throw new Error("--ticks must be a whole number, 3 or more");
 
-/** What came of the ticks of one scheduler. */
+/** The outcome of the ticks of one scheduler. */
 function judge(
   tally: Tally,
   scheduler: string,

@@ -22,7 +22,7 @@ export interface Route {
 
 export interface Server extends AsyncDisposable {
   readonly url: string;
-  /** What has reached the error handler of the application. */
+  /** The errors that have reached the error handler of the application. */
   readonly errors: readonly unknown[];
 }
 

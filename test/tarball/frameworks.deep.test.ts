@@ -31,7 +31,7 @@ function nest(version: string, ofSchedule: string): readonly string[] {
   return [...own, ...others, "rxjs@7", "typescript@5.9", "@types/node@20"];
 }
 
-/** What `nest new` sets, as far as it matters here. */
+/** The settings of `nest new`, as far as it matters here. */
 const decorators = ["experimentalDecorators", "emitDecoratorMetadata", "strictNullChecks", "skipLibCheck"]
   .map((option) => `--${option}`)
   .concat("--module", "nodenext", "--target", "es2023");

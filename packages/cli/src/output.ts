@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 
-// What every command of the program prints, and how it ends.
+// The output of every command of the program, and its exit codes.
 
 export const exitCodes = {
   ok: 0,

@@ -64,12 +64,12 @@ export type Locked = <Route extends RouteGenericInterface = RouteGenericInterfac
 export interface QuorlockOptions {
   readonly redlock: Redlock;
   /**
-   * What `redlock.ready` gets: the start of the application waits for a quorum of masters, and fails without one.
+   * The options of `redlock.ready`: the start of the application waits for a quorum of masters, and fails without one.
    * `false`: it does not wait. Default `{ timeout: 5_000 }`.
    */
   readonly ready?: ReadyOptions | false | undefined;
   /**
-   * What `redlock.quit` gets when the application is closed, once all requests are answered. Default: the Redlock stays
+   * The options of `redlock.quit` when the application is closed, once all requests are answered. Default: the Redlock stays
    * open.
    */
   readonly quit?: { readonly drain?: number; readonly keepClients?: boolean } | undefined;

@@ -57,7 +57,7 @@ function Marked(name: string): MethodDecorator {
 class Payments {
   @InjectRedlock() readonly redlock!: Redlock;
   ran = 0;
-  /** What a test makes of a call. */
+  /** A call as a test records it. */
   act: (id: string) => Promise<unknown> = async (id) => id;
 
   @Marked("above")

@@ -12,18 +12,18 @@ export interface RedlockModuleOptions {
   /** The Redlock, or what makes it: that is not called if a test overrides the provider. */
   readonly redlock: Redlock | (() => Redlock | Promise<Redlock>);
   /**
-   * What `redlock.ready` gets: the start of the application waits for a quorum of masters, and fails without one.
+   * The options of `redlock.ready`: the start of the application waits for a quorum of masters, and fails without one.
    * `false`: it does not wait. Default `{ timeout: 5_000 }`.
    */
   readonly ready?: ReadyOptions | false | undefined;
   /**
-   * What `redlock.quit` gets when the application shuts down. `false`: the Redlock stays open. Default `{ drain: 10_000 }`:
+   * The options of `redlock.quit` when the application shuts down. `false`: the Redlock stays open. Default `{ drain: 10_000 }`:
    * methods under a lock have 10 s to end.
    */
   readonly quit?: { readonly drain?: number; readonly keepClients?: boolean } | false | undefined;
 }
 
-/** What is known when the module is declared, with `forRootAsync` as well. */
+/** The part that is known when the module is declared, with `forRootAsync` as well. */
 export interface RedlockModuleExtras {
   /** Whether other modules have the Redlock without an import of this one. Default false. */
   readonly isGlobal?: boolean;

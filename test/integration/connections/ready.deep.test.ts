@@ -45,7 +45,7 @@ async function openDoor(master: Master, roundTrip: number, isTls: boolean): Prom
 }
 
 /**
- * What a process does that has just started, and does no more than this. Resolves to whether it got the lock; `undefined` if
+ * Does what a process does that has just started, and no more. Resolves to whether it got the lock; `undefined` if
  * this process, which masters and clients share here, did not run for so long that it tells nothing.
  */
 async function coldProcess(

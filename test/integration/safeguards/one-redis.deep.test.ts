@@ -15,7 +15,7 @@ const guarded: RedlockOptions = { restartGuard: { maxTtl: ttl } };
 /** A Redis that clients lock on, and a way to make it forget what only it knew. */
 interface Service extends AsyncDisposable {
   connect(): Redis;
-  /** What is written from now on does not reach a replica. */
+  /** From now on no write reaches a replica. */
   lag(): void;
   /** Resolves when the service may answer again. */
   fail(): Promise<void>;

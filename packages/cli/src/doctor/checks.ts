@@ -11,7 +11,7 @@ import { membershipOf } from "./membership.ts";
 import { commandsOfGuard, commandsOfLock, type Observation, type ObserveOptions } from "./observe.ts";
 import { remedies, unreachable } from "./remedies.ts";
 
-// What the observations of all masters say about them. No check asks anything, and none passes without an answer.
+// Findings about all masters, from the observations of them. No check asks anything, and none passes without an answer.
 
 export type Status = "pass" | "warn" | "fail" | "unknown";
 export type Observed = Readonly<Record<string, string | number | boolean | readonly string[] | null>>;

@@ -1,4 +1,4 @@
-// What to do about a finding, by the id of its check.
+// The remedy of each finding, by the id of its check.
 
 export const remedies: Readonly<Record<string, string>> = {
   "independent.same-server": "name each master once: one server that votes twice is no quorum",

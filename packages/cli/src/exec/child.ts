@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:os";
 
-/** What a shell returns for a command that it does not find, and for one that it may not run. */
+/** The exit codes of a shell for a command that it does not find, and for one that it may not run. */
 const exitCodes = { ENOENT: 127, EACCES: 126 } as const;
 
 /**

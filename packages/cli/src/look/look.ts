@@ -11,7 +11,7 @@ import {
   statesOf,
 } from "./keys.ts";
 
-// Who holds which lock, from the keys of the locks and the records that their owners write about themselves.
+// The holders of locks, from the keys of the locks and the records that their owners write about themselves.
 
 /** The number of owners that are read of one master, and of keys in one script. */
 const maxOwners = 1000;

@@ -124,12 +124,12 @@ function changeOf({ owner, revokedBy, masters, of }: LockView): Change["change"]
   return masters > of / 2 ? "held" : "no-quorum";
 }
 
-/** What makes a state another one: not its times. */
+/** The parts that make a state another one: not its times. */
 function essenceOf({ change, lock }: State): string {
   return JSON.stringify([change, lock?.owner?.tag, lock?.revokedBy, lock?.waiters.map(({ tag }) => tag)]);
 }
 
-/** What differs. A master that is reachable at first says nothing. */
+/** The differences. A master that is reachable at first says nothing. */
 export function changesBetween(before: Look, now: Look): readonly State[] {
   const changes: State[] = [];
   for (const [name, state] of now) {

@@ -32,7 +32,7 @@ export interface RecordedChange extends Change {
   readonly id: number;
 }
 
-/** What the page shows. */
+/** The content of the page. */
 export interface State {
   readonly schemaVersion: 1;
   /** Of the look. */

@@ -9,7 +9,7 @@ export interface HeldLock {
   readonly fencingToken: number | undefined;
 }
 
-/** What one Redlock writes about itself. */
+/** The record that one Redlock writes about itself. */
 export interface OwnerRecord extends Owner {
   /** Of this package. */
   readonly version: string;

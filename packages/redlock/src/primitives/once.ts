@@ -41,7 +41,7 @@ export interface OnceOptions extends Omit<AcquireOptions, "parent" | "waitTimeou
   readonly keepOnError?: boolean | undefined;
 }
 
-/** What became of a call of {@link once}. */
+/** The outcome of a call of {@link once}. */
 export type OnceResult<T> =
   | { readonly ran: true; readonly value: T }
   | {
@@ -88,7 +88,7 @@ interface Job {
   readonly keepFor: number;
   readonly ttl: number;
   readonly keepOnError: boolean;
-  /** What `acquire` takes. */
+  /** The options of `acquire`. */
   readonly options: AcquireOptions;
   readonly settings: Settings;
 }
@@ -230,7 +230,7 @@ async function makeReady({ redlock, keepFor, options }: Job): Promise<void> {
   areReady.add(redlock);
 }
 
-/** Who has the lock, by a reading of all masters; `isKept`: a quorum keeps it for the same owner. */
+/** The holder of the lock, by a reading of all masters; `isKept`: a quorum keeps it for the same owner. */
 async function stateOf({ redlock, resource }: Job): Promise<{
   readonly isKept: boolean;
   readonly owner: Owner | undefined;

@@ -28,7 +28,7 @@ export interface SemaphoreOptions extends Omit<AcquireOptions, "parent"> {
 export interface SemaphoreInspection {
   /** The permits that some master has given, each by its key, with the state of the key on each master. */
   readonly permits: readonly { readonly resource: string; readonly masters: readonly Inspection[] }[];
-  /** Who waits, by each master: the holder gets the next permit, and its `waiters` come after it. */
+  /** The waiters, by each master: the holder gets the next permit, and its `waiters` come after it. */
   readonly waiting: readonly Inspection[];
 }
 

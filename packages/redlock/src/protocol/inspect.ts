@@ -75,7 +75,7 @@ export async function inspect(
   return nodes.map(({ name }, index) => inspectionOf(name, answers[index]!, waiters[index] ?? [], most));
 }
 
-/** What each master tells beside its votes, within `timeout` ms; `undefined` for one that does not. */
+/** The state of each master beside its votes, within `timeout` ms; `undefined` for one that does not. */
 export async function toldBy<T>(
   { nodes, runtime }: Pick<Context, "nodes" | "runtime">,
   timeout: number,

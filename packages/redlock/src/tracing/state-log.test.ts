@@ -22,7 +22,7 @@ function fail(): never {
   throw new TypeError("no disk");
 }
 
-/** So many locks, one after the other, which take more than a second. */
+/** Locks one after the other, which take more than a second. */
 async function useFor(milliseconds: number, { time, redlock }: VirtualSetting): Promise<void> {
   for (let passed = 0; passed < milliseconds; passed += 100) {
     const lock = await time.run(redlock.acquire("r", 1000));

@@ -43,7 +43,7 @@ export interface ExtendMessage {
   /** The message of the same lock on `quorlock:hold`, if somebody has listened there since its grant. */
   readonly hold: HoldMessage | undefined;
   outcome?: "extended" | "no_quorum" | "lost";
-  /** What was left of the lock when a quorum had confirmed the extension, ms. Near 0 the lock was almost lost. */
+  /** The time that the lock had left when a quorum had confirmed the extension, ms. Near 0 the lock was almost lost. */
   margin?: number;
   duration?: number;
   errorCode?: string;

@@ -7,7 +7,7 @@ import type { Rules } from "../master/twins/rules.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { ClientModule, Subject } from "../run/subject.ts";
 
-/** What a mutated copy of the client exports. */
+/** The exports of a mutated copy of the client. */
 export type MutatedModule = ClientModule &
   typeof OnceModule &
   typeof SemaphoreModule &

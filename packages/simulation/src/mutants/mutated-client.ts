@@ -11,7 +11,7 @@ import type { Mutant, MutatedModule } from "./mutant.ts";
 
 const sources = fileURLToPath(new URL("../../../redlock/src/", import.meta.url));
 
-/** What a copy exports. */
+/** The exports of a copy. */
 const modules = [
   "index.ts",
   "redis/internal.ts",
