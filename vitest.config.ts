@@ -5,6 +5,11 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const source = { conditions: ["quorlock-source", "node"] };
 const shared = { resolve: source, ssr: { resolve: source } };
 const deep = "**/*.deep.test.ts";
+/** Those that need the processor and neither masters nor a clock: beside them, tests of real time would come late. */
+const computing = [
+  "packages/{simulation,models}/**/*.deep.test.ts",
+  "test/{simulation,tarball}/**/*.deep.test.ts",
+];
 // Only for a test that does not end, ms: each has its own time limits for what it promises.
 const hang = 400_000;
 
@@ -87,12 +92,25 @@ export default defineConfig({
       },
       {
         ...shared,
-        // `pnpm test:deep`: searches, and what takes long by its nature. Seeds bound a search.
+        // `pnpm test:deep`: what takes long by its nature.
         test: {
           name: "deep",
           include: [deep],
-          // The other one is the copy of `pnpm mutation`.
-          exclude: ["**/node_modules/**", ".stryker-tmp/**"],
+          // The last one is the copy of `pnpm mutation`.
+          exclude: [...computing, "**/node_modules/**", ".stryker-tmp/**"],
+          testTimeout: hang,
+          hookTimeout: hang,
+        },
+      },
+      {
+        ...shared,
+        // `pnpm test:deep`, when all others have ended: searches, which seeds bound, compilers and bundlers.
+        test: {
+          name: "computing",
+          include: computing,
+          exclude: ["**/node_modules/**"],
+          sequence: { groupOrder: 1 },
+          maxWorkers: 2,
           testTimeout: hang,
           hookTimeout: hang,
         },

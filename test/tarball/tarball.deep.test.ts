@@ -185,11 +185,7 @@ const compilers: readonly (readonly [version: string, manifest: string, modules:
     import.meta.resolve("typescript-5.4/package.json"),
     ["node16/node16", "esnext/bundler", "commonjs/node10"],
   ],
-  [
-    "5.9",
-    import.meta.resolve("typescript-5.9/package.json"),
-    ["nodenext/nodenext", "preserve/bundler", "es2022/node10"],
-  ],
+  ["5.9", import.meta.resolve("typescript-5.9/package.json"), ["nodenext/nodenext"]],
   [
     "7",
     import.meta.resolve("typescript/package.json"),
@@ -197,10 +193,10 @@ const compilers: readonly (readonly [version: string, manifest: string, modules:
   ],
 ];
 
-describe.each(compilers)("TypeScript %s", (_, compiler, modules) => {
+describe.each(compilers)("TypeScript %s", (version, compiler, modules) => {
   const tsc = fileURLToPath(new URL("bin/tsc", compiler));
   const oldest = modules.map((module) => [module, "es2020"] as const);
-  const cases = [...oldest, ["nodenext/nodenext", "es2022"] as const];
+  const cases = [...oldest, ...(version === "7" ? [["nodenext/nodenext", "es2022"] as const] : [])];
 
   test.each(cases)("accepts the types under %s, target %s, without skipLibCheck", async (module, target) => {
     const [kind, moduleResolution] = module.split("/") as [string, string];

@@ -72,11 +72,11 @@ it("a failover is followed, with failoverDetector and without", async () => {
           await lock.release();
           return isOver && value === lock.value;
         },
-        40_000,
+        60_000,
       );
     }
     for (const { redlock, clients } of all) await untilAllVote(redlock, clients);
   } finally {
     for (const { clients } of all) for (const client of clients) client.disconnect();
   }
-}, 90_000);
+});

@@ -66,13 +66,13 @@ describe("pnpm sim", () => {
     expect(first.code).toBe(0);
     const heap = await said(run, "--seed", "6", "--engine", "heap");
     expect(heap.lines.at(-1)).toBe(first.lines.at(-1));
-  }, 60_000);
+  });
 
   test("bad usage is exit 64, with the mistake in one line", async () => {
     const { code, errors } = await sim("run", "--seed", "x");
     expect(code).toBe(64);
     expect(errors).toMatch(/^--seed must be a whole number .+ \(npx -y pnpm@12 sim run --help\)\n$/);
-  }, 60_000);
+  });
 
   test.each([[[]], [["fly"]], [["toString"]]])(
     "a missing or unknown command is exit 64: %j",
@@ -81,7 +81,6 @@ describe("pnpm sim", () => {
       expect(code).toBe(64);
       expect(errors).toMatch(/^(a|unknown) command .*\(npx -y pnpm@12 sim --help\)\n$/);
     },
-    60_000,
   );
 
   test("--help lists every command, and has examples", async () => {
@@ -91,21 +90,21 @@ describe("pnpm sim", () => {
     const examples = lines.slice(lines.indexOf("Examples:") + 1);
     expect(examples.length).toBeGreaterThan(2);
     expect(examples.filter((line) => !/^ {2}npx -y pnpm@12 sim \w+/.test(line))).toEqual([]);
-  }, 60_000);
+  });
 
   test("--version prints the version of the package", async () => {
     const { version } = JSON.parse(
       await readFile(new URL("../../package.json", import.meta.url), "utf8"),
     ) as { version: string };
     expect(await sim("--version")).toEqual({ code: 0, lines: [version], errors: "" });
-  }, 60_000);
+  });
 
   test("COMMAND --help explains each of its options", async () => {
     const { code, lines } = await sim("shrink", "--seed", "1", "--help");
     expect(code).toBe(0);
     expect(lines[0]).toContain("pnpm sim shrink FILE");
     for (const name of Object.keys(shrink.options)) expect(lines.join("\n")).toContain(`\n  --${name} `);
-  }, 60_000);
+  });
 
   test("an unknown command or option is answered with the nearest one, without a stack trace", async () => {
     const command = await sim("explroe");
@@ -115,7 +114,7 @@ describe("pnpm sim", () => {
     expect(option.code).toBe(64);
     expect(option.errors).toMatch(/^unknown option --sed; did you mean --seeds\? \(.+\)\n$/);
     expect(`${command.errors}${option.errors}`).not.toMatch(/^ {4}at /m);
-  }, 60_000);
+  });
 });
 
 describe("Ctrl-C", () => {
@@ -128,7 +127,7 @@ describe("Ctrl-C", () => {
     expect(lines).toContainEqual(expect.stringMatching(/^interrupted after \d+ of 1000000 runs$/));
     expect(lines.at(-1)).toBe("verdict violated");
     expect(errors).not.toMatch(/^ {4}at /m);
-  }, 120_000);
+  });
 
   test("shrink saves the smallest plan so far", async () => {
     const controller = new AbortController();
@@ -140,7 +139,7 @@ describe("Ctrl-C", () => {
     });
     expect(shrunk?.runs).toBeLessThan(20);
     expect(shrunk?.outcome.verdict).toBe("violated");
-  }, 60_000);
+  });
 });
 
 describe("explore", () => {
@@ -153,13 +152,13 @@ describe("explore", () => {
     // The first line contains the duration; all others are compared.
     expect(three.lines.slice(1)).toEqual(one.lines.slice(1));
     expect([one.code, three.code]).toEqual([0, 0]);
-  }, 120_000);
+  });
 
   test("goes on until the number of attempts is reached", async () => {
     const { lines } = await said(explore, "--from", "14", "--attempts", "300");
     const [, attempts] = /^(\d+) attempts/m.exec(lines.join("\n"))!;
     expect(Number(attempts)).toBeGreaterThanOrEqual(300);
-  }, 120_000);
+  });
 
   test("prints the command that replays each violation, and it does", async () => {
     const { code, lines } = await said(explore, "--seeds", "2", "--mutant", "a minority is a quorum");
@@ -168,14 +167,14 @@ describe("explore", () => {
     const [, seed, mutant] = /sim run --seed (\d+) --subject "(.*)"$/.exec(command)!;
     const again = await said(run, "--seed", seed!, "--subject", mutant!);
     expect(again.code).toBe(1);
-  }, 120_000);
+  });
 
   test("--rounds: twelve clients ask once in each of the hundred rounds of a run", async () => {
     const { code, lines } = await said(explore, "--rounds", "--seeds", "2", "--subject", "semaphore");
     expect(lines.slice(-2)).toEqual(["2 runs: 0 violated, 0 unknown", "verdict ok"]);
     expect(lines.at(-3)).toMatch(/^2400 attempts/);
     expect(code).toBe(0);
-  }, 120_000);
+  });
 
   test("guided: a varied plan has no seed, so it is saved and replayed from its file", async () => {
     // The first 32 are drawn, those after them are bred.
@@ -187,7 +186,7 @@ describe("explore", () => {
     await Promise.all(
       lines.flatMap((line) => /sim replay "(.*)"$/.exec(line)?.[1] ?? []).map((file) => rm(file)),
     );
-  }, 240_000);
+  });
 });
 
 describe("replay", () => {
@@ -197,7 +196,7 @@ describe("replay", () => {
     const replayed = await said(replay, file);
     expect(replayed.lines.slice(-3)).toEqual(saved.lines.slice(-3));
     expect(replayed.code).toBe(0);
-  }, 60_000);
+  });
 
   test("of another hash is exit 3", async () => {
     const file = join(folder, "other.json");
@@ -207,7 +206,7 @@ describe("replay", () => {
     const { code, lines } = await said(replay, file);
     expect(code).toBe(3);
     expect(lines).toContainEqual(expect.stringContaining("expected verdict ok and hash 0123456789abcdef"));
-  }, 60_000);
+  });
 });
 
 describe("shrink", () => {
@@ -219,14 +218,14 @@ describe("shrink", () => {
     expect(lines).toContainEqual(expect.stringMatching(/fault: .*suspended/));
     expect(lines).toContainEqual(expect.stringMatching(/ms {2}belief: /));
     expect((await said(replay, out)).code).toBe(1);
-  }, 180_000);
+  });
 
   test("of a run without a violation does nothing", async () => {
     expect(await said(shrink, "--seed", "6")).toEqual({
       code: 0,
       lines: ["nothing is violated: there is nothing to shrink"],
     });
-  }, 60_000);
+  });
 });
 
 describe("bad input", () => {

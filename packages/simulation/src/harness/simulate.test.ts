@@ -45,14 +45,14 @@ describe("simulate", () => {
     expect(result.violation).toMatch(/^invariant at [0-9.]+ ms: \d+ writes, but \d+ entries$/);
     expect(result.story[0]).toMatch(/client-\d calls resource read$/);
     expect(result.story.at(-1)).toMatch(/resource has done write for client-\d$/);
-  }, 60_000);
+  });
 
   test("the reported seed shows the same again", async () => {
     const found = await simulate({ ...ledger, client: checkThenWrite });
     const again = await simulate({ ...ledger, client: checkThenWrite, seed: found.seed! });
     expect(again.violation).toBe(found.violation);
     expect(again.runs).toBe(1);
-  }, 60_000);
+  });
 
   test("finds nothing if the resource refuses a write over an unread value", async () => {
     const result = await simulate({
@@ -66,7 +66,7 @@ describe("simulate", () => {
     });
     expect(result).toMatchObject({ verdict: "ok", runs: 60, violation: undefined });
     expect(result.completed).toBeGreaterThan(500);
-  }, 60_000);
+  });
 
   test("no lock at all is found without a fault", async () => {
     const result = await simulate({
@@ -79,7 +79,7 @@ describe("simulate", () => {
       },
     });
     expect(result.verdict).toBe("violated");
-  }, 60_000);
+  });
 
   test("an error of the code's own is a violation, one about locking is not", async () => {
     const failing = await simulate({
@@ -100,7 +100,7 @@ describe("simulate", () => {
     });
     expect(busy.verdict).toBe("ok");
     expect(busy.refused).toBeGreaterThan(0);
-  }, 60_000);
+  });
 
   test("an invariant that is broken for a moment is noticed", async () => {
     const result = await simulate({
@@ -122,12 +122,12 @@ describe("simulate", () => {
     });
     expect(result.violation).toContain("-1 is below 0");
     expect(result.story.at(-1)).toContain("resource has done set for client-0");
-  }, 60_000);
+  });
 
   test("code that never ends is a violation, not a test that hangs", async () => {
     const result = await simulate({ ...ledger, seeds: 1, client: () => new Promise(() => {}) });
     expect(result.violation).toContain("client-0 never came to its end");
-  }, 60_000);
+  });
 
   test("errors that the resource throws reach the caller", async () => {
     const seen: unknown[] = [];
@@ -149,7 +149,7 @@ describe("simulate", () => {
       },
     });
     expect(seen).toEqual([new RangeError("not today")]);
-  }, 60_000);
+  });
 });
 
 describe("options that would check nothing are refused", () => {

@@ -31,6 +31,7 @@ export const callerMutants: readonly Mutant[] = [
   },
   {
     name: "a call that demands more than a lease has keeps its place before others",
+    from: 19,
     breaks: ["2.5"],
     edits: { "waiting/queue-entry.ts #backOffFromTooLate condition": "false" },
   },

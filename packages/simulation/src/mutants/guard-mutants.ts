@@ -40,7 +40,7 @@ export const guardMutants: readonly Mutant[] = [
   {
     name: "a marker counts although its memory was loaded from a file",
     breaks: ["9.2"],
-    from: 102,
+    from: 128,
     rules: { trustsLoadedMemory: true },
   },
   {

@@ -41,4 +41,4 @@ test("an error that nothing catches is found in its own run, and does not reach 
     expect.stringMatching(/^nothing catches Error: no backoff after attempt \d+$/),
   ]);
   expect(next.verdict).toBe("ok");
-}, 60_000);
+});

@@ -23,6 +23,7 @@ export const movedVoteMutant: Mutant = {
 /** To be found where addresses change places (PROTOCOL 2.9). */
 export const busyServerMutant: Mutant = {
   name: "a server that is too busy to say which one it is still counts",
+  from: 12,
   breaks: ["2.9"],
   connections: (connections) => {
     for (const connection of connections)

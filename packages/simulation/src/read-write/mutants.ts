@@ -9,6 +9,7 @@ const readWriteRows: readonly Mutant[] = [
   },
   {
     name: "the write claim stands during the downgrade",
+    from: 12,
     breaks: ["10.5"],
     edits: {
       "primitives/read-write-lock.ts 10.5 end": "undefined",
@@ -35,22 +36,26 @@ const readWriteRows: readonly Mutant[] = [
   },
   {
     name: "a writer is given its proposal, whatever the masters had",
+    from: 7,
     breaks: ["8.2"],
     edits: { "protocol/fencing.ts tokenOf max": "proposal" },
   },
   { name: "a key is granted beside those who hold it", breaks: ["10.4"], rules: { grantsWhatIsFree: false } },
   {
     name: "the vote of a reader is granted beside writers that wait",
+    from: 19,
     breaks: ["10.4"],
     rules: { waitersRefuseReaders: false },
   },
   {
     name: "a reader that waits passes the writers before it",
+    from: 30,
     breaks: ["7.3", "10.4"],
     rules: { takesTurns: (isShared) => !isShared },
   },
   {
     name: "a writer that waits passes those before it",
+    from: 70,
     breaks: ["7.3"],
     rules: { takesTurns: (isShared) => isShared },
   },

@@ -19,7 +19,7 @@ let reports: ReadonlyMap<string, ScenarioReport>;
 beforeAll(async () => {
   const all = await reportsOf(scenarios, await scenarioImplementations());
   reports = new Map(all.map((report) => [report.scenario.name, report]));
-}, 120_000);
+});
 
 test.each(scenarios)(
   "$name: every seed comes to what is declared, and shows what it tells of",
