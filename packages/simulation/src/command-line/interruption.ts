@@ -15,15 +15,20 @@ export function interruption(): AbortSignal & Disposable {
 /** Passes items on until `signal` aborts, and does not wait for the item that is on its way then. */
 export async function* until<T>(signal: AbortSignal, items: AsyncIterable<T>): AsyncGenerator<T, void, void> {
   const iterator = items[Symbol.asyncIterator]();
+  let leave: () => void = () => {};
   const aborted = new Promise<undefined>((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    else signal.addEventListener("abort", () => resolve(undefined), { once: true });
+    leave = () => resolve(undefined);
   });
-  while (!signal.aborted) {
-    const next = await Promise.race([iterator.next(), aborted]);
-    if (!next || next.done) return;
-    yield next.value;
-    // Work that never leaves the microtask queue gives way here: only the event loop delivers the signal.
-    await new Promise((resolve) => setImmediate(resolve));
+  signal.addEventListener("abort", leave);
+  try {
+    while (!signal.aborted) {
+      const next = await Promise.race([iterator.next(), aborted]);
+      if (!next || next.done) return;
+      yield next.value;
+      // Work that never leaves the microtask queue gives way here: only the event loop delivers the signal.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  } finally {
+    signal.removeEventListener("abort", leave);
   }
 }
