@@ -1,7 +1,9 @@
+import { type Client, Redlock } from "@quorlock/redlock";
 import { Random } from "@quorlock/simulation";
-import { startMasters } from "@quorlock/testbed";
+import { clusterConfig, formCluster, startMasters } from "@quorlock/testbed";
+import { Redis } from "ioredis";
 import { expect, it } from "vitest";
-import { type OpenClient, openClient } from "./clients.ts";
+import { type OpenClient, openClient, openCluster } from "./clients.ts";
 
 /** A client of this library: the first seed that draws it. */
 function openOf(library: string, url: string): OpenClient {
@@ -12,7 +14,7 @@ function openOf(library: string, url: string): OpenClient {
   }
 }
 
-function closed({ client }: OpenClient): void {
+function closed({ client }: { readonly client: Client }): void {
   const { destroy, disconnect } = client as { destroy?: () => void; disconnect: () => void };
   (destroy ?? disconnect).call(client);
 }
@@ -30,3 +32,28 @@ it.concurrent.each(["ioredis 5", "ioredis 6", "node-redis 5", "node-redis 6"])(
     closed(opened);
   },
 );
+
+/** As on a machine with other work: this process does not run. */
+function block(milliseconds: number): void {
+  const end = performance.now() + milliseconds;
+  while (performance.now() < end);
+}
+
+it("a worker's first lock on the Cluster is granted although its process stands still for a second at its start", async () => {
+  await using masters = await startMasters(2, { config: clusterConfig, say: () => {} });
+  const admins = masters.urls.map((url) => new Redis(url));
+  await formCluster(admins);
+  for (const admin of admins) admin.disconnect();
+  // These draw each version of each library.
+  for (const seed of [0, 1, 2, 3]) {
+    const opening = openCluster(masters.urls, new Random(seed));
+    setTimeout(() => block(1100), 2);
+    const client = await opening;
+    const redlock = new Redlock([client]);
+    const lock = await redlock.tryAcquire("free", 5000);
+    expect(lock).not.toBeNull();
+    await lock?.release();
+    await redlock.quit({ keepClients: true });
+    closed({ client });
+  }
+});

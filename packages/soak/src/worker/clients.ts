@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { setTimeout as pause, setImmediate as turnOver } from "node:timers/promises";
 import type { Client } from "@quorlock/redlock";
 import type { Random } from "@quorlock/simulation";
@@ -84,17 +85,23 @@ function changePassword(
   } else Object.assign(options, { username: "default", password });
 }
 
-export function openCluster(urls: readonly string[], random: Random): Client {
+/**
+ * Resolves when it is connected, as far as its library says it: a Cluster client that a busy machine kept from that for a second
+ * may have found its masters later than the connections of Quorlock, which are then replaced (PROTOCOL 2.18).
+ */
+export async function openCluster(urls: readonly string[], random: Random): Promise<Client> {
   if (random.chance(0.5)) {
     const [, , Client] = random.pick(ioredis);
-    const cluster = new Client([...urls]);
+    // After 1 s, its default, it takes the masters for lost, although it was the process that did not run.
+    const cluster = new Client([...urls], { slotsRefreshTimeout: 10_000 });
     cluster.on("error", () => {});
+    await once(cluster, "ready");
     return cluster;
   }
   const [, , create] = random.pick(nodeRedis);
   const cluster = create({ rootNodes: urls.map((url) => ({ url })) });
   cluster.on("error", () => {});
   cluster.on("node-error", () => {});
-  cluster.connect().catch(() => {});
+  await cluster.connect();
   return cluster;
 }

@@ -53,7 +53,7 @@ const conductor = parentOf<ConductorSide, WorkerSide>({
     const random = new Random(seed, name, "clients");
     redlock = connect(urls, random);
     // The Cluster counts as one more master, behind the others.
-    onCluster = redlockOf([openCluster(cluster, random)], () => masterCount);
+    onCluster = redlockOf([await openCluster(cluster, random)], () => masterCount);
     await Promise.all([redlock.inspect("nothing"), onCluster.inspect(movingKey)]);
     if (leases > 0) return holdLeases(leases);
     const desk = deskOf(name);
