@@ -15,11 +15,10 @@ export function interruption(): AbortSignal & Disposable {
 /** Passes items on until `signal` aborts, and does not wait for the item that is on its way then. */
 export async function* until<T>(signal: AbortSignal, items: AsyncIterable<T>): AsyncGenerator<T, void, void> {
   const iterator = items[Symbol.asyncIterator]();
-  let leave: () => void = () => {};
+  const left = new AbortController();
   const aborted = new Promise<undefined>((resolve) => {
-    leave = () => resolve(undefined);
+    signal.addEventListener("abort", () => resolve(undefined), { signal: left.signal });
   });
-  signal.addEventListener("abort", leave);
   try {
     while (!signal.aborted) {
       const next = await Promise.race([iterator.next(), aborted]);
@@ -29,6 +28,6 @@ export async function* until<T>(signal: AbortSignal, items: AsyncIterable<T>): A
       await new Promise((resolve) => setImmediate(resolve));
     }
   } finally {
-    signal.removeEventListener("abort", leave);
+    left.abort();
   }
 }
