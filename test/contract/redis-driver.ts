@@ -44,8 +44,7 @@ export interface RedisDriverOptions {
 /** The options for a client of a Cluster of one master. */
 export const ofCluster: Omit<RedisDriverOptions, "client"> = {
   config: clusterConfig,
-  keepsQueues: false,
-  keepsCounters: false,
+  pushes: false,
   async prepare(admin, master) {
     await formCluster([admin]);
     return master;

@@ -63,8 +63,8 @@ export interface RedlockOptions extends Partial<Settings> {
   /**
    * Whether each lock has a {@link Lock.fencingToken}. Adds no round to an uncontended lock. Every client that locks
    * the same resources must switch it on. Tokens only grow as long as no master loses its memory: a master that
-   * restarts with older data may let a smaller token be issued again. A Redis Cluster does not support it, nor do
-   * masters without scripts: InvalidArgumentError. Default false.
+   * restarts with older data may let a smaller token be issued again. Masters without scripts do not support it, nor does a
+   * Redis Cluster whose client has a `keyPrefix`: InvalidArgumentError. Default false.
    */
   readonly fencing?: boolean;
   /**
@@ -255,11 +255,13 @@ function checkAbilities(nodes: readonly LockNode[], options: RedlockOptions): vo
     throw new InvalidArgumentError(`restartGuard and clockWatch: ${limit}`);
   }
   if (queue && !nodes.every((node) => node.queue)) {
-    throw new InvalidArgumentError("queue: not every master can keep one (without scripts none can)");
+    throw new InvalidArgumentError(
+      "queue: not every master can keep one (without scripts none can, nor can a Redis Cluster whose client has a keyPrefix)",
+    );
   }
   if (fencing && !nodes.every((node) => node.keepsCounters)) {
     throw new InvalidArgumentError(
-      "fencing: a Redis Cluster cannot keep the counters, nor can nodes without scripts",
+      "fencing: nodes without scripts cannot keep the counters, nor can a Redis Cluster whose client has a keyPrefix",
     );
   }
 }
@@ -275,7 +277,7 @@ function watchClocks(
   const watch = new ClockWatch(options, driftFactor, runtime, emit);
   for (const [index, node] of nodes.entries()) {
     // A Cluster consists of many masters, each with its own clock.
-    if (!node.keepsCounters || !node.watchClock) {
+    if (node.records?.isCluster || !node.keepsCounters || !node.watchClock) {
       throw new InvalidArgumentError(
         "clockWatch: neither a Redis Cluster nor nodes without scripts can be watched",
       );

@@ -193,9 +193,11 @@ describe("a second round that fails", () => {
 });
 
 describe("fencing is refused", () => {
-  it("on a Redis Cluster", () => {
-    const client = new Cluster([{ host: "127.0.0.1", port: 1 }], { lazyConnect: true });
-    expect(() => new Redlock([client], { fencing: true })).toThrow(/^fencing: a Redis Cluster cannot/);
+  it("on a Redis Cluster whose client has a key prefix", () => {
+    const client = new Cluster([{ host: "127.0.0.1", port: 1 }], { lazyConnect: true, keyPrefix: "app:" });
+    expect(() => new Redlock([client], { fencing: true })).toThrow(
+      /a Redis Cluster whose client has a keyPrefix/,
+    );
     client.disconnect();
   });
 

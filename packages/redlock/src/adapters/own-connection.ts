@@ -245,6 +245,10 @@ export class OwnConnection implements Connection {
     return forced || this.#user.isCluster ? hashSlot(this.#keyPrefix + key) : undefined;
   }
 
+  get prefixesKeys(): boolean {
+    return this.#keyPrefix !== "";
+  }
+
   subscribe(
     channel: string,
     onMessage: (message: string) => void,

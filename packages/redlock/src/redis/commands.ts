@@ -22,10 +22,13 @@ import {
   releaseScript,
   type Script,
   sharedBatchScript,
+  sharedSlotBatchScript,
+  slotBatchScript,
   voteBatchScript,
 } from "./lua/scripts.ts";
 import { companionsOf, isSharable } from "./lua/shared.ts";
 import { claimedTimeIn, counterIn, countIn, epochIn, ticketIn, timeIn, timeLeftIn } from "./reply-numbers.ts";
+import { type SlotOf, slotKeysOf } from "./slot-keys.ts";
 
 /** The letters that the batch script uses for the kinds of operations. */
 export const kindLetters: Readonly<Record<OperationKind, string>> = {
@@ -98,6 +101,20 @@ export function encoded(posted: readonly Posted[]): EncodedBatch {
   return latestEncoded;
 }
 
+/**
+ * The command for operations in one slot of a Cluster: where one of them looks at a queue or a counter, it declares the keys
+ * of both (PROTOCOL 12.12).
+ */
+export function encodedInSlot(posted: readonly Posted[], slotOf: SlotOf): EncodedBatch {
+  const operations = posted.map(({ operation }) => operation);
+  const others = slotKeysOf(operations, slotOf);
+  if (others.length === 0) return encodeAnew(operations);
+  const isShared = operations.some(({ keys: [key] }) => key !== undefined && isSharable(key));
+  const script = isShared ? sharedSlotBatchScript : slotBatchScript;
+  const args = [script.sha1, ...batchArgs(operations, others)];
+  return { operations, command: "EVALSHA", args, script, wire: undefined };
+}
+
 let latestEncoded: EncodedBatch | undefined;
 
 /** Drops the cached encoding: a master has answered, so the others have been sent theirs. */
@@ -117,7 +134,8 @@ function encodeAnew(operations: readonly Operation[]): EncodedBatch {
   const { kind, keys, values, claim, guard, ttl } = first;
   const shared = operations.find((operation) => operation.keys.length > 0)?.keys[0];
   if (shared !== undefined && isSharable(shared)) {
-    const args = [sharedBatchScript.sha1, ...batchArgs(operations, companionsOf)];
+    const companions = operations.flatMap(({ keys: all }) => all.flatMap(companionsOf));
+    const args = [sharedBatchScript.sha1, ...batchArgs(operations, companions)];
     return { operations, command: "EVALSHA", args, script: sharedBatchScript, wire: undefined };
   }
   if (
@@ -191,7 +209,11 @@ export function batchCommand(operations: readonly Operation[]): { script: Script
  * then none (PROTOCOL 12.3).
  */
 export function repliesIn({ operations, script }: EncodedBatch, reply: unknown): readonly unknown[] {
-  const isBatch = script === batchScript || script === sharedBatchScript;
+  const isBatch =
+    script === batchScript ||
+    script === sharedBatchScript ||
+    script === slotBatchScript ||
+    script === sharedSlotBatchScript;
   if (operations.length === 1 && !isBatch) return [reply];
   if (Array.isArray(reply)) return reply.length === operations.length ? reply : [];
   // The short form: every operation succeeded.
@@ -207,13 +229,8 @@ function homogeneousScript(operations: readonly Operation[]): Script | undefined
   return script && operations.every((_, index) => sameShapeAt(operations, index, first)) ? script : undefined;
 }
 
-const noCompanions = (): readonly string[] => [];
-
-/** The arguments of the batch script. `companions`: the further keys of a lock. */
-export function batchArgs(
-  operations: readonly Operation[],
-  companions: (key: string) => readonly string[] = noCompanions,
-): Args {
+/** The arguments of the batch script. `companions`: further keys to declare. */
+export function batchArgs(operations: readonly Operation[], companions: readonly string[] = []): Args {
   const args: (string | number)[] = [0];
   const values: string[] = [];
   let list = "";
@@ -239,7 +256,7 @@ export function batchArgs(
     }
     list += `${times > 1 ? times : ""}${kindLetters[operation.kind]}${operation.keys.length},${numbersOf(operation)};`;
   }
-  for (const { keys } of operations) for (const key of keys) args.push(...companions(key));
+  args.push(...companions);
   args[0] = args.length - 1;
   args.push(list);
   for (const word of values) args.push(word);

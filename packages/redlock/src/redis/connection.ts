@@ -69,6 +69,8 @@ export interface Connection {
    * refused such a command.
    */
   slotOf?(key: string, forced: boolean): number | undefined;
+  /** Whether the client puts a prefix before each key. On a Cluster there is then no queue, and no fencing. */
+  readonly prefixesKeys?: boolean;
   /**
    * Subscribes to a channel, on a connection of its own that ends with this one. `onChange` is called when it
    * is known whether the subscription works, and on every change; with the master's error if it refuses. The
@@ -105,4 +107,9 @@ export interface Connection {
   close(): Promise<void>;
   /** Closes both immediately. */
   disconnect(): void;
+}
+
+/** Whether the master is a Cluster that can keep queues and counters, each in the slot of its key (PROTOCOL 12.12). */
+export function keepsSlotKeys(connection: Connection): boolean {
+  return connection.slotOf?.("", false) !== undefined && !connection.prefixesKeys;
 }

@@ -45,6 +45,8 @@ export {
   releaseScript,
   type Script,
   sharedBatchScript,
+  sharedSlotBatchScript,
+  slotBatchScript,
   voteBatchScript,
 } from "./lua/scripts.ts";
 export { waitersScript } from "./lua/waiters.ts";

@@ -7,7 +7,6 @@ import type { Runtime } from "../time/runtime.ts";
 import {
   answerIn,
   type EncodedBatch,
-  encoded,
   errorIn,
   forgetEncoded,
   isAbandoned,
@@ -67,6 +66,8 @@ export interface PipelineOrigin {
   /** The maximum number of operations in flight, and the same again of those that keep a lease. */
   readonly window: number;
   readonly runtime: Pick<Runtime, "monotonic">;
+  /** The command for the operations of one batch. */
+  readonly encode: (posted: readonly Posted[]) => EncodedBatch;
   onCrossSlotRefusal(): void;
   /** The fault for operations that are not sent, for the reason `why`. */
   unsentFault(why: string): Fault;
@@ -90,6 +91,7 @@ export interface PipelineOrigin {
 export class Pipeline {
   readonly slot: number | undefined;
   readonly connection: Connection;
+  readonly encode: PipelineOrigin["encode"];
   readonly #origin: PipelineOrigin;
   /** In the order of sending. */
   readonly #inFlight: Batch[] = [];
@@ -128,6 +130,7 @@ export class Pipeline {
   constructor(origin: PipelineOrigin, slot: number | undefined) {
     this.#origin = origin;
     this.connection = origin.connection;
+    this.encode = origin.encode;
     this.slot = slot;
   }
 
@@ -451,7 +454,7 @@ class Batch {
     return false;
   }
 
-  send(posted: readonly Posted[] = this.posted, message: EncodedBatch = encoded(posted)): void {
+  send(posted: readonly Posted[] = this.posted, message: EncodedBatch = this.#origin.encode(posted)): void {
     this.#open += 1;
     // Time reads are at the end of the batch.
     for (let place = posted.length - 1; posted[place]?.operation.onSend; place -= 1)

@@ -1,8 +1,8 @@
 import { abandoned, unsent } from "../protocol/faults.ts";
 import type { AnyAnswer, Fault, Operation } from "../protocol/node.ts";
 import type { Runtime, Timer } from "../time/runtime.ts";
-import { isAbandoned, isRelease, type Posted } from "./commands.ts";
-import type { Connection } from "./connection.ts";
+import { encoded, encodedInSlot, isAbandoned, isRelease, type Posted } from "./commands.ts";
+import { type Connection, keepsSlotKeys } from "./connection.ts";
 import { defaultWindow, isOpen, maxBatchSize, Pipeline, type PipelineOrigin } from "./pipeline.ts";
 
 // The road of an operation, from a node to the socket and back. Three parts, from the outside to the inside:
@@ -60,6 +60,7 @@ export class SendQueue implements PipelineOrigin {
   readonly connection: Connection;
   readonly window: number;
   readonly runtime: SendQueueRuntime;
+  readonly encode: PipelineOrigin["encode"];
   /** A single pipeline; on a Cluster, one for each slot with operations in flight or to be sent. */
   readonly #pipelines = new Map<number | undefined, Pipeline>();
   #waiting: Posted[] = [];
@@ -83,6 +84,8 @@ export class SendQueue implements PipelineOrigin {
     this.window = window;
     this.runtime = runtime;
     this.#splitsBySlot = connection.slotOf?.("", false) !== undefined;
+    const slotOf = (key: string): number | undefined => connection.slotOf!(key, false);
+    this.encode = keepsSlotKeys(connection) ? (posted) => encodedInSlot(posted, slotOf) : encoded;
     // Operations for one connection are never sent on the next: the round may have been decided since
     // (PROTOCOL 2.2).
     connection.onReady(() => this.#giveUpAll());

@@ -264,7 +264,10 @@ function uncertain(name: string, heard: number, enough: number): NodeError {
 
 function checkOptions(options: RestartGuardOptions, nodes: readonly LockNode[]): void {
   checkMaxTtl(options?.maxTtl);
-  const able = nodes.every((node) => node.keepsCounters && typeof node.watchGuard === "function");
+  // On a Cluster keys move to servers with markers of their own (PROTOCOL 9.3).
+  const able = nodes.every(
+    (node) => !node.records?.isCluster && node.keepsCounters && typeof node.watchGuard === "function",
+  );
   if (!able) {
     throw new InvalidArgumentError(
       "restartGuard: a Redis Cluster cannot be guarded, nor can nodes without scripts",

@@ -1,4 +1,4 @@
-import { fence, isTooLarge, tooLarge } from "./fencing.ts";
+import { fence, fenceInSlot, isTooLarge, tooLarge } from "./fencing.ts";
 import { guard, guardSteps } from "./guard.ts";
 import { masked } from "./masked.ts";
 import {
@@ -438,4 +438,18 @@ export const batchScript: Script = {
 export const sharedBatchScript: Script = {
   source: withSharedClaims(batch),
   sha1: "558ff003d2a79ea88689398a9f550b42b20be1c3",
+};
+
+/** The two on a Cluster, for operations in one slot. KEYS: those of the operations, then all others in use (PROTOCOL 12.12). */
+const slotBatch = batch.replace(fence, () => fenceInSlot);
+
+export const slotBatchScript: Script = {
+  source: exclusiveOnly(slotBatch),
+  sha1: "38e0c309d7c7093dafdf01299eb0c3a77ea46a05",
+};
+
+/** The same for locks that may be shared. */
+export const sharedSlotBatchScript: Script = {
+  source: withSharedClaims(slotBatch),
+  sha1: "e74f2016f89a02edb40b24291354895370fb2475",
 };
