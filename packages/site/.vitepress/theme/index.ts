@@ -1,0 +1,6 @@
+// Fonts of the reader's system: nothing is loaded for them.
+import type { Theme } from "vitepress";
+import DefaultTheme from "vitepress/theme-without-fonts";
+import "./style.css";
+
+export default { extends: DefaultTheme } satisfies Theme;

@@ -1,0 +1,56 @@
+import { dirname, join, relative } from "node:path";
+import type { MarkdownRenderer } from "vitepress";
+import { placeOf, root } from "./pages.ts";
+
+type Tokens = Parameters<MarkdownRenderer["renderer"]["render"]>[0];
+
+/** The heading's anchor, as the repository's host makes it: links work in both places. */
+export function anchorOf(heading: string): string {
+  return heading
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+    .replaceAll(/\s/g, "-");
+}
+
+/**
+ * Makes a file of the repository a page. Its links lead from file to file, and on the site from page to page; a link to a
+ * file that is no page becomes plain text, with the file's path as its title, since the repository has no public address.
+ */
+export function adaptPages(md: MarkdownRenderer): void {
+  md.core.ruler.push("pages of the repository", (state) => {
+    const { realPath, path } = state.env as { readonly realPath?: string; readonly path: string };
+    for (const { children } of state.tokens)
+      if (children) lead(children, relative(root, dirname(realPath ?? path)));
+    for (const [index, { type }] of state.tokens.entries())
+      if (type === "th_open" && state.tokens[index + 1]?.content === "")
+        unhead(state.tokens.slice(index, index + 3));
+  });
+}
+
+/** The corner above a column of names is no header. */
+function unhead(tokens: Tokens): void {
+  for (const token of tokens) if (token.tag === "th") token.tag = "td";
+}
+
+function lead(tokens: Tokens, folder: string): void {
+  let isPlain = false;
+  for (const token of tokens) {
+    if (token.type === "link_close" && isPlain) {
+      token.tag = "span";
+      isPlain = false;
+    }
+    const href = token.type === "link_open" ? token.attrGet("href") : null;
+    if (href === null || /^[a-z]+:|^#|^\//.test(href)) continue;
+    const [file = "", anchor] = href.split("#");
+    const target = join(folder, decodeURI(file));
+    const place = placeOf(target.replace(/\/$/, "")) ?? placeOf(join(target, "README.md"));
+    if (place !== undefined) {
+      token.attrSet("href", `/${place}${anchor === undefined ? "" : `#${anchor}`}`);
+      continue;
+    }
+    token.tag = "span";
+    token.attrs = [["title", target]];
+    isPlain = true;
+  }
+}
