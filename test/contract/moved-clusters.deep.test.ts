@@ -48,10 +48,10 @@ function likeNodeRedis(create: typeof createCluster, port: number): ClusterLibra
 
 it.each<[string, (port: number) => ClusterLibrary]>([
   ["ioredis 6", (port) => likeIoredis(Cluster, port)],
-  ["ioredis 5", (port) => likeIoredis(Cluster5 as unknown as typeof Cluster, port)],
+  ["ioredis 5", (port) => likeIoredis(Cluster5, port)],
   ["iovalkey", (port) => likeIoredis(ValkeyCluster as unknown as typeof Cluster, port)],
   ["node-redis 6", (port) => likeNodeRedis(createCluster, port)],
-  ["node-redis 5", (port) => likeNodeRedis(createCluster5 as unknown as typeof createCluster, port)],
+  ["node-redis 5", (port) => likeNodeRedis(createCluster5, port)],
 ])(
   "a Cluster by %s reconnects to another one while the previous one serves on: locks follow",
   async (_, open) => {

@@ -48,7 +48,7 @@ function likeNodeRedis(create: typeof createClient, options: object = {}): Libra
   };
 }
 
-const old = Redis5 as unknown as typeof Redis;
+const old = Redis5;
 
 describe.each<[string, Library]>([
   ["ioredis 6", likeIoredis(Redis)],
@@ -58,7 +58,7 @@ describe.each<[string, Library]>([
   ["iovalkey", likeIoredis(Valkey as unknown as typeof Redis)],
   ["node-redis 6", likeNodeRedis(createClient)],
   ["node-redis 6, RESP 2", likeNodeRedis(createClient, { RESP: 2, maintNotifications: "disabled" })],
-  ["node-redis 5", likeNodeRedis(createClient5 as unknown as typeof createClient)],
+  ["node-redis 5", likeNodeRedis(createClient5)],
 ])("%s", (_, library) => {
   serverCases({ it, expect }, library, () => {
     const [first, second] = masters.list;

@@ -126,7 +126,7 @@ describe("a lock that is held when a client is switched", () => {
 
   it.each([
     ["6", Redis],
-    ["5", Redis5 as unknown as typeof Redis],
+    ["5", Redis5],
     ["iovalkey", Valkey as unknown as typeof Redis],
   ])("is kept when the SELECT is refused, and more are granted: ioredis %s", async (_, Client) => {
     const { redlock, clients, errors } = await open({ Client, retryCount: 0 });
@@ -148,7 +148,7 @@ describe("a lock that is held when a client is switched", () => {
 
   const libraries = [
     ["ioredis 6", Redis],
-    ["ioredis 5", Redis5 as unknown as typeof Redis],
+    ["ioredis 5", Redis5],
     ["iovalkey", Valkey as unknown as typeof Redis],
   ] as const;
 
@@ -188,7 +188,7 @@ describe("a lock that is held when a client is switched", () => {
     ["ioredis 5", connecting(libraries[1][1]), 0],
     ["iovalkey", connecting(libraries[2][1]), 0],
     ["node-redis 6", connectingNodeRedis(createClient), 1],
-    ["node-redis 5", connectingNodeRedis(createClient5 as unknown as typeof createClient), 1],
+    ["node-redis 5", connectingNodeRedis(createClient5), 1],
   ];
 
   describe.each(stillConnecting)(
@@ -695,7 +695,7 @@ describe("a client that is switched before the first lock", () => {
 describe("a server that refuses SELECT", () => {
   it.each([
     ["6", Redis],
-    ["5", Redis5 as unknown as typeof Redis],
+    ["5", Redis5],
   ])("while it runs a long script gives no votes of database 0, with ioredis %s", async (_, Client) => {
     const [master] = fleet.masters as [Master];
     const admin = fleet.admin(master);
@@ -722,7 +722,7 @@ describe("a server that refuses SELECT", () => {
 
   it.each([
     ["6", Redis],
-    ["5", Redis5 as unknown as typeof Redis],
+    ["5", Redis5],
   ])("gets no command behind the refusal either, with ioredis %s", async (_, Client) => {
     const [master] = fleet.masters as [Master];
     const admin = fleet.admin(master);

@@ -20,7 +20,7 @@ afterEach(async () => {
 
 const cases = [
   ["ioredis 6", Redis],
-  ["ioredis 5", Redis5 as unknown as typeof Redis],
+  ["ioredis 5", Redis5],
   ["iovalkey", Valkey as unknown as typeof Redis],
 ].flatMap(([name, Client]) =>
   [true, false].map((enableReadyCheck) => [name, enableReadyCheck, Client] as const),

@@ -21,7 +21,7 @@ afterEach(() => {
 
 const versions = [
   ["6", createCluster],
-  ["5", createCluster5 as unknown as typeof createCluster],
+  ["5", createCluster5],
 ] as const;
 
 describe.each(versions)("Clusters of node-redis %s behind a nodeAddressMap", (_, create) => {

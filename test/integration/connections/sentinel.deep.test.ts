@@ -34,7 +34,7 @@ async function isReplica(master: Master): Promise<boolean> {
 
 const versions = [
   ["6", Redis],
-  ["5", Redis5 as unknown as typeof Redis],
+  ["5", Redis5],
 ] as const;
 
 /** A client of each kind, by what its user would call it. */

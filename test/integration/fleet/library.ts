@@ -9,17 +9,17 @@ import { it } from "vitest";
 const library = env["REDLOCK_CLIENT"] ?? "ioredis";
 if (library !== "ioredis" && library !== "node-redis") throw new Error(`REDLOCK_CLIENT: no ${library} here`);
 
-/** Both versions of the library. To the compiler one will do: what differs in their types is not used here. */
+/** Both versions of the library. */
 export const versions = [
   [`${library} 6`, Redis],
-  [`${library} 5`, Redis5 as unknown as typeof Redis],
+  [`${library} 5`, Redis5],
 ] as const;
 
 /** A client of node-redis builds a class of all commands, which takes it 20 ms or more; its duplicates share it. */
 const nodeRedisClients = new Map<unknown, ReturnType<typeof createClient>>();
 
 function nodeRedisLike(Client: typeof Redis): ReturnType<typeof createClient> {
-  const create = Client === versions[1][1] ? (createClient5 as unknown as typeof createClient) : createClient;
+  const create = Client === versions[1][1] ? createClient5 : createClient;
   const known = nodeRedisClients.get(create) ?? create();
   nodeRedisClients.set(create, known);
   return known;

@@ -19,18 +19,13 @@ export interface OpenClient {
   readonly reconnect: () => Promise<void>;
 }
 
-/** To the compiler one version will do: the types of the other differ in what is not used here. */
 const ioredis = [
   ["ioredis 6", Redis, Cluster],
-  ["ioredis 5", Redis5 as unknown as typeof Redis, Cluster5 as unknown as typeof Cluster],
+  ["ioredis 5", Redis5, Cluster5],
 ] as const;
 const nodeRedis = [
   ["node-redis 6", createClient, createCluster],
-  [
-    "node-redis 5",
-    createClient5 as unknown as typeof createClient,
-    createCluster5 as unknown as typeof createCluster,
-  ],
+  ["node-redis 5", createClient5, createCluster5],
 ] as const;
 
 /** Masters are down for seconds at most: reconnecting must not take longer than that. */
