@@ -3,7 +3,7 @@ import { ExecutionError, LockLostError } from "../errors.ts";
 import type { Lock } from "../holding/lock.ts";
 import { resumedHere, settle, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
 
-// PROTOCOL 4.1, 4.2.
+// PROTOCOL 4.1, 4.2, 4.6.
 
 // PROTOCOL 4.
 
@@ -273,6 +273,25 @@ describe("a retry", () => {
     expect(setting.time.now() - begun).toBeLessThanOrEqual(102);
     expect(setting.lock.remaining()).toBeCloseTo(worthOf1000 - 2, 6);
   });
+
+  test.each(["held", "resumed"])(
+    "of a %s lock ends in the time that it had at the call, although late answers prolong it",
+    async (which) => {
+      const setting = await held(3, 1000, { retryCount: -1, retryDelay: 10, nodeTimeout: 50 });
+      const lock = which === "held" ? setting.lock : await resumedHere(setting, setting.lock);
+      for (const node of setting.nodes) node.fromMaster = 60;
+      let error: unknown;
+      lock.extend(1000).catch((reason: unknown) => {
+        error = reason;
+      });
+      await setting.time.advance(900);
+      expect(error).toBeUndefined();
+      await setting.time.advance(200);
+      expect(error).toBeInstanceOf(ExecutionError);
+      expect(error).not.toBeInstanceOf(LockLostError);
+      expect(lock.remaining()).toBeGreaterThan(800);
+    },
+  );
 
   test("does not wait any longer when the lock is lost", async () => {
     const setting = await held(3, 1000, { retryCount: -1, backoff: () => 200, nodeTimeout: 50 });

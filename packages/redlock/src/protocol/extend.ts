@@ -21,7 +21,7 @@ export const retryFraction: number = 1 / 4;
 /**
  * Extends a lease to at least `ttl` ms from now: PROTOCOL 4. Resolves once a quorum has confirmed, before the current
  * deadline. Rejects with a {@link LockLostError} if the lease has ended, and with an {@link ExecutionError} if no
- * quorum answered in all attempts; in that case the lease is held until its deadline. `due` is when the extension was
+ * quorum answered in all attempts, of which none begins after that deadline; in that case the lease is held until its deadline. `due` is when the extension was
  * to begin, in lease time.
  *
  * Of several extensions of one lease, each waits for at most one round of the others, not until they have given up.
@@ -54,6 +54,9 @@ async function attemptUntilConfirmed(
   const { nodes, runtime, clock } = lease.context;
   const attempts = new Attempts(nodes);
   let dueAt = due;
+  // Late answers may prolong the lease for ever without a round that is won: the call settles nevertheless (PROTOCOL 4.6).
+  // A resumed lease has no deadline yet, and its keys have the longest ttl at most.
+  const until = clock.now() + (lease.remaining() || lease.longestTtl);
   for (let count = 1; ; count += 1) {
     const tally = await lease.exclusively(() => {
       // Checked right before the send: a repair is allowed only before the deadline, when no other client can hold the
@@ -65,7 +68,7 @@ async function attemptUntilConfirmed(
     throwIfEnded(lease, attempts);
     // Nothing remains if a resumed lease is confirmed too slowly to be established.
     if (verdictOf(tally) === "won" && lease.remaining() > 0) return attempts;
-    if (count >= attemptsAllowed(settings)) {
+    if (count >= attemptsAllowed(settings) || clock.now() >= until) {
       throw new ExecutionError(`No quorum confirmed the extension: ${attempts.summary}`, attempts.stats);
     }
     // A resumed lease has no deadline yet that limits the pause.
