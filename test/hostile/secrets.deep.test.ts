@@ -254,7 +254,7 @@ class Run {
     }
   }
 
-  /** What the owners of this run have written about themselves. */
+  /** The records that the owners of this run have written. */
   async records(): Promise<void> {
     for (const admin of fleet.admins) {
       const keys = await admin.keys("quorlock:owner:*");

@@ -200,7 +200,7 @@ test("--help has examples and exit codes, and --version the version of the packa
   expect(await quorlock(["--version"])).toMatchObject({ code: 0, output: `${version}\n`, errors: "" });
 });
 
-/** What it prints on a terminal. */
+/** Its output on a terminal. */
 function onTerminal(env: Readonly<Record<string, string>>): string {
   const line = [process.execPath, ...sourceFlags, main.pathname, "doctor", "127.0.0.1:1"].join(" ");
   return execFileSync("script", ["-qc", `${line} || true`, "/dev/null"], {

@@ -68,7 +68,7 @@ export function fileOf(option: string, path: string): string {
   }
 }
 
-/** What an address may leave out. */
+/** The parts that an address may leave out. */
 type Shared = Pick<Master, "username" | "password" | "tls"> & { readonly usesTls: boolean };
 
 function sharedBy(options: MastersOptions, environment: NodeJS.ProcessEnv): Shared {

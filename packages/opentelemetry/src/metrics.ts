@@ -111,7 +111,7 @@ function observeSize(
 }
 
 /**
- * What the client sends to a master in one turn is one request. Its operations are answered in one turn as well: those of one
+ * All operations that the client sends to a master in one turn are one request. Its operations are answered in one turn as well: those of one
  * kind are one measurement, the longest. One for each operation would take the SDK more time than the client takes for a lock.
  */
 function observeMasters(meter: Meter, listeners: Listeners): void {

@@ -107,7 +107,7 @@ it("clients that are kept answer after quit, and nothing else of this process is
   expect(await fleet.values(resource)).toEqual([null, null, null]);
   for (const client of clients) expect(await sendBy(client, "PING")).toBe("PONG");
   await untilClientsAlone();
-  // What is asked afterwards opens nothing.
+  // Later calls open no connection.
   await redlock.inspect(resource);
   expect(await connections()).toEqual([2, 2, 2]);
 });

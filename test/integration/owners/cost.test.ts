@@ -27,7 +27,7 @@ async function commands(): Promise<readonly string[]> {
 const bytes = (): readonly number[] =>
   proxies.flatMap(({ counters: { requests, replies } }) => [requests.bytes, replies.bytes]);
 
-/** What a hundred locks cost, one after the other, all of them between two writes of the record. */
+/** The cost of a hundred locks, one after the other, all of them between two writes of the record. */
 async function costWith(owner: string | false): Promise<object> {
   await fleet.empty();
   const { redlock } = await fleet.openWarm({ on: proxies, owner });

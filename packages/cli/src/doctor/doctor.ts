@@ -55,7 +55,7 @@ const signs = {
 export function textReport({ checks, summary }: Report, paint: Paint): string {
   const reached = checks.filter(({ id }) => id === "usable.reachable");
   const gone = reached.filter(({ status }) => status === "fail").map(({ master }) => master);
-  // What is not known of an unreachable master goes without saying.
+  // Checks that an unreachable master leaves open are not listed.
   const told = checks.filter(({ status, master }) => status !== "unknown" || !gone.includes(master));
   const lines = Object.keys(groups).flatMap((group) => {
     const title = paint("bold", group[0]!.toUpperCase() + group.slice(1));

@@ -5,7 +5,7 @@ import type { Redis } from "ioredis";
 import { recordsOn } from "../look/look.ts";
 import { codeOf, connect, type Master, unlessAborted } from "../masters.ts";
 
-// Everything that is asked of one master. What is made of the answers is in checks.ts.
+// All questions to one master. checks.ts judges the answers.
 
 /** A reading of a master's clock. */
 export interface Reading {

@@ -63,7 +63,7 @@ export class Access {
     return cookie !== undefined && isSame(cookie.slice(prefix.length), this.#session);
   }
 
-  /** What a browser is to keep until it is closed. */
+  /** The cookie that a browser keeps until it is closed. */
   get cookie(): string {
     return `${this.#cookieName}=${this.#session}; HttpOnly; SameSite=Strict; Path=/`;
   }

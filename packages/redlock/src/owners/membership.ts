@@ -16,8 +16,8 @@ export function quorumsIntersect(members: number, others: number, distinct: numb
 
 /**
  * The smallest number of distinct masters that two lists can have. Two clients may name one master differently, so two
- * masters may be one unless both have ids, and share none. What is found on a master is written by a client that
- * has it in its list: that master may be any of `others`.
+ * masters may be one unless both have ids, and share none. A record that is found on a master was written by a client that
+ * has that master in its list: it may be any of `others`.
  */
 export function leastDistinct(
   own: readonly ListedMaster[],

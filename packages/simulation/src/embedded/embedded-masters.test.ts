@@ -151,7 +151,7 @@ describe("a snapshot", () => {
       expect(await client.mget("k", "later")).toEqual(["old", null]);
       expect(await client.pttl("k")).toBeGreaterThan(0);
       expect(runIdOf(await client.info("server"))).toBe(before);
-      // Whatever is written afterwards does not change the snapshot.
+      // Later writes do not change the snapshot.
       await client.set("k", "newer");
       master[how](snapshot);
       expect(await client.get("k")).toBe("old");

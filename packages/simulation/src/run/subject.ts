@@ -97,7 +97,7 @@ export interface SubjectLock {
   readonly signal?: AbortSignal | undefined;
   /** Of what it is a part, where several may hold at a time. */
   readonly share?: Share;
-  /** What it is held for, where its lock is kept beyond that. */
+  /** The job that it is held for, if its lock is kept after that. */
   readonly job?: SubjectJob;
   /** Until when a master keeps others away, by its wall clock, ms, where that is not the expiry of the resource's key. */
   keptUntil?(peek: (key: string) => Entry | undefined): number;

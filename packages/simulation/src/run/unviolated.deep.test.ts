@@ -19,7 +19,7 @@ interface World {
   readonly subject?: string;
   readonly planOf: (seed: number) => Plan;
   readonly seeds: number;
-  /** What must occur more often than this in all runs together. */
+  /** Marks that must occur more often than this in all runs together. */
   readonly reached?: Partial<Readonly<Record<Mark, number>>>;
 }
 

@@ -209,7 +209,7 @@ export class SubscriberDuplicate extends Duplicate implements SubscriberClient {
   ) {
     // `Subscriber` subscribes after each reconnect, once the master has answered.
     super(userClient, { ...fixed, autoResubscribe: false }, events);
-    // Whoever knows an inbox can publish a grant to it.
+    // A client that knows an inbox can publish a grant to it.
     if (this.deliver) untrace(this.client);
     this.client.on("message", events.onMessage);
   }
