@@ -179,6 +179,44 @@ describe("a handler of Fastify under a lock", () => {
   });
 
   test.each([
+    ["its answer is delayed", true, 200],
+    ["its lock is lost before it answers", false, 503],
+  ])("sends one answer while a hook delays it: %s", async (_, answersFirst, status) => {
+    const passed: number[] = [];
+    const errors: unknown[] = [];
+    const onError = (error: unknown): void => void errors.push(error);
+    process.on("unhandledRejection", onError);
+    process.on("uncaughtException", onError);
+    let lost: () => void = () => {};
+    const isLost = new Promise<void>((resolve) => {
+      lost = resolve;
+    });
+    app.addHook("onSend", async (_request, reply, payload) => {
+      passed.push(reply.statusCode);
+      await isLost;
+      // Until what is sent for the loss has come here as well.
+      await redlock.inspect(key);
+      return payload;
+    });
+    app.get(
+      "/",
+      app.locked(key, ttl, async (_request, reply, signal, lock) => {
+        if (answersFirst) void reply.send({ done: true });
+        signal.addEventListener("abort", lost);
+        lock.expiration = Date.now() + 20;
+        await isLost;
+        if (!answersFirst) void reply.send({ done: true });
+        return reply;
+      }),
+    );
+    expect((await app.inject("/")).statusCode).toBe(status);
+    await (await redlock.acquire(key, ttl)).release();
+    expect([passed, errors]).toEqual([[status], []]);
+    process.off("unhandledRejection", onError);
+    process.off("uncaughtException", onError);
+  });
+
+  test.each([
     ["no function", [key, ttl, undefined]],
     ["another status", [key, ttl, async () => {}, { status: 200 }]],
   ])("is checked when the route is made: %s", (_, parts) => {

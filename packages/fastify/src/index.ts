@@ -89,8 +89,9 @@ export function lockedWith(redlock: Redlock): Locked {
     const route = new LockedRoute(redlock, ttl, handler, options);
     async function run(this: FastifyInstance, request: FastifyRequest<Route>, reply: Reply<Route>) {
       let isAnswered = false;
+      const send = firstOf(reply);
       const answer = (problem: Problem): boolean => {
-        isAnswered = send(reply, problem);
+        isAnswered = send(problem);
         return isAnswered;
       };
       const resources = typeof key === "function" ? await key(request) : key;
@@ -109,10 +110,26 @@ export function lockedWith(redlock: Redlock): Locked {
   };
 }
 
-function send(reply: FastifyReply, { status, headers, body }: Problem): boolean {
-  if (reply.sent || reply.raw.headersSent) return false;
-  void reply.code(status).headers(headers).send(body);
-  return true;
+/**
+ * Returns a function that answers with a problem, unless the handler has answered: then it returns false. What the handler sends
+ * afterwards is dropped. Fastify knows of an answer only once its hooks have let it pass, and would send both.
+ */
+function firstOf(reply: FastifyReply): (problem: Problem) => boolean {
+  const send = reply.send.bind(reply);
+  let isAnswered = false;
+  let isRefused = false;
+  reply.send = (payload) => {
+    if (isRefused) return reply;
+    isAnswered = true;
+    return send(payload);
+  };
+  return ({ status, headers, body }) => {
+    if (isAnswered || reply.sent || reply.raw.headersSent) return false;
+    isRefused = true;
+    reply.code(status).headers(headers);
+    void send(body);
+    return true;
+  };
 }
 
 const plugin: FastifyPluginAsync<QuorlockOptions> = async (fastify, { redlock, ready, quit }) => {
