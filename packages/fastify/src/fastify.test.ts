@@ -187,7 +187,7 @@ describe("a handler of Fastify under a lock", () => {
     const onError = (error: unknown): void => void errors.push(error);
     process.on("unhandledRejection", onError);
     process.on("uncaughtException", onError);
-    let lost: () => void = () => {};
+    let lost: (() => void) | undefined;
     const isLost = new Promise<void>((resolve) => {
       lost = resolve;
     });
@@ -202,7 +202,7 @@ describe("a handler of Fastify under a lock", () => {
       "/",
       app.locked(key, ttl, async (_request, reply, signal, lock) => {
         if (answersFirst) void reply.send({ done: true });
-        signal.addEventListener("abort", lost);
+        signal.addEventListener("abort", () => lost!());
         lock.expiration = Date.now() + 20;
         await isLost;
         if (!answersFirst) void reply.send({ done: true });

@@ -7,10 +7,12 @@ import { untilAnswers } from "../servers/ping.ts";
 import { PortTakenError, untilRefused, withFreePort } from "../servers/ports.ts";
 import { redisArguments } from "../servers/redis-arguments.ts";
 import { startWatchdog, type Watchdog } from "../watchdog.ts";
+import { hasSignOfEngine } from "./engine-signs.ts";
 
 type Testcontainers = typeof import("testcontainers");
 type Container = ReturnType<ContainerRuntimeClient["container"]["getById"]>;
 
+const noEngine = "no Docker engine answers";
 const defaultImage = "redis:8-alpine";
 const redisPort = 6379;
 const engineTimeoutMilliseconds = 10_000;
@@ -31,11 +33,12 @@ interface Engine {
  * is, another one is pulled. A host port is fixed for each, since Docker gives out a new one at every restart.
  */
 export async function mastersFromDocker(count: number, options: WayOptions): Promise<Masters | Unavailable> {
+  if (!hasSignOfEngine()) return announced(options, noEngine);
   const began = performance.now();
-  // It takes half a second to load, so only who needs it pays.
+  // It takes half a second to load, or several on a busy machine.
   const testcontainers = await import("testcontainers");
   const client = await engineClient(testcontainers);
-  if (!client) return announced(options, "no Docker engine answers");
+  if (!client) return announced(options, noEngine);
   const { REDLOCK_IMAGE } = process.env;
   const image = REDLOCK_IMAGE || defaultImage;
   const problem = await imageProblem(client, image, options);

@@ -1,4 +1,3 @@
-import { Redis } from "ioredis";
 import { type Master, type Masters, mastersOf, type Unavailable, type WayOptions } from "../masters.ts";
 
 const connectTimeoutMilliseconds = 3000;
@@ -61,6 +60,8 @@ function withoutPassword(text: string): string {
 }
 
 async function problemOf(url: URL): Promise<string | undefined> {
+  // Loaded where it is wanted: mostly no nodes are named.
+  const { Redis } = await import("ioredis");
   const client = new Redis(url.href, {
     lazyConnect: true,
     connectTimeout: connectTimeoutMilliseconds,

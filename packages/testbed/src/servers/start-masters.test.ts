@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import {
   chmodSync,
   mkdirSync,
@@ -10,8 +11,10 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { Redis } from "ioredis";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { hasSignOfEngine } from "../docker/engine-signs.ts";
 import { type Master, NoMastersError } from "../masters.ts";
 import { findExecutable } from "./executables.ts";
 import { installPackage } from "./packages.ts";
@@ -67,6 +70,32 @@ function fakeAptGet(script = `ln -s ${realServer} ${folder}/bin/redis-server`): 
 }
 
 const shellPrograms = ["sh", "flock", "ln", "rm", "chmod", "kill", "sleep"];
+
+/** Prints the libraries that a process has loaded. */
+const loadedLibraries = `process.on("exit", () => {
+  const files = Object.keys(require("node:module")._cache);
+  console.log(["ioredis", "testcontainers"].filter((name) => files.some((file) => file.includes("/" + name + "/"))).join());
+});`;
+
+// (With Docker there are servers.)
+test.skipIf(hasSignOfEngine())(
+  "the check before the tests says in one line what they need, and loads no library",
+  () => {
+    pathWithOnly("sh");
+    const preload = join(folder, "loaded.cjs");
+    writeFileSync(preload, loadedLibraries);
+    const check = fileURLToPath(new URL("check.ts", import.meta.url));
+    const { status, stderr, stdout } = spawnSync(
+      process.execPath,
+      ["--require", preload, "--import", "tsx", "--conditions=quorlock-source", check],
+      { encoding: "utf8", env: { ...process.env, HOME: folder, REDLOCK_NO_INSTALL: "1", NODE_OPTIONS: "" } },
+    );
+    expect(stderr).toMatch(
+      /^The tests need a real Redis .*install redis-server .*\(REDLOCK_NODES: .*\)\.\n$/,
+    );
+    expect([status, stdout]).toEqual([69, "\n"]);
+  },
+);
 
 describe("the order of the ways", () => {
   test("a server on the PATH comes before Docker and before an installation", async () => {
