@@ -17,7 +17,7 @@ async function votes(redlock: Redlock, clients: readonly object[]): Promise<bool
 export async function untilAllVote(
   redlock: Redlock,
   clients: readonly object[],
-  timeout?: number,
+  timeout = 60_000,
 ): Promise<void> {
   const all = clients.map(() => true);
   let latest: boolean[] = [];

@@ -390,6 +390,9 @@ const mistakes: readonly Mistake[] = [
   },
 ];
 
+/** The checks that find a busy machine. */
+const measured: ReadonlySet<string> = new Set(["usable.round-trip", "usable.cold-connection"]);
+
 test.each(mistakes)("the doctor finds $title", async ({ title, found, plant }) => {
   const addresses = await plant();
   const timeout = title === "a master that hangs" ? 300 : 20_000;
@@ -399,7 +402,9 @@ test.each(mistakes)("the doctor finds $title", async ({ title, found, plant }) =
   const hits = checks.filter(({ status }) => status !== "pass");
   // Of a master that does not answer, nothing else is known.
   const isGone = found.includes("usable.reachable");
-  const told = isGone ? hits.filter(({ status }) => status !== "unknown") : hits;
+  const known = isGone ? hits.filter(({ status }) => status !== "unknown") : hits;
+  // Beside other work masters may answer slowly, which is a finding too.
+  const told = known.filter(({ id }) => !measured.has(id) || found.includes(id));
   expect([...new Set(told.map(({ id }) => id))].sort()).toEqual(found);
   expect(told.filter(({ remedy, url }) => !remedy || !url.includes("/v/1.2.3#"))).toEqual([]);
   expect(ok).toBe(false);

@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 export async function until(
   what: string | (() => string),
   condition: () => boolean | Promise<boolean>,
-  timeout = 30_000,
+  timeout = 10_000,
 ): Promise<void> {
   const deadline = performance.now() + timeout;
   while (!(await condition())) {
