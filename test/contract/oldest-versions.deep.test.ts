@@ -31,9 +31,11 @@ for (const [name, Redis, Cluster] of [
     redisDriver({ scripts: false, client: (port) => new Redis(port, host, { keyPrefix }), keyPrefix }),
   );
   lockNodeContract(
-    `${name}, Cluster`,
+    `${name}, Cluster, keyPrefix`,
     redisDriver({
       ...ofCluster,
+      keepsQueues: false,
+      keepsCounters: false,
       keyPrefix,
       client: (port, master) =>
         new Cluster([{ host, port }], { keyPrefix, natMap: { [`${host}:${master.port}`]: { host, port } } }),
