@@ -140,6 +140,7 @@ for (const subject of ["semaphore", "read-write-lock", "once"])
 explore("100 seeds, watched clocks", "--seeds", "100", "--watched");
 explore("100 further seeds, lists of masters that change", "--from", "21", "--seeds", "100", "--changing");
 step("the same hashes on other versions of Node", () => pnpm("exec", "tsx", ".ci/node-versions.ts"));
+step("specification, quick", () => pnpm("spec", "--quick"));
 step("models: every state", () => pnpm("models"));
 step("interop", () => pnpm("--dir", "test", "run", "interop"));
 step("benchmark, short", () => pnpm("bench", "--short"));

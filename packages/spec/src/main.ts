@@ -1,0 +1,89 @@
+import {
+  flag,
+  interruptedCode,
+  interruption,
+  optionLines,
+  parse,
+  runCommand,
+  suggestion,
+  text,
+  UsageError,
+} from "@quorlock/simulation/command-line";
+import { catalogue, type Part } from "./catalogue.ts";
+import { writePage } from "./page.ts";
+import { checkClient, checkMutants } from "./recorded.ts";
+import { searchAll, type Tally } from "./searches.ts";
+import { TlcError } from "./tlc.ts";
+import { NoToolsError, toolsFor } from "./tools.ts";
+
+// The entry point of `pnpm spec`: the only module here that handles the terminal and the exit code.
+
+const names = catalogue.map(({ module }) => module.replace("Model", ""));
+const options = {
+  quick: flag("small bounds, a hundred runs, no variants and no mutants"),
+  only: text("NAME", `one module: ${names.join(", ")}`),
+  traces: text(
+    "N",
+    "so many runs of the client are held against the specification: default 1000, with --quick 100",
+  ),
+  write: flag("writes the figures and the counterexamples to docs/specification.md and spec/counterexamples"),
+};
+const usage = [
+  "Usage: pnpm spec [--quick] [--only NAME] [--traces N] [--write]",
+  "  checks the specification in spec/ with TLC: every property holds, every variant is refuted; runs of the client in the",
+  "  simulator are behaviours of it, and those of its mutants are none. With --only, no runs",
+  "  Java and tla2tools.jar are installed if they are missing (REDLOCK_NO_INSTALL=1 forbids it, TLA2TOOLS names a jar)",
+  "Options:",
+  ...optionLines(options),
+  "Exit: 0 all is as it should be, 1 otherwise, 2 it could not run, 64 bad usage, 130 interrupted.",
+].join("\n");
+
+const say = (line: string): void => console.log(line);
+
+async function main(args: readonly string[]): Promise<number> {
+  const { quick = false, only, traces, write = false } = parse(args, options).values;
+  const seeds = seedsFrom(traces, quick);
+  const parts = chosen(only);
+  if (write && (quick || only !== undefined))
+    throw new UsageError("--write writes the figures of a whole run");
+  using interrupted = interruption();
+  const tally: Tally = { done: [], failures: 0 };
+  try {
+    const tools = await toolsFor(say);
+    await searchAll(tools, parts, { quick, say, interrupted, tally });
+    if (only === undefined) {
+      const { refused } = await checkClient(tools, seeds, { say, interrupted });
+      tally.failures += refused.length;
+      if (!quick) tally.failures += (await checkMutants(tools, { say, interrupted })).length;
+    }
+  } catch (error) {
+    if (!interrupted.aborted) throw error;
+    say(`interrupted after ${tally.done.length} searches, ${tally.failures} of them FAILED`);
+    return interruptedCode;
+  }
+  if (write) writePage(tally.done);
+  say(tally.failures === 0 ? "all is as it should be" : `${tally.failures} FAILED`);
+  return tally.failures === 0 ? 0 : 1;
+}
+
+/** @throws UsageError if it is no number. */
+function seedsFrom(given: string | undefined, quick: boolean): number {
+  if (given === undefined) return quick ? 100 : 1000;
+  if (/^[1-9]\d{0,5}$/.test(given)) return Number(given);
+  throw new UsageError(`--traces must be a number from 1 to 999999, but is ${given}`);
+}
+
+/** @throws UsageError if no module has such a name. */
+function chosen(only: string | undefined): readonly Part[] {
+  if (only === undefined) return catalogue;
+  const parts = catalogue.filter(({ module }) => module === `${only}Model`);
+  if (parts.length === 0) throw new UsageError(`unknown module "${only}": ${suggestion(only, names)}`);
+  return parts;
+}
+
+process.exitCode = await runCommand(
+  process.argv.slice(2),
+  usage,
+  main,
+  (error) => error instanceof NoToolsError || error instanceof TlcError,
+);

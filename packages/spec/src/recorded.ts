@@ -1,0 +1,100 @@
+import { promisedPlan, record, type Subject } from "@quorlock/simulation";
+import { hunts, type Mutant, mutatedClient } from "@quorlock/simulation/mutants";
+import { type Verdict, verdictsOn } from "./replay.ts";
+import type { Tools } from "./tools.ts";
+import { type Trace, tracesOf } from "./trace.ts";
+
+/** The seven seeds before it are the longest runs by far. */
+const firstSeed = 8;
+/** A beginning of a behaviour is a behaviour: runs are cut short after so many events, and traces after so many steps. */
+const cut = { events: 4000, steps: 400 };
+/** Traces that TLC is given at once. */
+const batch = 50;
+
+export interface TraceOptions {
+  readonly say: (line: string) => void;
+  readonly interrupted: AbortSignal;
+}
+
+/** Runs of the client, one of each seed: the number of traces, and those that are no behaviours of the specification. */
+export async function checkClient(
+  tools: Tools,
+  seeds: number,
+  options: TraceOptions,
+): Promise<{ readonly traces: number; readonly refused: readonly Verdict[] }> {
+  const refused: Verdict[] = [];
+  let traces = 0;
+  let steps = 0;
+  for (let first = firstSeed; first < firstSeed + seeds; first += batch) {
+    const last = Math.min(first + batch, firstSeed + seeds) - 1;
+    const verdicts = await verdictsOn(tools, await tracesFrom(first, last, options), options.interrupted);
+    traces += verdicts.length;
+    steps += verdicts.reduce((sum, { accepted }) => sum + accepted, 0);
+    const bad = verdicts.filter((verdict) => verdict.refused !== undefined);
+    refused.push(...bad);
+    options.say(
+      `traces of the client, seeds ${first} to ${last}: ${verdicts.length - bad.length} accepted, ${bad.length} refused`,
+    );
+    for (const verdict of bad) for (const line of linesOf(verdict)) options.say(line);
+  }
+  options.say(`traces of the client: ${traces - refused.length} of ${traces} accepted, ${steps} steps`);
+  return { traces, refused };
+}
+
+/** The mutants of the client that a trace shows, with the first seed that does. */
+export const shownByTraces: ReadonlyMap<string, number> = new Map<string, number>([]);
+
+/** Runs of each of those mutants: the names of those whose trace is accepted. */
+export async function checkMutants(tools: Tools, options: TraceOptions): Promise<readonly string[]> {
+  const wanted = hunts.flatMap(({ mutants }) => mutants).filter(({ name }) => shownByTraces.has(name));
+  const traces: Trace[] = [];
+  for (const mutant of wanted) {
+    options.interrupted.throwIfAborted();
+    traces.push(await traceOf(mutant));
+  }
+  const verdicts = await verdictsOn(tools, traces, options.interrupted);
+  for (const { trace, refused, accepted } of verdicts)
+    options.say(
+      refused
+        ? `"${trace.name}": refused at step ${accepted + 1}: ${refused.words}`
+        : `"${trace.name}": FAILED, accepted`,
+    );
+  return verdicts.filter(({ refused }) => refused === undefined).map(({ trace }) => trace.name);
+}
+
+async function traceOf(mutant: Mutant): Promise<Trace> {
+  const seed = shownByTraces.get(mutant.name)!;
+  return (await recorded(seed, `${mutant.name}, seed ${seed}`, await mutatedClient(mutant)))!;
+}
+
+async function tracesFrom(first: number, last: number, { interrupted }: TraceOptions): Promise<Trace[]> {
+  const traces: Trace[] = [];
+  for (let seed = first; seed <= last; seed += 1) {
+    interrupted.throwIfAborted();
+    const trace = await recorded(seed, `seed ${seed}`);
+    if (trace) traces.push(trace);
+  }
+  return traces;
+}
+
+/** Of the first resource that the run has a key for. */
+async function recorded(seed: number, name: string, subject?: Subject): Promise<Trace | undefined> {
+  const options = subject ? { subject } : {};
+  const recording = await record(promisedPlan(seed), { engine: "heap", maxEvents: cut.events, ...options });
+  const [trace] = tracesOf(recording, name);
+  return trace && { ...trace, steps: trace.steps.slice(0, cut.steps) };
+}
+
+/** The step that is none, and what went before it on the same master or in the same attempt. */
+function linesOf({ trace, accepted, refused }: Verdict): readonly string[] {
+  if (!refused) return [];
+  const before = trace.steps
+    .slice(0, accepted)
+    .filter(({ to, of }) => to === refused.to || of === refused.of)
+    .slice(-6);
+  return [
+    `  ${trace.name}: step ${accepted + 1} is no step of the specification`,
+    ...before.map(({ words }) => `    ${words}`),
+    `  > ${refused.words}`,
+  ];
+}

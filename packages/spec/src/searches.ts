@@ -1,0 +1,83 @@
+import { type Bounds, catalogue, configFor, type Part, type Variant, variantsOf } from "./catalogue.ts";
+import { check, type Found } from "./tlc.ts";
+import type { Tools } from "./tools.ts";
+
+/** A search that is over. */
+export interface Done {
+  readonly part: Part;
+  readonly bounds: Bounds;
+  /** The fault that it was for; `undefined` for the module as it is. */
+  readonly variant: Variant | undefined;
+  readonly found: Found;
+}
+
+export interface Tally {
+  readonly done: Done[];
+  failures: number;
+}
+
+export interface SearchOptions {
+  readonly quick: boolean;
+  readonly say: (line: string) => void;
+  readonly interrupted: AbortSignal;
+  readonly tally: Tally;
+}
+
+/** The most that one search may take, s. */
+const limit = 900;
+
+/** Each module within its bounds, and each variant; as many at a time as keep two processors busy. */
+export async function searchAll(
+  tools: Tools,
+  parts: readonly Part[],
+  { quick, say, interrupted, tally }: SearchOptions,
+): Promise<void> {
+  const waiting = parts.flatMap((part) => searchesOf(part, quick));
+  const worker = async (): Promise<void> => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const { part, bounds, variant } = next;
+      const { simulate } = bounds;
+      const search = { module: part.module, config: configFor(part, bounds, variant) };
+      const found = await check(tools, simulate ? { ...search, simulate } : search, limit, interrupted);
+      const done = { ...next, found };
+      tally.done.push(done);
+      if (!isGood(done)) tally.failures += 1;
+      say(lineOf(done));
+    }
+  };
+  await Promise.all([worker(), worker()]);
+  tally.done.sort((one, other) => place(one) - place(other));
+}
+
+/** The order of the catalogue. */
+function place({ part, bounds, variant }: Done): number {
+  return catalogue.indexOf(part) * 1000 + (variant ? 500 : part.bounds.indexOf(bounds));
+}
+
+function searchesOf(part: Part, quick: boolean): Omit<Done, "found">[] {
+  const own = part.bounds.filter(({ level }) => level === "quick" || (level === "full" && !quick));
+  const variants = quick ? [] : variantsOf(part);
+  return [
+    ...own.map((bounds) => ({ part, bounds, variant: undefined })),
+    ...variants.map((variant) => ({ part, bounds: variant.bounds, variant })),
+  ];
+}
+
+/** The module holds, or its variant is refuted. */
+function isGood({ variant, found }: Done): boolean {
+  return (found.verdict === "holds") === (variant === undefined);
+}
+
+function lineOf(done: Done): string {
+  const { part, bounds, variant, found } = done;
+  const { verdict, states, depth, seconds } = found;
+  const name = part.module.replace("Model", "");
+  const figures = `${states} states, depth ${depth}, ${seconds.toFixed(1)} s`;
+  const how = bounds.simulate ? ` (random behaviours, seed ${bounds.simulate.seed})` : "";
+  if (variant) {
+    const outcome = isGood(done) ? `refuted, ${verdict}` : "FAILED, not refuted";
+    return `${name}, ${variant.breaks.join(", ")} "${variant.name}": ${outcome}: ${figures}`;
+  }
+  const outcome = isGood(done) ? "holds" : `FAILED, ${verdict} is violated\n${found.steps.join("\n")}`;
+  return `${name}, ${bounds.name}${how}: ${outcome}: ${figures}`;
+}

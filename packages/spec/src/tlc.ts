@@ -1,0 +1,153 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { constants, setPriority, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Tools } from "./tools.ts";
+
+/** The modules of the specification. */
+export const modules: string = fileURLToPath(new URL("../../../spec/", import.meta.url));
+
+/** One search of TLC. */
+export interface Search {
+  readonly module: string;
+  /** The text of the configuration file. */
+  readonly config: string;
+  /** The text of the module, if it is a generated one. */
+  readonly text?: string;
+  /** Default: true. A long one gains by code that is compiled twice. */
+  readonly isShort?: boolean;
+  /** Random behaviours instead of all states. */
+  readonly simulate?: Simulation;
+}
+
+export interface Simulation {
+  readonly seed: number;
+  readonly behaviours: number;
+  readonly depth: number;
+}
+
+export interface Found {
+  /** `holds`, or the name of what is violated. */
+  readonly verdict: string;
+  /** Distinct states; in a simulation those that were generated. */
+  readonly states: number;
+  readonly depth: number;
+  readonly seconds: number;
+  /** The steps that lead to the violation, a line each, with the variables that change. */
+  readonly steps: readonly string[];
+  readonly output: string;
+}
+
+/** A search that ended neither with a verdict nor with a violation: an error in a module, say. */
+export class TlcError extends Error {
+  override readonly name = "TlcError";
+}
+
+const heap = "-Xmx1500m";
+/** A search of seconds gains nothing by code that is compiled twice. */
+const shortSearch = ["-XX:TieredStopAtLevel=1"];
+
+/** Runs TLC with one thread and low priority. `limit`: after so many seconds it is ended, which is an error. */
+export async function check(
+  tools: Tools,
+  { module, config, text, simulate, isShort = true }: Search,
+  limit: number,
+  interrupted?: AbortSignal,
+): Promise<Found> {
+  const folder = mkdtempSync(join(tmpdir(), "quorlock-spec-"));
+  try {
+    const file = join(folder, `${module}.cfg`);
+    writeFileSync(file, config);
+    if (text !== undefined) writeFileSync(join(folder, `${module}.tla`), text);
+    const args = [
+      heap,
+      "-XX:+UseSerialGC",
+      ...(isShort ? shortSearch : []),
+      `-DTLA-Library=${modules}`,
+      "-cp",
+      tools.jar,
+      "tlc2.TLC",
+    ];
+    args.push("-workers", "1", "-deadlock", "-difftrace", "-nowarning", "-metadir", join(folder, "states"));
+    if (simulate) args.push("-simulate", `num=${simulate.behaviours}`, "-depth", `${simulate.depth}`);
+    if (simulate) args.push("-seed", `${simulate.seed}`);
+    args.push("-config", file, module);
+    // TLC takes the path of a configuration file from where the module is.
+    const place = text === undefined ? modules : folder;
+    const began = performance.now();
+    const output = await outputOf(tools.java, args, place, limit, interrupted);
+    return foundIn(output, (performance.now() - began) / 1000);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function outputOf(
+  java: string,
+  args: readonly string[],
+  cwd: string,
+  limit: number,
+  interrupted?: AbortSignal,
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(java, args, { cwd, stdio: ["ignore", "pipe", "pipe"] });
+    if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
+    let output = "";
+    const collect = (bytes: Buffer): void => {
+      output += bytes.toString();
+    };
+    child.stdout.on("data", collect);
+    child.stderr.on("data", collect);
+    let isTooLong = false;
+    const timer = setTimeout(() => {
+      isTooLong = true;
+      child.kill("SIGKILL");
+    }, limit * 1000);
+    const onAbort = (): void => void child.kill("SIGKILL");
+    interrupted?.addEventListener("abort", onAbort, { once: true });
+    child.once("error", reject);
+    child.once("close", () => {
+      clearTimeout(timer);
+      interrupted?.removeEventListener("abort", onAbort);
+      if (isTooLong) reject(new TlcError(`TLC has not ended within ${limit} s:\n${lastLines(output)}`));
+      else resolve(output);
+    });
+  });
+}
+
+function foundIn(output: string, seconds: number): Found {
+  const states =
+    /generated, ([\d,]+) distinct states found/.exec(output) ?? /states generated: ([\d,]+)/.exec(output);
+  const depth =
+    /complete state graph search is (\d+)/.exec(output) ?? /State (\d+):(?!.*State \d+:)/s.exec(output);
+  const violated =
+    /Invariant (\w+) is violated/.exec(output) ?? /Action property (.+?) is violated/.exec(output);
+  const isOver = /No error has been found|The number of states generated/.test(output);
+  const isError = /Error:/.test(output);
+  if (!violated && (isError || !isOver)) throw new TlcError(`TLC found no verdict:\n${lastLines(output)}`);
+  return {
+    verdict: violated?.[1] ?? "holds",
+    states: Number((states?.[1] ?? "0").replaceAll(",", "")),
+    depth: Number(depth?.[1] ?? 0),
+    seconds,
+    steps: violated ? stepsIn(output) : [],
+    output,
+  };
+}
+
+/** Each step with the name of its action, and without its place in the module. */
+function stepsIn(output: string): readonly string[] {
+  const states = output.split(/^State \d+: /m).slice(1);
+  return states.flatMap((state, index) => {
+    const [head = "", ...rest] = state.split("\n");
+    const action = /^<(\w+)/.exec(head)?.[1] ?? head;
+    const end = rest.findIndex((line) => line.trim() === "");
+    const values = rest.slice(0, end < 0 ? rest.length : end).map((line) => `     ${line.trimEnd()}`);
+    return [`${index + 1}. ${action === "Initial" ? "Init" : action}`, ...values];
+  });
+}
+
+function lastLines(output: string): string {
+  return output.trim().split("\n").slice(-25).join("\n");
+}

@@ -1,0 +1,401 @@
+import type { Recording } from "@quorlock/simulation";
+import { knowScript, type Operation, operationsOf } from "./wire.ts";
+
+/** One step of a run, as spec/Trace.tla reads it. Times are in units of 10 us. */
+export interface Step {
+  readonly what: "sends" | "runs" | "shows" | "begins" | "believes" | "gives up" | "resumes" | "passes";
+  readonly of: number;
+  readonly round: number;
+  readonly does: string;
+  readonly to: number;
+  readonly ttl: number;
+  readonly sent: number;
+  readonly from: number;
+  readonly client: number;
+  readonly master: number;
+  readonly took: boolean;
+  readonly joins: boolean;
+  readonly winner: number;
+  readonly rank: number;
+  readonly until: number;
+  /** For people. */
+  readonly words: string;
+}
+
+/** What a run did with one resource. */
+export interface Trace {
+  readonly name: string;
+  readonly masters: number;
+  readonly attempts: number;
+  /** In units of 0.01 %. */
+  readonly drift: number;
+  readonly steps: readonly Step[];
+}
+
+const unit = 100;
+/** What most steps have nothing of. */
+export const blank: Omit<Step, "what" | "of" | "words"> = {
+  round: 0,
+  does: "",
+  to: 1,
+  ttl: 0,
+  sent: 0,
+  from: 0,
+  client: 0,
+  master: 0,
+  took: false,
+  joins: false,
+  winner: 0,
+  rank: 0,
+  until: 0,
+};
+
+/** Replies of a master that refuses to write, to one operation at least. */
+const refusals = /\b(OOM|MISCONF|NOREPLICAS|READONLY|BUSY|LOADING|NOPERM|NOSCRIPT)\b/;
+
+interface Token {
+  readonly of: number;
+  readonly round: number;
+}
+
+interface Sent {
+  readonly operations: ReadonlyArray<Operation & { readonly sents: readonly number[] }>;
+}
+
+interface Written {
+  readonly token: string | undefined;
+  readonly until: number;
+}
+
+/** Each resource of a run that masters kept a key for. */
+export function tracesOf(recording: Recording, name: string): readonly Trace[] {
+  const resources = new Set(
+    recording.events.flatMap(({ verb, args }) => (verb === "keeps" ? [String(args[0])] : [])),
+  );
+  const events = recording.events.toSorted((one, other) => one.at - other.at);
+  return [...resources]
+    .filter((resource) => !resource.startsWith("quorlock:"))
+    .map((resource) => new Converter({ ...recording, events }, resource).trace(`${name}, ${resource}`));
+}
+
+/** A clock in true time: what it has counted, whether its machine was suspended or not, us. */
+class Counted {
+  #since = 0;
+  #counted = 0;
+  #rate = 0;
+  /** Of the monotonic clock and of the wall clock at the beginning of the segment, ms. */
+  #monotonic = 0;
+  #wall = 0;
+  #isSuspended = false;
+  #firstWall: number | undefined;
+
+  change(at: number, [monotonic, wall, rate, isSuspended]: readonly unknown[]): void {
+    this.#counted = this.at(at);
+    this.#since = at;
+    this.#monotonic = Number(monotonic);
+    this.#wall = Number(wall);
+    this.#rate = Number(rate);
+    this.#isSuspended = isSuspended === true;
+    this.#firstWall ??= Number(wall);
+  }
+
+  at(time: number): number {
+    return this.#counted + (time - this.#since) * (1 + this.#rate / 1_000_000);
+  }
+
+  monotonicAt(time: number): number {
+    const passed = this.#isSuspended ? 0 : ((time - this.#since) * (1 + this.#rate / 1_000_000)) / 1000;
+    return this.#monotonic + passed;
+  }
+
+  /** ms since its first reading. */
+  wallSinceStart(time: number): number {
+    return this.wallFromStart(this.#wall + ((time - this.#since) * (1 + this.#rate / 1_000_000)) / 1000);
+  }
+
+  wallFromStart(reading: number): number {
+    return reading - (this.#firstWall ?? 0);
+  }
+}
+
+class Converter {
+  readonly #recording: Recording;
+  readonly #resource: string;
+  readonly #clocks = new Map<string, Counted>();
+  readonly #attempts = new Map<string, number>();
+  readonly #owners = new Map<number, string>();
+  readonly #sent = new Map<string, Sent>();
+  readonly #writes = new Map<string, Written[]>();
+  readonly #keys = new Map<string, Written>();
+  readonly #holds = new Map<string, Token>();
+  readonly #held = new Set<number>();
+  readonly #ids = new Map<string, number>();
+  readonly #steps: Step[] = [];
+
+  constructor(recording: Recording, resource: string) {
+    this.#recording = recording;
+    this.#resource = resource;
+  }
+
+  trace(name: string): Trace {
+    // A process that is stopped between its look at the clocks and what it makes of it counts as one that has looked (1.5).
+    const isStalled = this.#recording.plan.faults.some(({ kind }) => kind === "stall");
+    for (const { at, actor, verb, args } of this.#recording.events) {
+      if (verb === "clocks") this.#clockOf(actor).change(at, args);
+      else if (verb === "sends") this.#send(at, actor, args.map(String));
+      else if (verb === "keeps" || verb === "drops") this.#write(actor, verb, args.map(String));
+      else if (verb === "runs") this.#run(at, actor, args.map(String));
+      else if (verb === "begins") this.#begin(at, actor, args.map(String));
+      else if (verb === "believes" && !isStalled) this.#believe(at, actor, args.map(Number));
+      else if (verb === "gives up") this.#giveUp(actor, String(args[0]));
+    }
+    const { masters, settings } = this.#recording.plan;
+    const drift = Math.floor(settings.driftFactor * 10_000);
+    return {
+      name,
+      masters: masters.length,
+      attempts: this.#attempts.size,
+      drift,
+      steps: this.#steps,
+    };
+  }
+
+  #clockOf(name: string): Counted {
+    const clock = this.#clocks.get(name) ?? new Counted();
+    this.#clocks.set(name, clock);
+    return clock;
+  }
+
+  #clientTime(at: number, client: string): number {
+    return Math.floor(this.#clockOf(client).at(at) / 10);
+  }
+
+  #tokenOf(text: string): Token {
+    const dot = text.lastIndexOf(".");
+    const hasRound = dot > 0 && /^\d+$/.test(text.slice(dot + 1));
+    const waiter = hasRound ? text.slice(0, dot) : text;
+    const of = this.#attempts.get(waiter) ?? this.#attempts.size + 1;
+    this.#attempts.set(waiter, of);
+    return { of, round: hasRound ? Number(text.slice(dot + 1)) : 1 };
+  }
+
+  #add(step: Partial<Step> & Pick<Step, "what" | "of" | "words">): void {
+    this.#steps.push({ ...blank, ...step });
+  }
+
+  #send(at: number, client: string, [master = "", number = "", command = "", ...args]: string[]): void {
+    const operations = operationsOf(command, args).filter(({ key }) => key === this.#resource);
+    if (operations.length === 0) return;
+    const posted = operations.map((operation) => {
+      const does = this.#doesOf(operation);
+      const sents = operation.tokens.map((text) => {
+        const token = this.#tokenOf(text);
+        return this.#sendOne(at, client, master, does, token, operation);
+      });
+      return { ...operation, does, sents };
+    });
+    this.#sent.set(`${client} ${master} ${number}`, { operations: posted });
+  }
+
+  /** A claim that may create the key is the repair of a hold, or a vote. */
+  #doesOf({ does, tokens }: Operation): Operation["does"] {
+    const isHeld = this.#held.has(this.#tokenOf(tokens[0]!).of);
+    if (does === "claim" || does === "vote") return isHeld && does === "claim" ? "repair" : "vote";
+    return does;
+  }
+
+  #sendOne(
+    at: number,
+    client: string,
+    master: string,
+    does: Operation["does"],
+    { of, round }: Token,
+    { ttl, from }: Operation,
+  ): number {
+    const owner = this.#owners.get(of);
+    if (owner === undefined) this.#owners.set(of, client);
+    else if (owner !== client) {
+      this.#owners.set(of, client);
+      this.#add({ what: "resumes", of, words: `${client} goes on with the lease of ${owner}` });
+    }
+    const to = this.#numberOf(master);
+    // Two equal commands of one moment are told apart.
+    let sent = this.#clientTime(at, client);
+    const id = (): string => `${of} ${round} ${does} ${to} ${ttl} ${sent}`;
+    while (this.#ids.has(id())) sent += 1;
+    this.#ids.set(id(), 1);
+    this.#add({
+      what: "sends",
+      of,
+      round,
+      does: does === "transfer" ? "vote" : does,
+      to,
+      ttl: ttl * unit,
+      client: sent,
+      sent,
+      from: does === "transfer" ? this.#tokenOf(from!).of : 0,
+      words: `${client} sends ${does} ${of}.${round} to ${master}, ttl ${ttl} ms, at ${at} us`,
+    });
+    return sent;
+  }
+
+  #numberOf(master: string): number {
+    return Number(master.slice("master-".length)) + 1;
+  }
+
+  #write(master: string, verb: string, args: string[]): void {
+    const [key, value = "", expiry = "", sender = ""] = verb === "keeps" ? args : [args[0], "", "", args[1]];
+    if (key !== this.#resource || sender === "") return;
+    const until = Math.round(this.#clockOf(master).wallFromStart(Number(expiry)) * unit);
+    const written = verb === "keeps" ? { token: value, until } : { token: undefined, until: 0 };
+    this.#writes.set(master, [...(this.#writes.get(master) ?? []), written]);
+  }
+
+  #run(at: number, master: string, [client = "", number = "", command = "", reply = ""]: string[]): void {
+    const writes = this.#writes.get(master) ?? [];
+    this.#writes.delete(master);
+    const sent = this.#sent.get(`${client} ${master} ${number}`);
+    if (!sent) {
+      if (writes.length > 0) this.#unexplained(master, writes, `${client}'s ${command}`);
+      return;
+    }
+    for (const [index, operation] of sent.operations.entries())
+      this.#runOne(at, master, operation, writes, sent.operations.slice(index + 1), refusals.test(reply));
+    if (writes.length > 0) this.#unexplained(master, writes, `${client}'s ${command}`);
+    this.#show(at, master);
+  }
+
+  #unexplained(master: string, writes: readonly Written[], by: string): void {
+    const words = `${by} makes ${master} write ${JSON.stringify(writes)}`;
+    this.#steps.push({ ...blank, what: "shows", of: -1, until: 2 ** 30, words });
+  }
+
+  #runOne(
+    at: number,
+    master: string,
+    operation: Sent["operations"][number],
+    writes: Written[],
+    later: readonly Operation[],
+    isRefused: boolean,
+  ): void {
+    const { does, tokens, ttl, joins = false, from, sents } = operation;
+    const clock = Math.floor(this.#clockOf(master).wallSinceStart(at) * unit);
+    const before = this.#aliveIn(master, clock);
+    const { winner, isWritten } = this.#consume(master, operation, before, writes, later);
+    const after = this.#keys.get(master);
+    for (const [index, text] of tokens.entries()) {
+      const { of, round } = this.#tokenOf(text);
+      const isIts = does !== "delete" || (before !== undefined && this.#isMine(before, text));
+      const took =
+        isIts && (isWritten || (does !== "delete" && !isRefused && this.#aliveIn(master, clock) === text));
+      const won = took ? (does === "delete" ? winner : (winner ?? after?.token)) : undefined;
+      const to = won === undefined ? undefined : this.#tokenOf(won);
+      const owner = this.#owners.get(to?.of ?? of) ?? "";
+      this.#add({
+        what: "runs",
+        of,
+        round,
+        does: does === "transfer" ? "vote" : does,
+        to: this.#numberOf(master),
+        ttl: ttl * unit,
+        sent: sents[index]!,
+        from: does === "transfer" ? this.#tokenOf(from!).of : 0,
+        client: this.#clientTime(at, owner),
+        master: clock,
+        took,
+        joins,
+        winner: to?.of ?? 0,
+        rank: to?.round ?? 0,
+        until: after?.until ?? 0,
+        words: `${master} runs ${does} ${of}.${round}: ${took ? `yes${to ? `, the key is ${to.of}.${to.round}'s` : ""}` : "no"}, at ${at} us`,
+      });
+    }
+  }
+
+  /** Takes from `writes` those of the operation: of its tokens; and behind a key that it gave up, those of the next owner. */
+  #consume(
+    master: string,
+    { does, tokens, joins = false, from }: Operation,
+    before: string | undefined,
+    writes: Written[],
+    later: readonly Operation[],
+  ): { readonly winner: string | undefined; readonly isWritten: boolean } {
+    const own = [...tokens, ...(from === undefined ? [] : [from])];
+    const isDelete = does === "delete";
+    const isGivenUp = before !== undefined && tokens.some((token) => this.#isMine(before, token));
+    let winner: string | undefined;
+    let isWritten = false;
+    for (let [first] = writes; first; [first] = writes) {
+      const { token } = first;
+      const isOwn = token !== undefined && own.includes(token) && !isDelete;
+      const isNext = token !== undefined && !own.includes(token) && !isLaterOf(later, token);
+      const isGift = (isDelete ? isGivenUp && isWritten : joins) && isNext;
+      const isDrop =
+        token === undefined && isGivenUp && (isDelete ? !isWritten || winner !== undefined : joins);
+      if (!isOwn && !isGift && !isDrop) break;
+      this.#keys.set(master, writes.shift()!);
+      isWritten = true;
+      winner = token;
+    }
+    return { winner, isWritten };
+  }
+
+  #isMine(owner: string, token: string): boolean {
+    const [own, asked] = [this.#tokenOf(owner), this.#tokenOf(token)];
+    return own.of === asked.of && own.round <= asked.round;
+  }
+
+  #aliveIn(master: string, clock: number): string | undefined {
+    const key = this.#keys.get(master);
+    return key?.token !== undefined && key.until > clock - unit ? key.token : undefined;
+  }
+
+  #show(at: number, master: string): void {
+    const key = this.#keys.get(master);
+    const { of, round } = key?.token === undefined ? { of: 0, round: 0 } : this.#tokenOf(key.token);
+    const clock = Math.floor(this.#clockOf(master).wallSinceStart(at) * unit);
+    const until = key?.token === undefined ? 0 : key.until;
+    const to = this.#numberOf(master);
+    const words = `${master} has ${of === 0 ? "no key" : `the key of ${of}.${round} until ${until}`}, at ${at} us`;
+    this.#add({ what: "shows", of, round, to, until, master: clock, words });
+  }
+
+  #begin(at: number, client: string, [number = "", text = "", ...resources]: string[]): void {
+    if (!resources.includes(this.#resource)) return;
+    const token = this.#tokenOf(text);
+    this.#holds.set(`${client} ${number}`, token);
+    this.#held.add(token.of);
+    const words = `${client} begins hold ${number} of ${token.of}.${token.round}, at ${at} us`;
+    this.#add({ what: "begins", ...token, client: this.#clientTime(at, client), words });
+  }
+
+  #believe(at: number, client: string, [number = 0, end = 0]: number[]): void {
+    const token = this.#holds.get(`${client} ${number}`);
+    if (!token) return;
+    const now = this.#clientTime(at, client);
+    const left = Math.floor((end - this.#clockOf(client).monotonicAt(at) * 1000) / 10);
+    const words = `${client} counts on hold ${number} of ${token.of}.${token.round} for ${left * 10} us, at ${at} us`;
+    this.#add({ what: "believes", of: token.of, client: now, until: now + left, words });
+  }
+
+  #giveUp(client: string, number: string): void {
+    const token = this.#holds.get(`${client} ${number}`);
+    if (!token) return;
+    this.#holds.delete(`${client} ${number}`);
+    this.#add({
+      what: "gives up",
+      of: token.of,
+      words: `${client} gives up hold ${number} of ${token.of}.${token.round}`,
+    });
+  }
+}
+
+/** A mutant's scripts are sent as texts of their own. */
+export function knowScriptsOf({ events }: Recording): void {
+  for (const { verb, args } of events)
+    if (verb === "sends" && args[2] === "EVAL") knowScript("", String(args[3]));
+}
+
+function isLaterOf(later: readonly Operation[], token: string): boolean {
+  return later.some((one) => one.tokens.includes(token));
+}

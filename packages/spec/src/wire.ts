@@ -1,0 +1,91 @@
+import { operationsIn, twinScripts } from "@quorlock/simulation/mutants";
+
+/** One operation of a command on one resource, as the specification knows it. */
+export interface Operation {
+  readonly does: "vote" | "claim" | "repair" | "extend" | "transfer" | "delete";
+  readonly key: string;
+  /** Those of a delete may be several. */
+  readonly tokens: readonly string[];
+  /** ms; 0 for a delete. */
+  readonly ttl: number;
+  /** The token that a transfer replaces. */
+  readonly from?: string | undefined;
+  /** Whether it joins the queue where it is refused. */
+  readonly joins?: boolean;
+}
+
+const names = new Map<string, string>(
+  Object.entries(twinScripts).flatMap(([name, { script }]) => [
+    [script.sha1, name],
+    [script.source, name],
+  ]),
+);
+
+/** The script of a mutant is known by its text, which begins with that of the client. */
+export function knowScript(sha1: string, source: string): void {
+  for (const [name, { script }] of Object.entries(twinScripts))
+    if (source.startsWith(script.source)) names.set(sha1, name).set(source, name);
+}
+
+/** What a command asks for, in its order; nothing for one that concerns no lock. */
+export function operationsOf(command: string, args: readonly string[]): readonly Operation[] {
+  if (command === "SET") return claims("vote", [args[0]!], args[1]!, args[4] ?? args[3] ?? "0");
+  if (!command.startsWith("EVAL")) return [];
+  const count = Number(args[1]);
+  const keys = args.slice(2, 2 + count);
+  return ofScript(names.get(args[0]!) ?? "", keys, args.slice(2 + count));
+}
+
+function ofScript(name: string, keys: readonly string[], args: readonly string[]): readonly Operation[] {
+  const [first = "", second = "", third = "", , fifth] = args;
+  if (name === "claimScript") {
+    if (fifth !== undefined) return claims("transfer", keys, first, second, fifth);
+    return claims(third === "0" ? "extend" : "claim", keys, first, second);
+  }
+  if (name === "enqueueScript") return joining(claims("vote", keys, first, second));
+  if (name === "releaseScript" || name === "leaveScript") return deletes(keys, args);
+  if (name === "guardedLeaveScript") return deletes(keys, args.slice(1));
+  if (name === "guardedClaimScript") return ofKind(first, keys, [second, ...args.slice(5)], third);
+  if (name === "voteBatchScript")
+    return keys.flatMap((key, index) => claims("vote", [key], args[index + 1]!, first));
+  if (name === "releaseBatchScript") return keys.flatMap((key, index) => deletes([key], [args[index]!]));
+  if (name !== "batchScript") return [];
+  return operationsIn(first, keys, args.slice(1)).flatMap((one) =>
+    ofKind(one.kind, one.keys, one.args, one.numbers[0]),
+  );
+}
+
+/** By the letters of the batch script. */
+function ofKind(
+  kind: string,
+  keys: readonly string[],
+  [token = "", second, ...rest]: readonly string[],
+  ttl: string,
+): readonly Operation[] {
+  const others = second === undefined ? [] : [second, ...rest];
+  if (kind === "v") return claims("vote", keys, token, ttl);
+  if (kind === "u") return claims("vote", keys.slice(0, -1), token, ttl);
+  if (kind === "q") return joining(claims("vote", keys, token, ttl));
+  if (kind === "p") return claims("repair", keys, token, ttl);
+  if (kind === "e") return claims("extend", keys, token, ttl);
+  if (kind === "s") return claims("transfer", keys, token, ttl, second);
+  return kind === "r" || kind === "l" ? deletes(keys, [token, ...others]) : [];
+}
+
+function claims(
+  does: Operation["does"],
+  keys: readonly string[],
+  token: string,
+  ttl: string,
+  from?: string,
+): Operation[] {
+  return keys.map((key) => ({ does, key, tokens: [token], ttl: Number(ttl), from }));
+}
+
+function joining(operations: readonly Operation[]): Operation[] {
+  return operations.map((operation) => ({ ...operation, joins: true }));
+}
+
+function deletes(keys: readonly string[], tokens: readonly string[]): Operation[] {
+  return keys.map((key) => ({ does: "delete", key, tokens, ttl: 0 }));
+}

@@ -1,0 +1,159 @@
+-------------------------------- MODULE Lock --------------------------------
+\* A lock by a quorum of votes: sections 2 to 6 of docs/protocol.md. The number behind an action or a definition is that
+\* of its rule there. Left out: batches, databases, fencing tokens (Fencing.tla) and the order of waiters (Queue.tla).
+\*
+\* A command is executed at any later moment, in any order, or never. An answer may be lost or late: the client may use
+\* a vote from the moment at which it is cast, and need not. A client that is suspended, or dies, takes no step.
+EXTENDS Integers, FiniteSets
+CONSTANTS
+  Masters,      \* the servers
+  Clients,      \* the processes, each with a clock
+  Attempts,     \* what may be tried; an attempt has one or more rounds
+  Rounds,       \* the number of rounds that an attempt may have
+  Extending,    \* the attempts that extend their lease
+  ClientOf(_),  \* whose an attempt is
+  Ttls,         \* the lifetimes that may be asked for, in units of the clocks
+  Slow, Fast,   \* what the slowest and the fastest clock count in a tick (1.1)
+  Rate(_)       \* what this clock counts
+VARIABLES
+  clock,    \* of each master and each client, what it shows
+  key,      \* of each master, the vote: the attempt, its round, and the end by the clock of the master
+  net,      \* the commands on their way
+  attempt   \* of each attempt its state, its round, and for each master the deadline by the clock of the client (3.1)
+vars == <<clock, key, net, attempt>>
+
+Nobody == 0
+NoKey == [of |-> Nobody, round |-> 0, until |-> 0]
+NoVotes == [m \in Masters |-> 0]
+Max(x, y) == IF x > y THEN x ELSE y
+Now(p) == clock[p]
+
+\* 2.3 Any two of these share a master.
+Quorum == Cardinality(Masters) \div 2 + 1
+\* 2.1 Each attempt has a fresh token.
+Token(a) == a
+\* 3.1 The drift is taken off: no clock of a master shows more before the client's own shows this.
+Lease(ttl) == (ttl * Slow) \div Fast
+\* 2.4, 3.3 A deadline counts from the send.
+From(c) == c.sent
+\* 3.2 The lease ends at the q-th largest of the deadlines.
+LeaseEnd(a) ==
+  LET d == attempt[a].deadline
+      kept == {d[m] : m \in {n \in Masters : Cardinality({k \in Masters : d[k] >= d[n]}) >= Quorum}}
+  IN CHOOSE end \in kept : \A other \in kept : other <= end
+\* 3.6 Answered from the clock whenever it is asked.
+Holds(a) == attempt[a].state = "held" /\ LeaseEnd(a) > Now(ClientOf(a))
+
+Lives(m) == key[m].until > Now(m)
+\* 2.13 A command touches the votes of its own round and of earlier ones.
+Mine(m, c) == Lives(m) /\ key[m].of = Token(c.of) /\ key[m].round <= c.round
+\* 7.17 A transfer replaces the token of the lease that it ends.
+Replaces(m, c) == Lives(m) /\ c.from # Nobody /\ key[m].of = Token(c.from)
+\* 2.2, 2.7 A vote is cast for a free key, or for the client's own token; an extension without repair needs the latter (4.3).
+MayVote(m, c) == Mine(m, c) \/ Replaces(m, c) \/ (~Lives(m) /\ c.do # "extend")
+\* 5.1 A release compares and deletes in one step.
+MayDelete(m, c) == Mine(m, c)
+\* 2.11, 2.12 The key lives for at least the ttl from now, and no command shortens it.
+LifeAfter(m, c) == Max(IF Mine(m, c) THEN key[m].until ELSE 0, Now(m) + c.ttl)
+KeptUntil(m, c) == LifeAfter(m, c)
+\* A yes says what is left of the key.
+DeadlineAt(m, c) == From(c) + Lease(LifeAfter(m, c) - Now(m))
+\* 2.14 A yes counts only in the round that asked for it. 4.1 An extension counts only before the previous deadline.
+Counts(c) ==
+  /\ c.round = attempt[c.of].round
+  /\ Holds(c.of) \/ (attempt[c.of].state = "asking" /\ c.do # "repair")
+
+\* It does not matter when a delete was sent.
+DeleteSent(a) == 0
+Command(a, do, r, m, ttl) ==
+  [do |-> do, of |-> a, round |-> r, to |-> m, ttl |-> ttl, from |-> Nobody, sent |-> IF do = "delete" THEN DeleteSent(a) ELSE Now(ClientOf(a))]
+Commands(a, do, r, M, ttl) == {Command(a, do, r, m, ttl) : m \in M}
+Without(c) == net \ {c}
+
+\* 2.2 All masters are asked at once. 2.13, 2.14 A further round has its own token, and what was heard before is forgotten
+\* (7.8, 7.9). The heartbeat of a waiter is such a round (7.11); what is idle again was rolled back first (2.6).
+Asking(a, r) == [attempt EXCEPT ![a] = [state |-> "asking", round |-> r, deadline |-> NoVotes]]
+Ask(a, r, M, ttl) ==
+  /\ (attempt[a].state \in {"idle", "asking"} /\ r > attempt[a].round) \/ (attempt[a].state \in {"asking", "held"} /\ r = attempt[a].round)
+  /\ net' = net \cup Commands(a, "vote", r, M, ttl)
+  /\ attempt' = IF r = attempt[a].round THEN attempt ELSE Asking(a, r)
+  /\ UNCHANGED <<clock, key>>
+\* 2.7, 2.12 A master votes, extends, or sets a missing key again (4.2).
+Vote(m, c) ==
+  /\ c \in net /\ c.to = m /\ c.do # "delete" /\ MayVote(m, c)
+  /\ key' = [key EXCEPT ![m] = [of |-> Token(c.of), round |-> c.round, until |-> KeptUntil(m, c)]]
+  /\ attempt' = IF Counts(c) THEN [attempt EXCEPT ![c.of].deadline[m] = Max(@, DeadlineAt(m, c))] ELSE attempt
+  /\ net' = Without(c)
+  /\ UNCHANGED clock
+\* A master that refuses a vote, refuses to write (1.7), or has nothing to delete.
+Refuse(m, c) == c \in net /\ c.to = m /\ net' = Without(c) /\ UNCHANGED <<clock, key, attempt>>
+\* 2.3, 2.5 A quorum of votes that leaves validity is a lease.
+Grant(a) ==
+  /\ attempt[a].state = "asking" /\ LeaseEnd(a) > Now(ClientOf(a))
+  /\ attempt' = [attempt EXCEPT ![a].state = "held"]
+  /\ UNCHANGED <<clock, key, net>>
+\* 4.2 Only an extension repairs, and only before the deadline. 2.7, 4.5 Without repair it is a question, at any time.
+Extend(a, do, M, ttl) ==
+  /\ Holds(a) \/ do = "extend"
+  /\ net' = net \cup Commands(a, do, attempt[a].round, M, ttl)
+  /\ UNCHANGED <<clock, key, attempt>>
+\* 7.17 A transfer gives the lease to a fresh token of the same client, and its send ends the old lease (5.3).
+Transfer(a, b, r, M, ttl) ==
+  /\ attempt[a].state \in {"held", "over"} /\ attempt[b].state \in {"idle", "asking"} /\ r >= attempt[b].round
+  /\ net' = net \cup {[c EXCEPT !.from = a] : c \in Commands(b, "vote", r, M, ttl)}
+  /\ attempt' = [attempt EXCEPT ![a].state = "over", ![b] = IF @.round = r THEN @ ELSE Asking(b, r)[b]]
+  /\ UNCHANGED <<clock, key>>
+\* 5.3 The lease ends before its release is sent. 2.6 A failed attempt is rolled back, and may ask again in another round; so
+\* are its earlier rounds. A client that dies sends nothing.
+End(a, r, M) ==
+  /\ net' = net \cup Commands(a, "delete", r, M, 0)
+  /\ attempt' = IF r # attempt[a].round THEN attempt
+                ELSE [attempt EXCEPT ![a].state = IF @ \in {"held", "over"} THEN "over" ELSE "idle"]
+  /\ UNCHANGED <<clock, key>>
+Delete(m, c) ==
+  /\ c \in net /\ c.to = m /\ c.do = "delete" /\ MayDelete(m, c)
+  /\ key' = [key EXCEPT ![m] = NoKey]
+  /\ net' = Without(c)
+  /\ UNCHANGED <<clock, attempt>>
+\* 1.1 The clocks differ in rate.
+Tick == clock' = [p \in Masters \cup Clients |-> clock[p] + Rate(p)] /\ UNCHANGED <<key, net, attempt>>
+\* What the assumptions of section 1 exclude.
+Fault == FALSE
+
+Init ==
+  /\ clock = [p \in Masters \cup Clients |-> 0]
+  /\ key = [m \in Masters |-> NoKey]
+  /\ net = {}
+  /\ attempt = [a \in Attempts |-> [state |-> "idle", round |-> 0, deadline |-> NoVotes]]
+OfClients ==
+  \E a \in Attempts :
+    \/ \E ttl \in Ttls : attempt[a].round < Rounds /\ Ask(a, attempt[a].round + 1, Masters, ttl)
+    \/ Grant(a)
+    \/ \E ttl \in Ttls : a \in Extending /\ (\A c \in net : c.do = "repair" => c.of # a) /\ Extend(a, "repair", Masters, ttl)
+    \/ attempt[a].state \in {"asking", "held"} /\ End(a, attempt[a].round, Masters)
+\* A command that changes nothing may as well be late: only traces have refusals.
+OfMasters == \E c \in net : Vote(c.to, c) \/ Delete(c.to, c)
+Next == OfClients \/ OfMasters \/ Tick \/ Fault
+Spec == Init /\ [][Next]_vars
+
+\* 1.9
+OneHolder == \A a, b \in Attempts : Holds(a) /\ Holds(b) => a = b
+\* 1.11 While the holder counts on its lease, a quorum keeps its key: it is told before another client can hold.
+ToldBeforeAnother ==
+  \A a \in Attempts : Holds(a) => Cardinality({m \in Masters : Lives(m) /\ key[m].of = Token(a)}) >= Quorum
+\* 6.1 A key without an owner delays others for one ttl, and no longer.
+NoKeyOutlivesItsTtl == \A m \in Masters : key[m].until <= Now(m) + (CHOOSE t \in Ttls : \A u \in Ttls : u <= t)
+\* 3.6 A lost lease stays lost.
+LostStaysLost == [][\A a \in Attempts : attempt[a].state = "held" /\ ~Holds(a) => ~Holds(a)']_vars
+
+\* When all attempts are over, nothing can go wrong any more.
+IsLeft(a) == attempt[a].state \in {"asking", "held"} \/ attempt[a].round < Rounds
+SomeoneIsLeft == \E a \in Attempts : IsLeft(a)
+\* Only what is left of each time matters: of states that differ in the readings alone, one is searched.
+Left(end, p) == Max(0, end - clock[p])
+Relative ==
+  <<[m \in Masters |-> IF Lives(m) THEN <<key[m].of, key[m].round, Left(key[m].until, m)>> ELSE <<>>],
+    {<<c.do, c.of, c.round, c.to, c.ttl, IF c.do = "delete" THEN 0 ELSE Left(c.sent + Lease(c.ttl), ClientOf(c.of))>> : c \in net},
+    [a \in Attempts |-> <<attempt[a].state, attempt[a].round,
+       [m \in Masters |-> Left(attempt[a].deadline[m], ClientOf(a))]>>]>>
+=============================================================================

@@ -1,0 +1,63 @@
+-------------------------------- MODULE Queue -------------------------------
+\* The queue of waiters: section 7 of docs/protocol.md, over Lock. Each attempt is a waiter, and each of its rounds a heartbeat
+\* (7.11). Left out: several resources (7.13), bounds (7.14), waiters that cannot listen (7.4), the reading of tickets (7.2).
+EXTENDS Lock
+VARIABLE
+  queue  \* of each master the entries: votes that were refused, each with its waiter and round
+queueVars == <<clock, key, net, attempt, queue>>
+
+\* 7.2 Tickets are one total order.
+Ticket(a) == a
+\* 7.3 The smallest ticket is the first.
+IsFirst(e, E) == \A other \in E : Ticket(e.of) <= Ticket(other.of)
+\* 7.11 A heartbeat takes the place of the entry before. 2.13, 7.10 An older command changes no later entry.
+IsOld(c, E) == \E e \in E : e.of = c.of /\ e.round > c.round
+Entries(m, a, r) == {e \in queue[m] : e.of = a /\ e.round <= r}
+\* 7.7 A grant is a vote; its deadline counts from the send of the round whose token it names.
+Credit(e, m) == IF Counts(e) THEN [attempt EXCEPT ![e.of].deadline[m] = Max(@, e.sent + Lease(e.ttl))] ELSE attempt
+\* 7.4 A waiter that cannot be told, or waits for several keys, finds the key reserved with its next heartbeat: no vote yet.
+IsReserved(m, e) == FALSE
+ReservedUntil(m, e) == Now(m)
+\* 7.4, 7.8 The key goes to the first of E, whose entry goes; without any it stays free.
+Give(m, E) ==
+  IF E = {}
+  THEN key' = [key EXCEPT ![m] = NoKey] /\ queue' = [queue EXCEPT ![m] = {}] /\ UNCHANGED attempt
+  ELSE \E e \in E :
+    /\ IsFirst(e, E)
+    /\ key' = [key EXCEPT ![m] = [of |-> Token(e.of), round |-> e.round,
+                                    until |-> IF IsReserved(m, e) THEN ReservedUntil(m, e) ELSE LifeAfter(m, e)]]
+    /\ queue' = [queue EXCEPT ![m] = IF IsReserved(m, e) THEN E ELSE E \ {e}]
+    /\ attempt' = IF IsReserved(m, e) THEN attempt ELSE Credit(e, m)
+
+\* 7.1, 7.8, 7.11 A vote that joins the queue where it is refused. What the waiter was given before goes to the first.
+Enqueue(m, c) ==
+  LET E == (queue[m] \ Entries(m, c.of, c.round)) \cup {c} IN
+  /\ c \in net /\ c.to = m /\ c.do = "vote" /\ net' = Without(c)
+  /\ IF IsOld(c, queue[m]) \/ (Lives(m) /\ key[m].of = Token(c.of) /\ ~Mine(m, c)) THEN UNCHANGED <<key, queue, attempt>>
+     ELSE IF MayVote(m, c) THEN Give(m, E)
+     ELSE queue' = [queue EXCEPT ![m] = E] /\ UNCHANGED <<key, attempt>>
+  /\ UNCHANGED clock
+\* 7.4 A release grants the key to the first waiter. 7.10 So does a waiter that leaves: it takes its entry out.
+Leave(m, c) ==
+  LET E == queue[m] \ Entries(m, c.of, c.round) IN
+  /\ c \in net /\ c.to = m /\ c.do = "delete" /\ net' = Without(c)
+  /\ IF MayDelete(m, c) THEN Give(m, E) ELSE queue' = [queue EXCEPT ![m] = E] /\ UNCHANGED <<key, attempt>>
+  /\ UNCHANGED clock
+\* 7.11 An entry whose heartbeat is overdue.
+Expire(m, e) == queue' = [queue EXCEPT ![m] = @ \ {e}] /\ UNCHANGED vars
+
+QueueInit == Init /\ queue = [m \in Masters |-> {}]
+QueueNext ==
+  \/ (OfClients \/ Tick \/ Fault) /\ UNCHANGED queue
+  \/ \E c \in net : Enqueue(c.to, c) \/ (Leave(c.to, c) /\ (MayDelete(c.to, c) \/ Entries(c.to, c.of, c.round) # {}))
+  \/ \E m \in Masters : \E e \in queue[m] : Expire(m, e)
+QueueSpec == QueueInit /\ [][QueueNext]_queueVars
+
+\* 7.3 On no master is a waiter overtaken: two quorums share one, so none that stands in the queues of a quorum is passed.
+NotOvertaken ==
+  [][\A m \in Masters : \A a \in Attempts :
+       key'[m].of = Token(a) /\ key'[m] # key[m] =>
+         \A e \in queue[m] : e \in queue'[m] => Ticket(e.of) >= Ticket(a)]_queueVars
+InQueue == [m \in Masters |-> {<<e.of, e.round, Left(e.sent + Lease(e.ttl), ClientOf(e.of))>> : e \in queue[m]}]
+RelativeQueue == <<Relative, InQueue>>
+=============================================================================

@@ -1,0 +1,78 @@
+-------------------------------- MODULE Trace -------------------------------
+\* Recorded runs of the client, held against Queue: is each step of a run a step of the specification? A module that TLC is given
+\* beside this one has the runs. Each is about one resource, and its times are in units of 10 us.
+EXTENDS Queue, Sequences, TLC
+CONSTANT Runs
+VARIABLES run, place, handles
+traceVars == <<clock, key, net, attempt, queue, run, place, handles>>
+
+Steps == Runs[run].steps
+Event == LET s == Steps[place] IN
+  [what |-> s[1], of |-> s[2], round |-> s[3], do |-> s[4], to |-> s[5], ttl |-> s[6], sent |-> s[7], from |-> s[8], client |-> s[9],
+   master |-> s[10], took |-> s[11], joins |-> s[12], winner |-> s[13], rank |-> s[14], until |-> s[15]]
+\* What the clocks of the master and of the client show at the event; the rates are those of the run (1.1).
+EventClock(p) == IF p \in Masters THEN Steps[place][10] ELSE Steps[place][9]
+QuorumOfRun == Runs[run].masters \div 2 + 1
+ClientOfRun(a) == 0
+RateOfRun(p) == 0
+\* 3.1 with the precision of Redis and of the client's clock, 1 ms each.
+LeaseOfRun(ttl) ==
+  LET t == ttl - 100  rest == 10000 - Runs[run].drift IN (t \div 10000) * rest + ((t % 10000) * rest) \div 10000 - 100
+\* The order of tickets is not in a run: the winner is the one that it names.
+IsNamed(e, E) == e.of = Event.winner /\ e.round = Event.rank
+\* Redis counts in whole milliseconds, when a key is set and when it is asked what is left.
+Grain == 201
+ReservedInRun(m, e) == (e.of # Event.of \/ Event.joins) /\ Event.until < Now(m) + e.ttl - Grain
+UntilInRun(m, e) == Event.until
+SentInRun(a) == Event.client
+CommandOf(e) == [do |-> e.do, of |-> e.of, round |-> e.round, to |-> e.to, ttl |-> e.ttl, from |-> e.from, sent |-> e.sent]
+
+Sends(e) ==
+  /\ IF e.from # Nobody THEN Transfer(e.from, e.of, e.round, {e.to}, e.ttl)
+     ELSE IF e.do = "vote" THEN Ask(e.of, e.round, {e.to}, e.ttl)
+     ELSE IF e.do = "delete" THEN End(e.of, e.round, {e.to})
+     ELSE Extend(e.of, e.do, {e.to}, e.ttl)
+  /\ UNCHANGED <<queue, handles>>
+Executes(e) ==
+  LET c == CommandOf(e) IN
+  /\ IF e.do = "delete"
+     THEN IF e.took /\ e.winner # Nobody THEN Leave(e.to, c)
+          ELSE /\ IF e.took THEN Delete(e.to, c) ELSE Refuse(e.to, c)
+               /\ queue' = [queue EXCEPT ![e.to] = @ \ Entries(e.to, e.of, e.round)]
+     ELSE IF e.took THEN (IF e.joins THEN Enqueue(e.to, c) ELSE Vote(e.to, c) /\ UNCHANGED queue)
+     ELSE /\ Refuse(e.to, c)
+          /\ queue' = IF e.joins /\ ~IsOld(c, queue[e.to]) THEN [queue EXCEPT ![e.to] = (@ \ Entries(e.to, e.of, e.round)) \cup {c}] ELSE queue
+  /\ UNCHANGED handles
+\* The key of the master is as the specification has it.
+Shows(e) ==
+  /\ IF Lives(e.to) THEN key[e.to].of = e.of /\ key[e.to].round = e.round /\ key[e.to].until - e.until \in (-Grain)..Grain
+     ELSE e.until <= Now(e.to)
+  /\ UNCHANGED queueVars /\ UNCHANGED handles
+Begins(e) ==
+  /\ e.of \notin handles /\ handles' = handles \cup {e.of}
+  /\ IF attempt[e.of].state = "held" THEN Holds(e.of) /\ UNCHANGED <<clock, key, net, attempt>> ELSE Grant(e.of)
+  /\ UNCHANGED queue
+\* 3.2 It counts on its lease for no longer than a quorum does.
+Believes(e) == e.until <= LeaseEnd(e.of) + Grain /\ attempt[e.of].state = "held" /\ UNCHANGED queueVars /\ UNCHANGED handles
+GivesUp(e) == handles' = handles \ {e.of} /\ UNCHANGED queueVars
+\* 5.10 Another client goes on with a lease: it has heard nothing yet.
+Resumes(e) ==
+  /\ attempt[e.of].state \in {"held", "asking"}
+  /\ attempt' = [attempt EXCEPT ![e.of].state = "asking", ![e.of].deadline = NoVotes]
+  /\ handles' = handles \ {e.of} /\ UNCHANGED <<clock, key, net, queue>>
+
+Matches(e) ==
+  CASE e.what = "sends" -> Sends(e) [] e.what = "runs" -> Executes(e) [] e.what = "shows" -> Shows(e)
+    [] e.what = "begins" -> Begins(e) [] e.what = "believes" -> Believes(e) [] e.what = "gives up" -> GivesUp(e)
+    [] e.what = "resumes" -> Resumes(e) [] e.what = "passes" -> UNCHANGED queueVars /\ UNCHANGED handles
+    [] OTHER -> FALSE
+\* The last run has one event more than all others, and ends last: then it is told how far each has come.
+Report == place = Len(Steps) /\ run = Len(Runs) => PrintT([r \in 1..Len(Runs) |-> TLCGet(r)])
+TraceInit ==
+  /\ QueueInit /\ run \in 1..Len(Runs) /\ place = 1 /\ handles = {} /\ TLCSet(run, 0)
+TraceNext ==
+  /\ place <= Len(Steps) /\ Matches(Event) /\ TLCSet(run, place) /\ Report
+  /\ place' = place + 1 /\ UNCHANGED run
+TraceSpec == TraceInit /\ [][TraceNext]_traceVars
+Where == <<run, place>>
+=============================================================================
