@@ -105,13 +105,13 @@ function measured(workers: Workers): Promise<Memory[]> {
   return Promise.all(undisturbedWorkers.map((worker) => workers.measure(worker)));
 }
 
-/** Keys that are left of locks that were given up; and of any, when the time of each is over. */
+/** Keys that are left of locks that were given up; and of any, when the time of each is over. (The record of a killed worker lives on for 30 s.) */
 async function keysLeft(admins: readonly Redis[]): Promise<string[]> {
   const matching = async (pattern: string) =>
     (await Promise.all(admins.map((admin) => admin.keys(pattern)))).flat();
   const leases = await matching(leasePattern);
   const until = now() + 2 * waitTimeout;
-  const own = async () => (await matching("*")).filter((key) => !/^quorlock:(floor|guard)/.test(key));
+  const own = async () => (await matching("*")).filter((key) => !/^quorlock:(floor|guard|owner)/.test(key));
   let others = await own();
   while (others.length > 0 && now() < until) {
     await pause(100);
