@@ -179,7 +179,7 @@ it("a waiter that loses its subscription keeps its place: it starts another roun
   const entries = (admin: (typeof fleet.admins)[number]) =>
     admin
       .zrange(`quorlock:queue:{${resource}}`, "0", "0")
-      .then(([id]) => admin.get(`quorlock:queue:{${resource}}:${id}`));
+      .then(([id]) => admin.get(`quorlock:queue:{${resource}}:${id!.slice(0, 20)}`));
   const firstServed = wait(first, "first", 1);
   await fleet.untilWaiting(resource, 1);
   await fleet.untilListening(1);

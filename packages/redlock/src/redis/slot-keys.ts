@@ -1,4 +1,5 @@
 import type { Operation } from "../protocol/node.ts";
+import { shownOfWaiter } from "./lua/queue.ts";
 import { companionsOf, exclusiveKeyOf, isSharable } from "./lua/shared.ts";
 
 // On a Redis Cluster each script declares every key that it may write or count on. While a slot moves, its keys are on two
@@ -61,5 +62,7 @@ const waits: ReadonlySet<Operation["kind"]> = new Set(["enqueue", "release", "in
 /** The keys of the queue entries that belong to these tokens: those without a round have none. */
 export function entriesOf(keys: readonly string[], tokens: readonly string[]): readonly string[] {
   const waiters = tokens.flatMap((token) => /^(.+)\.\d+$/.exec(token)?.[1] ?? []);
-  return keys.flatMap((key) => waiters.map((waiter) => `${besides("queue", exclusiveKeyOf(key))}:${waiter}`));
+  return keys.flatMap((key) =>
+    waiters.map((waiter) => `${besides("queue", exclusiveKeyOf(key))}:${waiter.slice(0, shownOfWaiter)}`),
+  );
 }

@@ -2,7 +2,7 @@ import type { Process } from "../engine/process.ts";
 import type { Write } from "../master/keyspace.ts";
 import type { Master } from "../master/master.ts";
 import { isSharable, membersOf } from "../master/twins/family.ts";
-import { ownPrefix, queueOf, queuePrefix } from "../master/twins/queue.ts";
+import { entryNameOf, ownPrefix, queueOf, queuePrefix } from "../master/twins/queue.ts";
 import { tokenOf } from "../run/subject.ts";
 import type { Findings } from "./findings.ts";
 import type { LockInterval } from "./lock-intervals.ts";
@@ -181,7 +181,7 @@ export class Order {
     const queue = queueOf(key);
     for (const [waiter, place] of this.#places.get(master)?.get(queue) ?? []) {
       const isIt = place.owner === process && place.ttl === ttl && place.isShared === queued.isShared;
-      if (isIt && place.since < before && master.peek(`${queue}:${waiter}`)) return master.isUp;
+      if (isIt && place.since < before && master.peek(entryNameOf(queue, waiter))) return master.isUp;
     }
     return false;
   }

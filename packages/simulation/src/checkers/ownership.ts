@@ -2,7 +2,7 @@ import type { Process } from "../engine/process.ts";
 import type { Write } from "../master/keyspace.ts";
 import type { Master, MasterListener } from "../master/master.ts";
 import { exclusive, isSharable, isShared, membersOf } from "../master/twins/family.ts";
-import { ownPrefix, queueOf, queuePrefix } from "../master/twins/queue.ts";
+import { entryNameOf, ownPrefix, queueOf, queuePrefix } from "../master/twins/queue.ts";
 import { rules } from "../master/twins/rules.ts";
 import type { Findings } from "./findings.ts";
 import { Marks } from "./marks.ts";
@@ -120,7 +120,8 @@ export class Ownership implements MasterListener {
     for (const { keys, token, isGranted } of enqueuesIn(args, reply)) {
       this.#listener.onEnqueue(token);
       const stays =
-        isGranted && keys.some((key) => this.#master.peek(`${queueOf(exclusive(key))}:${waiterOf(token)}`));
+        isGranted &&
+        keys.some((key) => this.#master.peek(entryNameOf(queueOf(exclusive(key)), waiterOf(token))));
       if (stays) this.#violated(`${sender.name} was granted ${keys.join(", ")} and still waits for it`);
     }
   }

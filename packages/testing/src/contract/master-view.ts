@@ -25,7 +25,7 @@ export function masterViewOf(
     async place(resource, waiter) {
       const key = keyPrefix + resource;
       const tagged = key.includes("{") ? `tagged:${key}` : `{${key}}`;
-      return Number(await send("PTTL", `quorlock:queue:${tagged}:${waiter}`));
+      return Number(await send("PTTL", `quorlock:queue:${tagged}:${waiter.slice(0, 20)}`));
     },
     async listeners(channel) {
       return Number(((await send("PUBSUB", "NUMSUB", channel)) as readonly unknown[])[1]);

@@ -10,6 +10,14 @@ export const undeclaredKeys = "--!df flags=allow-undeclared-keys";
 export const queueNameOf = (key: string): string =>
   `(string.find(${key}, "{", 1, true) and string.find(${key}, "^[^{]*{[^}]+}") and "quorlock:queue:tagged:" .. ${key} or "quorlock:queue:{" .. ${key} .. "}")`;
 
+export const shownOfWaiter = 20;
+
+/**
+ * The name of a waiter's entry: no more than 20 characters of the waiter, since monitors see the names of keys, and a whole
+ * token releases its lock (PROTOCOL 2.17).
+ */
+export const entryNameOf = (queue: string, waiter = "waiter"): string =>
+  `${queue} .. ":" .. string.sub(${waiter}, 1, ${shownOfWaiter})`;
 /**
  * The key of a key's queue: a sorted set of waiters by ticket. The entry of each waiter is in a key beside
  * it, which expires without heartbeats. All are in the slot of the key itself, for plain clients of a
@@ -62,8 +70,8 @@ const subscribersOf = (inbox: string): string => `mayAsk and redis.pcall("PUBSUB
 export const grantFirst: string = `
   local own = string.match(token, "^(.+)%.%d+$") or ""
   local first, _, _, next = unpack(not ARGV[2] and call("ZRANGE", queue, 0, 1, "WITHSCORES") or {})
-  local place = queue .. ":" .. (first or "")
-  local entries = first and redis.pcall("MGET", place, queue .. ":" .. own)
+  local place = ${entryNameOf("queue", 'first or ""')}
+  local entries = first and redis.pcall("MGET", place, ${entryNameOf("queue", "own")})
   local entry = entries and not entries[2] and entries[1] or ""
   local round, ttl, inbox, proposal = string.match(entry, "^(%d+) (%d+) (%S+) (%d*) g$")
   if round and inbox ~= "-" then
@@ -160,7 +168,7 @@ end
 
 local function forget(key, waiter)
   local queue = queueOf(key)
-  if call("ZREM", queue, waiter) == 1 then call("DEL", queue .. ":" .. waiter) end
+  if call("ZREM", queue, waiter) == 1 then call("DEL", ${entryNameOf("queue")}) end
 end
 
 -- Sets the key to the waiter's token for as long as its entry lives, and at most for the ttl that it asks for.
@@ -180,7 +188,7 @@ local function grant(key, waiter, token, ttl, inbox, proposal, next)
   <<call("SET", key, token, "PX", ttl)||set(key, token, ttl)>>
   if counter then raise({key}, math.max(counter, tonumber(proposal))) end
   local told = push(inbox, token .. " " .. (counter and exactly(counter) or "-") .. " " .. (next or "-"))
-  if told then forget(key, waiter) else reserve(key, token, call("PTTL", queueOf(key) .. ":" .. waiter), ttl) end
+  if told then forget(key, waiter) else reserve(key, token, call("PTTL", ${entryNameOf("queueOf(key)")}), ttl) end
   return told
 end
 
@@ -199,7 +207,7 @@ local function sweep(queue, from, to, asking)
   local waiters, names, dead = unswept > 0 and call("ZRANGE", queue, from, to) or {}, {}, {}
   if #waiters == 0 then return nil, nil, 0 end
   unswept = unswept - #waiters
-  for index, waiter in ipairs(waiters) do names[index] = queue .. ":" .. waiter end
+  for index, waiter in ipairs(waiters) do names[index] = ${entryNameOf("queue")} end
   local entries, head, entry = redis.pcall("MGET", unpack(names)), nil, nil
   -- (An ACL may forbid MGET. A refusal behind a write would leave the waiter without the key.)
   if entries.err then for index, name in ipairs(names) do entries[index] = call("GET", name) end end
@@ -215,7 +223,7 @@ end
 local function headOf(queue, asking)
   local first = call("ZRANGE", queue, 0, 0)[1]
   if not first or first == asking then return first end
-  local entry = call("GET", queue .. ":" .. first)
+  local entry = call("GET", ${entryNameOf("queue", "first")})
   if entry then return first, entry end
   for _ = 1, sweeps do
     local waiter, found, count = sweep(queue, 0, swept - 1, asking)
@@ -252,7 +260,7 @@ local function give(key)
       if told ~= 0 <<||and how == "g" >>then return end
 <<||      if told == 0 then drop(key, token) end
 >>    else
-      reserve(key, token, call("PTTL", queue .. ":" .. waiter), ttl)
+      reserve(key, token, call("PTTL", ${entryNameOf("queue")}), ttl)
       if isTold and how == "w" then push(inbox, "wake " .. token) end
       return
     end
@@ -281,7 +289,7 @@ if round and type(owner) == "string" and string.match(owner, "^(.+)%.%d+$") ~= w
   and ${isAllowed("DEL", "PEXPIRE", "SET", "ZADD", "ZRANGE", "ZREM")} then
   local queue, left = ${queueNameOf("key")}, call("PTTL", key)
 ${entering}
-  call("SET", queue .. ":" .. waiter, round .. " " .. ttl .. " " .. inbox .. " " .. proposal .. " g", "PX", entryTtl)
+  call("SET", ${entryNameOf("queue")}, round .. " " .. ttl .. " " .. inbox .. " " .. proposal .. " g", "PX", entryTtl)
   return {1, masked(owner), left, call("ZRANGE", queue, -1, -1, "WITHSCORES")[2]}
 end
 `;
@@ -332,7 +340,7 @@ ${entering}    if ${isSweeping} then sweep(queue, 1, 80, waiter) end
   local inTheWay, refusal = blocked or waitsFor, nil
   for index = first, inTheWay and last or first - 1 do
     local how = <<first == last and "g" or index == inTheWay and "w" or "s"||isShared(KEYS[index]) and "r" or "g">>
-    call("SET", queues[index] .. ":" .. waiter, entry .. how, "PX", entryTtl)
+    call("SET", ${entryNameOf("queues[index]")}, entry .. how, "PX", entryTtl)
     if isFirst[index] then
       reserve(KEYS[index], token, tonumber(entryTtl), ttl)
     else
@@ -360,7 +368,7 @@ local function forgetAll(key, from, to)
   for token = from, to do
     local waiter, round = string.match(ARGV[token], "^(.+)%.(%d+)$")
     -- (A dead entry of an earlier round is swept when it reaches the head.)
-    local entry = waiter and call("GET", queueOf(key) .. ":" .. waiter)
+    local entry = waiter and call("GET", ${entryNameOf("queueOf(key)")})
     local entered = entry and tonumber(string.match(entry, "^%d+"))
     if entered and entered <= tonumber(round) then forget(key, waiter) end
   end

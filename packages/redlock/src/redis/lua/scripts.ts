@@ -177,7 +177,7 @@ local granted, next = enqueue(1, #KEYS, token, ttl, ticket, entryTtl, proposal, 
 if type(granted) ~= "number" then return granted end
 return proposal ~= "" and fenced(KEYS, granted, proposal, next) or next and {-3, granted, next} or granted
 `),
-  sha1: "f794b23e8a172e91560c93fcebf3a372494f3571",
+  sha1: "4f12e3949bfe88944784524d1a31afc19ad4834a",
 };
 
 /** `release` for all KEYS. ARGV: the tokens. */
@@ -194,7 +194,7 @@ local given = KEYS[2] and releaseUnwaited(1, #KEYS, token)
 if given then return given end
 ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
 `),
-  sha1: "459478816056ed11ef1392d727fb939a8c06c633",
+  sha1: "40f3c3724dd613fcd1b69ac2ae2c200a4400da67",
 };
 
 /**
@@ -248,7 +248,7 @@ if not isKnown or inQuarantine() then return release(1, #KEYS, 2, #ARGV) end
 isSeeded = not guarded or guarded.state ~= "1"
 return leave(1, #KEYS, 2, #ARGV)
 `),
-  sha1: "efb4bc46ec4f0599398d2c7734c6697ad08dccd4",
+  sha1: "d8d44c834af92c11cc5533aaa0749595a1e829ba",
 };
 
 /**
@@ -296,7 +296,7 @@ for index = 1, #KEYS do
 end
 return replies
 `),
-  sha1: "141cd65cb4d5d12b7da9bfd390dee3ba7e10a8c8",
+  sha1: "ffd6c08374a254fdd3a83757b50c2b0213eecff5",
 };
 
 /**
@@ -431,13 +431,13 @@ return replies
 
 export const batchScript: Script = {
   source: exclusiveOnly(batch),
-  sha1: "c8cc8f0f45e5f7e912b6e655e3df82a63f2d4cc9",
+  sha1: "368553d925bdd8605a2212467e2a4a1c089b86c7",
 };
 
 /** The same operations on locks that may be shared. */
 export const sharedBatchScript: Script = {
   source: withSharedClaims(batch),
-  sha1: "558ff003d2a79ea88689398a9f550b42b20be1c3",
+  sha1: "5ecc03865820ab5ab6fbe95750931a5d45756b1f",
 };
 
 /** The two on a Cluster, for operations in one slot. KEYS: those of the operations, then all others in use (PROTOCOL 12.12). */
@@ -445,11 +445,11 @@ const slotBatch = batch.replace(fence, () => fenceInSlot);
 
 export const slotBatchScript: Script = {
   source: exclusiveOnly(slotBatch),
-  sha1: "38e0c309d7c7093dafdf01299eb0c3a77ea46a05",
+  sha1: "e3ffda364d2bf89573035c9a23e946adb0e371e7",
 };
 
 /** The same for locks that may be shared. */
 export const sharedSlotBatchScript: Script = {
   source: withSharedClaims(slotBatch),
-  sha1: "e74f2016f89a02edb40b24291354895370fb2475",
+  sha1: "79674bd2419496758a8da1339a3fc39cff9d565c",
 };

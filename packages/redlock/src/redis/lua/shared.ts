@@ -1,4 +1,5 @@
 import { masked } from "./masked.ts";
+import { entryNameOf } from "./queue.ts";
 
 // Locks whose claims may be shared: many readers or one writer (PROTOCOL 10.3). Votes, extensions, releases, the queue,
 // fencing and the restart guard are the same text for them and for exclusive locks. Where the two differ, the text is
@@ -188,7 +189,7 @@ local function refusalByWaiters(key, token)
   local queue = queueOf(key)
   local waiter, entry = headOf(queue)
   if not waiter then return nil end
-  return {1, masked(waiter .. "." .. (string.match(entry, "^%d+") or "")), call("PTTL", queue .. ":" .. waiter)}
+  return {1, masked(waiter .. "." .. (string.match(entry, "^%d+") or "")), call("PTTL", ${entryNameOf("queue")})}
 end
 `;
 

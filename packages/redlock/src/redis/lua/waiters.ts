@@ -1,5 +1,5 @@
 import { masked } from "./masked.ts";
-import { queueNameOf, undeclaredKeys } from "./queue.ts";
+import { entryNameOf, queueNameOf, undeclaredKeys } from "./queue.ts";
 
 /** The number of waiters in one reply. */
 const shown = 50;
@@ -12,9 +12,9 @@ export const waitersScript: { readonly source: string; readonly sha1: string } =
   source: `${undeclaredKeys}${masked}
 local queue, waiters = ${queueNameOf("KEYS[1]")}, {}
 for _, waiter in ipairs(redis.call("ZRANGE", queue, 0, ${shown - 1})) do
-  if redis.call("EXISTS", queue .. ":" .. waiter) == 1 then waiters[#waiters + 1] = masked(waiter) end
+  if redis.call("EXISTS", ${entryNameOf("queue")}) == 1 then waiters[#waiters + 1] = masked(waiter) end
 end
 return waiters
 `,
-  sha1: "130c3b1378299565605d6b9d0ddc5f8cd0913228",
+  sha1: "4743f9064ad21bd6ac7eb02523e90f446181f685",
 };

@@ -1,6 +1,6 @@
 import type { Reply } from "../reply.ts";
 import { masked } from "./claims.ts";
-import { queueOf } from "./queue.ts";
+import { entryNameOf, queueOf } from "./queue.ts";
 import type { Call } from "./twin.ts";
 
 /** The twin of `ownerScript`. */
@@ -31,6 +31,6 @@ export function recordOwner(
 export function shownWaiters(call: Call, [key = ""]: readonly string[]): Reply {
   const waiters = call("ZRANGE", queueOf(key), "0", "49") as readonly string[];
   return waiters
-    .filter((waiter) => call("EXISTS", `${queueOf(key)}:${waiter}`) === 1)
+    .filter((waiter) => call("EXISTS", entryNameOf(queueOf(key), waiter)) === 1)
     .map((waiter) => masked(waiter));
 }

@@ -15,6 +15,11 @@ export function queueOf(key: string): string {
   return /^[^{]*\{[^}]+\}/.test(key) ? `${queuePrefix}tagged:${key}` : `${queuePrefix}{${key}}`;
 }
 
+/** `entryNameOf` in the scripts. */
+export function entryNameOf(queue: string, waiter: string): string {
+  return `${queue}:${waiter.slice(0, 20)}`;
+}
+
 /** A claim that waits where it is refused. */
 export interface QueueEntry {
   readonly token: string;
@@ -121,7 +126,7 @@ export class Queue {
     for (const token of tokens) {
       const left = roundOf(token);
       if (!left) continue;
-      const text = this.#call("GET", `${this.#queueOf(key)}:${left.waiter}`) as string | null;
+      const text = this.#call("GET", entryNameOf(this.#queueOf(key), left.waiter)) as string | null;
       if (text !== null && Number.parseInt(text, 10) <= left.round) this.#forget(key, left.waiter);
     }
   }
@@ -175,7 +180,7 @@ export class Queue {
   #writeEntry(key: string, { token, ttl, inbox, proposal, patience }: QueueEntry, how: string): void {
     const { waiter, round } = roundOf(token)!;
     const text = `${round} ${ttl} ${inbox} ${proposal} ${how}`;
-    this.#call("SET", `${this.#queueOf(key)}:${waiter}`, text, "PX", patience);
+    this.#call("SET", entryNameOf(this.#queueOf(key), waiter), text, "PX", patience);
   }
 
   /** Grants free keys to the first waiter; the first key that another client has refuses. */
@@ -230,14 +235,14 @@ export class Queue {
     if (!this.#rules.waitersRefuseReaders) return undefined;
     const line = this.#queueOf(key);
     const head = this.#headOf(line);
-    return head && [1, masked(head.token), this.#call("PTTL", `${line}:${head.waiter}`)];
+    return head && [1, masked(head.token), this.#call("PTTL", entryNameOf(line, head.waiter))];
   }
 
   #headOf(line: string, asking?: string): Entry | undefined {
     const [first] = this.#call("ZRANGE", line, "0", "0") as readonly string[];
     if (first === undefined) return undefined;
     if (first === asking) return entryOf(first, "");
-    const text = this.#call("GET", `${line}:${first}`) as string | null;
+    const text = this.#call("GET", entryNameOf(line, first)) as string | null;
     if (text !== null) return entryOf(first, text);
     for (let count = 0; count < sweeps; count += 1) {
       const { head, length } = this.#sweep(line, 0, swept - 1, asking);
@@ -257,7 +262,10 @@ export class Queue {
     const waiters = this.#call("ZRANGE", line, String(from), String(to)) as readonly string[];
     if (waiters.length === 0) return { head: undefined, length: 0 };
     this.#unswept -= waiters.length;
-    const texts = this.#call("MGET", ...waiters.map((waiter) => `${line}:${waiter}`)) as (string | null)[];
+    const texts = this.#call("MGET", ...waiters.map((waiter) => entryNameOf(line, waiter))) as (
+      | string
+      | null
+    )[];
     const lives = waiters.map((waiter, index) => texts[index] !== null || waiter === asking);
     const dead = waiters.filter((_, index) => !lives[index]);
     if (dead.length > 0) this.#call("ZREM", line, ...dead);
@@ -268,7 +276,7 @@ export class Queue {
 
   #forget(key: string, waiter: string): void {
     const line = this.#queueOf(key);
-    if (this.#call("ZREM", line, waiter) === 1) this.#call("DEL", `${line}:${waiter}`);
+    if (this.#call("ZREM", line, waiter) === 1) this.#call("DEL", entryNameOf(line, waiter));
   }
 
   give(given: string): void {
@@ -316,7 +324,7 @@ export class Queue {
   }
 
   #reserveFor(key: string, { waiter, token, ttl }: Entry): void {
-    this.#reserve(key, token, this.#call("PTTL", `${this.#queueOf(key)}:${waiter}`) as number, ttl);
+    this.#reserve(key, token, this.#call("PTTL", entryNameOf(this.#queueOf(key), waiter)) as number, ttl);
   }
 
   #reserve(key: string, token: string, lives: number, ttl: string): void {

@@ -60,15 +60,15 @@ interface TwinScript {
  */
 export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   claimScript: { script: claimScript, writtenFrom: "1130117613229c9fe1720879988cd64567e1ae68" },
-  enqueueScript: { script: enqueueScript, writtenFrom: "f794b23e8a172e91560c93fcebf3a372494f3571" },
+  enqueueScript: { script: enqueueScript, writtenFrom: "4f12e3949bfe88944784524d1a31afc19ad4834a" },
   releaseScript: { script: releaseScript, writtenFrom: "87b3c4cbb7dc7226fea27ab34a76f15cc301f406" },
-  leaveScript: { script: leaveScript, writtenFrom: "459478816056ed11ef1392d727fb939a8c06c633" },
+  leaveScript: { script: leaveScript, writtenFrom: "40f3c3724dd613fcd1b69ac2ae2c200a4400da67" },
   guardedClaimScript: { script: guardedClaimScript, writtenFrom: "e00ef86bc52a758b95c84093eef8d9227023b36b" },
-  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "efb4bc46ec4f0599398d2c7734c6697ad08dccd4" },
+  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "d8d44c834af92c11cc5533aaa0749595a1e829ba" },
   voteBatchScript: { script: voteBatchScript, writtenFrom: "58c693385d235d57a24f95e909ba4dfe63b963dc" },
-  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "141cd65cb4d5d12b7da9bfd390dee3ba7e10a8c8" },
-  batchScript: { script: batchScript, writtenFrom: "c8cc8f0f45e5f7e912b6e655e3df82a63f2d4cc9" },
-  sharedBatchScript: { script: sharedBatchScript, writtenFrom: "558ff003d2a79ea88689398a9f550b42b20be1c3" },
+  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "ffd6c08374a254fdd3a83757b50c2b0213eecff5" },
+  batchScript: { script: batchScript, writtenFrom: "368553d925bdd8605a2212467e2a4a1c089b86c7" },
+  sharedBatchScript: { script: sharedBatchScript, writtenFrom: "5ecc03865820ab5ab6fbe95750931a5d45756b1f" },
 };
 
 /** The scripts of records and of inspections. No rule of the protocol depends on them, so no mutant changes them. */
@@ -82,7 +82,7 @@ export const otherTwins: Readonly<
   },
   waitersScript: {
     script: waitersScript,
-    writtenFrom: "130c3b1378299565605d6b9d0ddc5f8cd0913228",
+    writtenFrom: "4743f9064ad21bd6ac7eb02523e90f446181f685",
     twin: shownWaiters,
   },
 };
