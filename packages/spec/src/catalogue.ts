@@ -34,8 +34,14 @@ export interface Variant {
   readonly bounds: Bounds;
 }
 
-const masters = ["A = A", "B = B", "C = C", "D = D", "Masters = {A, B, C}"];
-const twoClients = [...masters, 'Clients = {"c1", "c2"}', "Attempts = {1, 2}", "ClientOf <- TwoClients"];
+const threeMasters = ["A = A", "B = B", "C = C", "Masters = {A, B, C}"];
+const twoClients = [
+  ...threeMasters,
+  "D = D",
+  'Clients = {"c1", "c2"}',
+  "Attempts = {1, 2}",
+  "ClientOf <- TwoClients",
+];
 const drift = ["Slow = 1", "Fast = 2", "Rate <- SlowHolder"];
 const lock = (rounds: number, ttls: string, extending: string): readonly string[] => [
   ...twoClients,
@@ -54,6 +60,21 @@ const queue = (rounds: number, servers: string, attempts: string): readonly stri
   `Rounds = ${rounds}`,
   "Ttls = {1}",
   "Extending = {}",
+];
+
+const fencing = (losses: number): readonly string[] => [
+  ...threeMasters,
+  "Attempts = {1, 2}",
+  "Proposals = {1, 2}",
+  `Losses = ${losses}`,
+];
+
+const guard = (extending: string): readonly string[] => [
+  ...threeMasters,
+  "Attempts = {1, 2}",
+  `Extending = {${extending}}`,
+  "MaxTtl = 2",
+  "Losses = 1",
 ];
 
 export const catalogue: readonly Part[] = [
@@ -95,6 +116,55 @@ export const catalogue: readonly Part[] = [
       { name: "two waiters", level: "quick", constants: queue(1, "A, B, C", "1, 2") },
       { name: "two rounds", level: "variants", constants: queue(2, "A, B, C", "1, 2") },
       { name: "three waiters", level: "full", constants: queue(1, "A, B", "1, 2, 3") },
+    ],
+  },
+  {
+    module: "FencingModel",
+    checks: ["INVARIANT TokensRise", "SYMMETRY AnyMaster"],
+    bounds: [
+      { name: "two attempts", level: "full", constants: fencing(0) },
+      { name: "one loss", level: "full", constants: fencing(1) },
+    ],
+  },
+  {
+    module: "GuardModel",
+    checks: ["INVARIANT OneHolder", "CONSTRAINT IsAlive", "SYMMETRY AnyMaster"],
+    bounds: [
+      { name: "nobody extends", level: "quick", constants: guard("") },
+      { name: "one may extend", level: "full", constants: guard("1") },
+    ],
+  },
+  {
+    module: "SemaphoreModel",
+    checks: ["INVARIANTS EachSlotOnce NoMoreThanThereAre", "SYMMETRY AnyMaster"],
+    bounds: [
+      {
+        name: "three attempts",
+        level: "full",
+        constants: [...threeMasters, "Slots = {1, 2}", "Attempts = {1, 2, 3}"],
+      },
+    ],
+  },
+  {
+    module: "ReadWriteModel",
+    checks: ["INVARIANTS AWriterIsAlone NobodyWaitsForEver", "SYMMETRY AnyMaster"],
+    bounds: [
+      {
+        name: "two readers and a writer",
+        level: "full",
+        constants: [...threeMasters, 'Readers = {"r1", "r2"}', 'Writers = {"w"}'],
+      },
+    ],
+  },
+  {
+    module: "MembershipModel",
+    checks: ["INVARIANT OneHolder"],
+    bounds: [
+      {
+        name: "one at a time",
+        level: "quick",
+        constants: ["Lists <- OneAtATime", 'Clients = {"c1", "c2"}'],
+      },
     ],
   },
 ];

@@ -64,6 +64,7 @@ export async function check(
       heap,
       "-XX:+UseSerialGC",
       ...(isShort ? shortSearch : []),
+      `-Djava.io.tmpdir=${folder}`,
       `-DTLA-Library=${modules}`,
       "-cp",
       tools.jar,

@@ -33,6 +33,8 @@ export interface Trace {
 }
 
 const unit = 100;
+/** The end of a key without an expiry. */
+const never = 2 ** 30;
 /** What most steps have nothing of. */
 export const blank: Omit<Step, "what" | "of" | "words"> = {
   round: 0,
@@ -69,6 +71,8 @@ interface Written {
 
 /** Each resource of a run that masters kept a key for. */
 export function tracesOf(recording: Recording, name: string): readonly Trace[] {
+  for (const { verb, args } of recording.events)
+    if (verb === "sends" && args[2] === "EVAL") knowScript(String(args[3]));
   const resources = new Set(
     recording.events.flatMap(({ verb, args }) => (verb === "keeps" ? [String(args[0])] : [])),
   );
@@ -246,7 +250,8 @@ class Converter {
   #write(master: string, verb: string, args: string[]): void {
     const [key, value = "", expiry = "", sender = ""] = verb === "keeps" ? args : [args[0], "", "", args[1]];
     if (key !== this.#resource || sender === "") return;
-    const until = Math.round(this.#clockOf(master).wallFromStart(Number(expiry)) * unit);
+    const end = Math.round(this.#clockOf(master).wallFromStart(Number(expiry)) * unit);
+    const until = Number(expiry) < 0 ? never : end;
     const written = verb === "keeps" ? { token: value, until } : { token: undefined, until: 0 };
     this.#writes.set(master, [...(this.#writes.get(master) ?? []), written]);
   }
@@ -267,7 +272,7 @@ class Converter {
 
   #unexplained(master: string, writes: readonly Written[], by: string): void {
     const words = `${by} makes ${master} write ${JSON.stringify(writes)}`;
-    this.#steps.push({ ...blank, what: "shows", of: -1, until: 2 ** 30, words });
+    this.#steps.push({ ...blank, what: "shows", of: -1, until: never, words });
   }
 
   #runOne(
@@ -303,7 +308,7 @@ class Converter {
         client: this.#clientTime(at, owner),
         master: clock,
         took,
-        joins,
+        joins: joins && (took || !isRefused),
         winner: to?.of ?? 0,
         rank: to?.round ?? 0,
         until: after?.until ?? 0,
@@ -388,12 +393,6 @@ class Converter {
       words: `${client} gives up hold ${number} of ${token.of}.${token.round}`,
     });
   }
-}
-
-/** A mutant's scripts are sent as texts of their own. */
-export function knowScriptsOf({ events }: Recording): void {
-  for (const { verb, args } of events)
-    if (verb === "sends" && args[2] === "EVAL") knowScript("", String(args[3]));
 }
 
 function isLaterOf(later: readonly Operation[], token: string): boolean {

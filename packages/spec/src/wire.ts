@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { operationsIn, twinScripts } from "@quorlock/simulation/mutants";
 
 /** One operation of a command on one resource, as the specification knows it. */
@@ -21,10 +22,13 @@ const names = new Map<string, string>(
   ]),
 );
 
-/** The script of a mutant is known by its text, which begins with that of the client. */
-export function knowScript(sha1: string, source: string): void {
-  for (const [name, { script }] of Object.entries(twinScripts))
-    if (source.startsWith(script.source)) names.set(sha1, name).set(source, name);
+/** A script of a mutant is the client's with a line behind it: it is known by its text, and from then on by its digest. */
+export function knowScript(text: string): void {
+  if (names.has(text)) return;
+  for (const [name, { script }] of Object.entries(twinScripts)) {
+    if (!text.startsWith(script.source)) continue;
+    names.set(text, name).set(createHash("sha1").update(text).digest("hex"), name);
+  }
 }
 
 /** What a command asks for, in its order; nothing for one that concerns no lock. */

@@ -1,0 +1,77 @@
+-------------------------------- MODULE Guard -------------------------------
+\* The restart guard: section 9 of docs/protocol.md. Time passes in ticks, the same for all. A master loses its memory, and casts no
+\* vote until the longest ttl has passed. Left out: how a master notices that (9.2 to 9.5) and whose clock ends it (9.10); fencing
+\* counters are in Fencing.
+EXTENDS Integers, FiniteSets
+CONSTANTS Masters, Attempts, Extending, MaxTtl, Losses
+VARIABLES
+  key, left,    \* of each master the attempt that has its vote, or 0, and the ticks that are left of it
+  quarantine,   \* of each master the ticks that are left of its quarantine
+  unnoticed,    \* the masters that have forgotten, and where no script has run since
+  losses,
+  state, votes, valid,  \* of each attempt: "idle", "asking", "held"; the masters that have voted; the ticks of its lease
+  asked, extended, validThen  \* the extension on its way: where it is not executed yet, where it counts, and what it would give
+vars == <<key, left, quarantine, unnoticed, losses, state, votes, valid, asked, extended, validThen>>
+
+Quorum == Cardinality(Masters) \div 2 + 1
+\* 9.8 The quarantine lasts for the longest ttl.
+Length == MaxTtl
+\* 9.1, 9.6 In quarantine nothing is voted for and nothing is granted.
+MayVote(m) == quarantine[m] = 0
+\* 9.7 A repair in quarantine counts only where the holder's own vote was.
+Counts(m, a) == quarantine[m] = 0 \/ m \in votes[a]
+
+Ask(a) ==
+  /\ state[a] = "idle" /\ state' = [state EXCEPT ![a] = "asking"] /\ valid' = [valid EXCEPT ![a] = MaxTtl]
+  /\ UNCHANGED <<key, left, quarantine, unnoticed, losses, votes, asked, extended, validThen>>
+\* 9.2 The script itself finds out: it runs at no master that has forgotten without noticing it.
+Vote(m, a) ==
+  /\ state[a] = "asking" /\ m \notin votes[a] /\ m \notin unnoticed /\ key[m] = 0 /\ MayVote(m)
+  /\ key' = [key EXCEPT ![m] = a] /\ left' = [left EXCEPT ![m] = MaxTtl] /\ votes' = [votes EXCEPT ![a] = @ \cup {m}]
+  /\ UNCHANGED <<quarantine, unnoticed, losses, state, valid, asked, extended, validThen>>
+Grant(a) ==
+  /\ state[a] = "asking" /\ Cardinality(votes[a]) >= Quorum /\ valid[a] > 0 /\ state' = [state EXCEPT ![a] = "held"]
+  /\ UNCHANGED <<key, left, quarantine, unnoticed, losses, votes, valid, asked, extended, validThen>>
+Extend(a) ==
+  /\ a \in Extending /\ state[a] = "held" /\ valid[a] > 0 /\ asked[a] = {} /\ validThen[a] = 0
+  /\ asked' = [asked EXCEPT ![a] = Masters] /\ validThen' = [validThen EXCEPT ![a] = MaxTtl]
+  /\ UNCHANGED <<key, left, quarantine, unnoticed, losses, state, votes, valid, extended>>
+Repair(m, a) ==  \* 9.1: accepted in quarantine as well
+  /\ m \in asked[a] /\ m \notin unnoticed /\ key[m] \in {0, a}
+  /\ key' = [key EXCEPT ![m] = a] /\ left' = [left EXCEPT ![m] = MaxTtl]
+  /\ asked' = [asked EXCEPT ![a] = @ \ {m}]
+  /\ extended' = IF Counts(m, a) THEN [extended EXCEPT ![a] = @ \cup {m}] ELSE extended
+  /\ UNCHANGED <<quarantine, unnoticed, losses, state, votes, valid, validThen>>
+Confirm(a) ==
+  /\ Cardinality(extended[a]) >= Quorum /\ valid[a] > 0 /\ validThen[a] > valid[a]
+  /\ valid' = [valid EXCEPT ![a] = validThen[a]]
+  /\ UNCHANGED <<key, left, quarantine, unnoticed, losses, state, votes, asked, extended, validThen>>
+Forget(m) ==
+  /\ losses < Losses /\ losses' = losses + 1 /\ unnoticed' = unnoticed \cup {m}
+  /\ key' = [key EXCEPT ![m] = 0] /\ left' = [left EXCEPT ![m] = 0]
+  /\ UNCHANGED <<quarantine, state, votes, valid, asked, extended, validThen>>
+Notice(m) ==  \* 9.3
+  /\ m \in unnoticed /\ unnoticed' = unnoticed \ {m} /\ quarantine' = [quarantine EXCEPT ![m] = Length]
+  /\ UNCHANGED <<key, left, losses, state, votes, valid, asked, extended, validThen>>
+Less(n) == IF n = 0 THEN 0 ELSE n - 1
+Tick ==
+  /\ left' = [m \in Masters |-> Less(left[m])]
+  /\ key' = [m \in Masters |-> IF left[m] <= 1 THEN 0 ELSE key[m]]
+  /\ quarantine' = [m \in Masters |-> Less(quarantine[m])]
+  /\ valid' = [a \in Attempts |-> Less(valid[a])] /\ validThen' = [a \in Attempts |-> Less(validThen[a])]
+  /\ UNCHANGED <<unnoticed, losses, state, votes, asked, extended>>
+
+Init ==
+  /\ key = [m \in Masters |-> 0] /\ left = [m \in Masters |-> 0] /\ quarantine = [m \in Masters |-> 0]
+  /\ unnoticed = {} /\ losses = 0
+  /\ state = [a \in Attempts |-> "idle"] /\ votes = [a \in Attempts |-> {}] /\ valid = [a \in Attempts |-> 0]
+  /\ asked = [a \in Attempts |-> {}] /\ extended = [a \in Attempts |-> {}] /\ validThen = [a \in Attempts |-> 0]
+Next ==
+  \/ \E a \in Attempts : Ask(a) \/ Grant(a) \/ Extend(a) \/ Confirm(a) \/ \E m \in Masters : Vote(m, a) \/ Repair(m, a)
+  \/ \E m \in Masters : Forget(m) \/ Notice(m)
+  \/ Tick
+Spec == Init /\ [][Next]_vars
+
+Holds(a) == state[a] = "held" /\ valid[a] > 0
+OneHolder == \A a, b \in Attempts : Holds(a) /\ Holds(b) => a = b
+=============================================================================

@@ -1,0 +1,57 @@
+------------------------------ MODULE ReadWrite -----------------------------
+\* A readers-writer lock: rules 10.3 and 10.5 of docs/protocol.md. A claim expires at any moment after its holder has ended: time is in
+\* Lock. Requests arrive late or never. Left out: the queue of readers and writers (10.4), marks (10.8).
+EXTENDS Integers, FiniteSets
+CONSTANTS Masters, Readers, Writers
+VARIABLES
+  claim,  \* of each master and client: "none", "read", "write"
+  state,  \* of each client: "idle", "asking", "held", "downgraded", "over"
+  net     \* the requests on their way: to which master, of whom, and what it does: "ask", "downgrade"
+vars == <<claim, state, net>>
+
+Clients == Readers \cup Writers
+Quorum == Cardinality(Masters) \div 2 + 1
+Kind(c) == IF c \in Readers THEN "read" ELSE "write"
+Others(m, c) == {o \in Clients \ {c} : claim[m][o] # "none"}
+\* 10.3 One script lets in readers or one writer.
+Admits(m, c) == IF c \in Writers THEN Others(m, c) = {} ELSE \A o \in Others(m, c) : claim[m][o] = "read"
+\* 10.3 Each reader has an expiry of its own.
+MayExpire(m, c) == state[c] = "over"
+\* 10.5 The write claim ends before the first command of a downgrade is sent.
+Writes(c) == c \in Writers /\ state[c] = "held"
+Reads(c) == (c \in Readers /\ state[c] = "held") \/ (c \in Writers /\ state[c] = "downgraded")
+\* 10.5 An upgrade is refused.
+MayUpgrade(c) == FALSE
+
+Ask(c) ==
+  /\ state[c] = "idle" /\ state' = [state EXCEPT ![c] = "asking"]
+  /\ net' = net \cup {<<m, c, "ask">> : m \in Masters} /\ UNCHANGED claim
+Receive(m, c) ==  \* 10.3
+  /\ <<m, c, "ask">> \in net /\ Admits(m, c)
+  /\ claim' = [claim EXCEPT ![m][c] = Kind(c)] /\ net' = net \ {<<m, c, "ask">>} /\ UNCHANGED state
+Grant(c) ==
+  /\ state[c] = "asking" /\ Cardinality({m \in Masters : claim[m][c] = Kind(c)}) >= Quorum
+  /\ state' = [state EXCEPT ![c] = "held"] /\ UNCHANGED <<claim, net>>
+Downgrade(c) ==  \* 10.5
+  /\ c \in Writers /\ state[c] = "held" /\ state' = [state EXCEPT ![c] = "downgraded"]
+  /\ net' = net \cup {<<m, c, "downgrade">> : m \in Masters} /\ UNCHANGED claim
+Exchange(m, c) ==  \* 10.5
+  /\ <<m, c, "downgrade">> \in net /\ claim[m][c] = "write"
+  /\ claim' = [claim EXCEPT ![m][c] = "read"] /\ net' = net \ {<<m, c, "downgrade">>} /\ UNCHANGED state
+Upgrade(c) == MayUpgrade(c) /\ claim' = claim /\ net' = net /\ state' = [state EXCEPT ![c] = "waits"]
+End(c) == state[c] \notin {"idle", "over", "waits"} /\ state' = [state EXCEPT ![c] = "over"] /\ UNCHANGED <<claim, net>>
+Expire(m, c) ==
+  /\ claim[m][c] # "none" /\ MayExpire(m, c)
+  /\ claim' = [claim EXCEPT ![m][c] = "none"] /\ UNCHANGED <<state, net>>
+
+Init == claim = [m \in Masters |-> [c \in Clients |-> "none"]] /\ state = [c \in Clients |-> "idle"] /\ net = {}
+Next ==
+  \E c \in Clients : Ask(c) \/ Grant(c) \/ Downgrade(c) \/ Upgrade(c) \/ End(c)
+    \/ \E m \in Masters : Receive(m, c) \/ Exchange(m, c) \/ Expire(m, c)
+Spec == Init /\ [][Next]_vars
+
+\* 1.9 A writer is alone.
+AWriterIsAlone == \A w, c \in Clients : Writes(w) /\ c # w => ~Writes(c) /\ ~Reads(c)
+\* 10.5 Nobody waits for what others wait for as well.
+NobodyWaitsForEver == \A c, o \in Readers : c # o => ~(state[c] = "waits" /\ state[o] = "waits")
+=============================================================================
