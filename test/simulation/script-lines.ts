@@ -38,6 +38,7 @@ export function scriptLine(random: Random, someKeys: (random: Random) => readonl
     "releaseBatchScript",
     "batchScript",
     "batchScript",
+    "slotBatchScript",
   ]);
   const { source, sha1 } = twinScripts[name].script;
   const { keys, args } = argumentsOf[name](random, () => someKeys(random));
@@ -72,6 +73,9 @@ function allOf(random: Random, held: ReadonlyArray<readonly [string, string]>): 
   return [some.length, ...some.map(([key]) => key), ...some.map(([, owner]) => owner)];
 }
 
+/** The floors of a slot: the last keys of the scripts for one. */
+export const slotFloors: readonly string[] = ["quorlock:floor:past:{0}", "quorlock:floor:{0}"];
+
 interface Arguments {
   readonly keys: readonly string[];
   readonly args: readonly (string | number)[];
@@ -79,7 +83,7 @@ interface Arguments {
 
 const argumentsOf: Readonly<
   Record<
-    Exclude<ScriptName, "sharedBatchScript">,
+    Exclude<ScriptName, "sharedBatchScript" | "sharedSlotBatchScript">,
     (random: Random, keys: () => readonly string[]) => Arguments
   >
 > = {
@@ -129,6 +133,10 @@ const argumentsOf: Readonly<
   releaseBatchScript: (random, keys) => {
     const all = Array.from({ length: random.integer(1, 4) }, () => keys()[0]!);
     return { keys: all, args: all.map(() => token(random)) };
+  },
+  slotBatchScript: (random, keys) => {
+    const { keys: all, args } = argumentsOf.batchScript(random, keys);
+    return { keys: [...all, ...slotFloors], args };
   },
   batchScript: (random, keys) => {
     const first = random.chance(0.25) ? heldAndGivenUp(random, keys) : [];

@@ -44,8 +44,10 @@ export function slotKeysOf(operations: readonly Operation[], slotOf: SlotOf): re
       const exclusive = exclusiveKeyOf(key);
       const queue = besides("queue", exclusive);
       if (isSharable(key)) for (const other of companionsOf(key)) declared.add(other);
+      // Both masters would have one, and the migration end with an error (PROTOCOL 12.12).
       if (isSharable(key) || waits.has(kind)) declared.add(queue);
       if (kind === "enqueue") for (const entry of entriesOf([key], values.slice(0, 1))) declared.add(entry);
+      // A counter that is missing for the moment would be one that nobody has used (PROTOCOL 8.9).
       if (proposes) declared.add(besides("fence", exclusive));
     }
   }

@@ -59,6 +59,10 @@ export class Ownership implements MasterListener {
       this.#violated(`${token} was told of a key before the key said so`);
   }
 
+  wasTwice(key: string): void {
+    this.#findings.violated("error", `${key} is on both masters of a slot that moves`);
+  }
+
   writeMet(isRefused: boolean): void {
     this.#findings.reached(isRefused ? "write refused" : "write let through");
   }

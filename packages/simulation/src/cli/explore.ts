@@ -6,6 +6,7 @@ import { type Arguments, flag, parse, text, UsageError } from "../command-line/o
 import { membershipPlan } from "../plan/membership.ts";
 import {
   beyondPlan,
+  clusterPlan,
   guardedPlan,
   movedPlan,
   promisedPlan,
@@ -31,6 +32,7 @@ const options = {
   watched: flag("the masters' clocks may step, and the clients watch them"),
   shared: flag("two of three masters are one server"),
   moved: flag("addresses of masters change places"),
+  cluster: flag("the only master is a Cluster, and the slot of all locks moves"),
   changing: flag("clients restart, one after the other, with a list that has one master more or less"),
   rounds: flag("twelve clients ask for one resource at the same time, a hundred times in each run"),
   beyond: flag("also draws faults beyond those that the protocol survives"),
@@ -42,7 +44,7 @@ const options = {
 
 export const explore: Command = {
   usage:
-    "explore --seeds N | --attempts N [--from M] [--guarded | --watched | --shared | --moved | --changing | --rounds | --beyond [--mode random|guided]] [--workers N] " +
+    "explore --seeds N | --attempts N [--from M] [--guarded | --watched | --shared | --moved | --cluster | --changing | --rounds | --beyond [--mode random|guided]] [--workers N] " +
     "[--subject NAME | --mutant NAME] [--engine fake-timers|heap]",
   purpose: "runs many seeds on every core, and prints each violation with the command that replays it",
   options,
@@ -75,6 +77,7 @@ const worlds = {
   watched: watchedPlan,
   shared: sharedServerPlan,
   moved: movedPlan,
+  cluster: clusterPlan,
   changing: membershipPlan,
   rounds: roundsPlan,
 };
@@ -91,9 +94,9 @@ interface Request {
 
 function requestFrom({ values }: Arguments<typeof options>): Request {
   const { seeds, attempts, from, mode } = values;
-  const asked = (["beyond", "guarded", "watched", "shared", "moved", "changing", "rounds"] as const).filter(
-    (name) => values[name] === true,
-  );
+  const asked = (
+    ["beyond", "guarded", "watched", "shared", "moved", "cluster", "changing", "rounds"] as const
+  ).filter((name) => values[name] === true);
   if (asked.length > 1) throw new UsageError(`--${asked.join(" and --")} exclude each other`);
   const [world = "promised"] = asked;
   if (seeds !== undefined && attempts !== undefined)

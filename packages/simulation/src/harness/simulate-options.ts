@@ -78,7 +78,8 @@ const checks: { readonly [Name in keyof Required<SimulateOptions<object>>]: Chec
   onEvent: callable,
 };
 
-const faultNames: Readonly<Record<FaultName, true>> = {
+/** (A slot moves in a Cluster only.) */
+const faultNames: Readonly<Record<Exclude<FaultName, "reshard">, true>> = {
   freeze: true,
   suspend: true,
   stall: true,

@@ -4,6 +4,7 @@ import { Channels, type Subscriber } from "./channels.ts";
 import { type CrashKind, Durability, type Persistence } from "./durability.ts";
 import type { Entry, Value } from "./entries.ts";
 import { Keyspace, type Write } from "./keyspace.ts";
+import { keysIn, MovingSlot } from "./moving-slot.ts";
 import { RedisModel } from "./redis-model.ts";
 import { busy, type Reply, ReplyError } from "./reply.ts";
 import { ownPrefix } from "./twins/queue.ts";
@@ -17,6 +18,8 @@ export interface MasterListener {
   published(message: string, listeners: number): void;
   /** A write came while the master refuses to write; it was let in where its script had written before. */
   writeMet(isRefused: boolean): void;
+  /** A key of a slot that moves is on both masters: the migration would end with an error. */
+  wasTwice(key: string): void;
   /** The command is over. */
   ran(command: string, args: readonly (string | number)[], reply: unknown, sender: Process): void;
 }
@@ -93,6 +96,9 @@ export class Master {
   /** The other databases, until it restarts: no lock of the plan is in them. */
   readonly #others = new Map<number, Keyspace>();
   #isElsewhere = false;
+  /** Of a Cluster: set while the slot of the locks moves. */
+  #moving: MovingSlot | undefined;
+  #moves = 0;
 
   constructor(kernel: Kernel, process: Process, persistence: Persistence, options: MasterOptions = {}) {
     const { phase = 0, longestLag = 0, forbids = [], listeners: foreign = [] } = options;
@@ -220,6 +226,7 @@ export class Master {
     if (this.isBusy) return busy();
     this.#sender = sender;
     try {
+      if (this.#moving) return this.#executeIn(this.#moving, command, args);
       const reply = this.#model.execute(command, args, this.process.wallNow());
       if (command === "FLUSHALL") this.#durability.restartWith(new Map(), this.#kernel.now);
       return reply;
@@ -231,9 +238,63 @@ export class Master {
     }
   }
 
+  #executeIn(moving: MovingSlot, command: string, args: readonly (string | number)[]): Reply {
+    const model = this.#model;
+    const now = this.process.wallNow();
+    const place = moving.placeOf(keysIn(command, args), now);
+    model.isMovingAway = place === moving.source;
+    model.replaceKeyspace(place);
+    try {
+      return model.execute(command, args, now);
+    } finally {
+      model.isMovingAway = false;
+      model.replaceKeyspace(moving.source);
+    }
+  }
+
+  /**
+   * It is a Cluster, and the slot of all locks moves to another of its masters: a key each `pause` us, and all that are left
+   * after `duration` us. (While it moves, another move is none.)
+   */
+  moveSlot(pause: number, duration: number): void {
+    if (this.#moving) return;
+    this.#moves += 1;
+    const salt = 7 + this.#moves;
+    // In every second move counters wait for the end: then all other keys of a lock may be at the new place already.
+    const counters = this.#moves % 2 === 0 ? "quorlock:fence:" : undefined;
+    const order = (key: string): number =>
+      counters !== undefined && key.startsWith(counters)
+        ? Number.POSITIVE_INFINITY
+        : Buffer.from(key).reduce((sum, byte) => (sum * salt + byte) % 997, 0);
+    const moving = new MovingSlot(this.#model.keyspace, this.#keyspaceOf([]), order);
+    this.#moving = moving;
+    this.process.record("begins to move its slot");
+    const end = this.#kernel.now + duration;
+    const moveOne = (isEnd: boolean): boolean => {
+      const moved = moving.moveOne(this.process.wallNow(), isEnd);
+      if (moved?.isThere) this.#listener?.wasTwice(moved.key);
+      return moved !== undefined;
+    };
+    const step = (): void => {
+      const left = end - this.#kernel.now;
+      if (left > 0) {
+        moveOne(false);
+        this.#kernel.engine.schedule(step, Math.min(pause, left));
+        return;
+      }
+      while (moveOne(true));
+      this.#moving = undefined;
+      this.#model.replaceKeyspace(moving.target);
+      this.process.record("has moved its slot");
+    };
+    this.#kernel.engine.schedule(step, pause);
+  }
+
   /** The present entry of a key, without a trace: for checkers. */
   peek(key: string): Entry | undefined {
-    return this.#isUp ? this.#model.keyspace.get(key, this.process.wallNow()) : undefined;
+    if (!this.#isUp) return undefined;
+    const now = this.process.wallNow();
+    return this.#model.keyspace.get(key, now) ?? this.#moving?.target.get(key, now);
   }
 
   /** Until when the restart guard keeps it from voting, by its wall clock; the quarantine may have to begin yet. */

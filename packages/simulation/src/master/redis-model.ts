@@ -1,4 +1,5 @@
 import type { Keyspace } from "./keyspace.ts";
+import { keysIn } from "./moving-slot.ts";
 import { notAnInteger, type Reply, ReplyError, wrongType } from "./reply.ts";
 import { boundIn, type Member, type SortedSet, scoreIn, scoreText, slice, withMember } from "./sorted-set.ts";
 import { scriptWith, twinOf } from "./twins/script-twins.ts";
@@ -27,6 +28,8 @@ export class RedisModel {
   /** Whether it writes at the moment. */
   readonly writes: WriteGate = new WriteGate();
   readonly #scripts = new Set<string>();
+  /** Whether keys that are missing may be on another master of a Cluster: a script must not touch them. */
+  isMovingAway = false;
   readonly #commands: ReadonlyMap<string, Command>;
 
   constructor(
@@ -101,8 +104,15 @@ export class RedisModel {
   #run(command: string, args: readonly string[], now: number, script?: ScriptRun): Reply {
     const run = this.#commands.get(command) ?? this.#commands.get(command.toUpperCase());
     if (!run) throw unknownCommand(command, args);
+    if (this.isMovingAway && script) this.#checkLocal(command, args, now);
     this.writes.enter(command, script);
     return run(args, now);
+  }
+
+  #checkLocal(command: string, args: readonly string[], now: number): void {
+    const keys = takesKeysAlone.has(command) ? args : keysIn(command, args);
+    if (!keys.every((key) => this.#keyspace.get(key, now)))
+      throw new ReplyError("ERR Script attempted to access a non local key in a cluster node");
   }
 
   #string(key: string, now: number): string | null {
@@ -309,6 +319,8 @@ interface History {
   readonly replId: string;
   readonly formerId: string;
 }
+
+const takesKeysAlone: ReadonlySet<string> = new Set(["DEL", "EXISTS", "MGET"]);
 
 const noId = "0".repeat(40);
 

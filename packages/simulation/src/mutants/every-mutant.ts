@@ -3,6 +3,7 @@ import { onceMutants } from "../once/mutants.ts";
 import { membershipPlan } from "../plan/membership.ts";
 import type { Plan } from "../plan/plan.ts";
 import {
+  clusterPlan,
   guardedPlan,
   movedPlan,
   outlierPlan,
@@ -15,6 +16,7 @@ import { scenarios } from "../scenarios/scenarios.ts";
 import { semaphoreMutants } from "../semaphore/mutants.ts";
 import { roundsPlan } from "../semaphore/rounds-plan.ts";
 import { lateGrantMutant, throwingMutant } from "./caller-mutants.ts";
+import { clusterMutants } from "./cluster-mutants.ts";
 import { crowdedGuardMutant, guardMutants, rareGuardMutants, slowBootMutants } from "./guard-mutants.ts";
 import { membershipMutants } from "./membership-mutants.ts";
 import type { Mutant } from "./mutant.ts";
@@ -47,6 +49,7 @@ export const hunts: readonly Hunt[] = [
   { mutants: sharedServerMutants, planOf: sharedServerPlan, seeds: 30 },
   { mutants: [movedVoteMutant], planOf: holderMovesPlan, seeds: 20 },
   { mutants: [busyServerMutant], planOf: movedPlan, seeds: 100 },
+  { mutants: clusterMutants, planOf: clusterPlan, seeds: 100 },
   { mutants: membershipMutants, planOf: membershipPlan, shownBy: "belief", seeds: 40 },
   { mutants: watchMutants, planOf: watchedPlan, seeds: 100 },
   { mutants: [contradictedMutant], planOf: planOfScenario("clock-jump-on-c-excluded"), seeds: 100 },

@@ -80,6 +80,8 @@ export class SimulatedConnection implements Connection {
   #unanswered: Request[] = [];
   #sent = 0;
   readonly #server: Server;
+  /** Of a Cluster: all keys are in one slot. */
+  readonly slotOf?: (key: string, forced: boolean) => number;
   /** For a mutant: a server that refuses INFO with BUSY has no id, and the connection is used (PROTOCOL 2.9). */
   takesBusyForNoId = false;
 
@@ -98,6 +100,7 @@ export class SimulatedConnection implements Connection {
     const { promise, resolve } = deferred();
     this.#first = { promise, resolve };
     this.#server = new Server(options, () => this.reset("lost"));
+    if (options.isCluster) this.slotOf = () => 0;
     this.#connect();
   }
 
@@ -188,6 +191,10 @@ export class SimulatedConnection implements Connection {
     hear: (message: string) => void,
     changed: (isListening: boolean, error?: unknown) => void,
   ): void {
+    if (this.#options.isCluster) {
+      changed(false);
+      return;
+    }
     this.#subscription ??= this.#listen?.();
     if (!this.#subscription) throw new Error("this connection has nothing to listen on");
     this.#subscription.subscribe(channel, hear, changed);

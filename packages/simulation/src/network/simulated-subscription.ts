@@ -17,6 +17,8 @@ export interface ConnectionOptions {
   readonly reconnectDelay: number;
   /** Default: the master's own name. */
   readonly name?: string;
+  /** Whether the master is a Cluster: its waiters ask, and listen to nothing. */
+  readonly isCluster?: boolean;
 }
 
 /** The server that the connections by one address are made to: the one that the address leads to when they are dialed. */

@@ -36,6 +36,8 @@ function deed(fault: Fault): string {
       return `refuses to write (${fault.why}) for ${ms(fault.duration)}`;
     case "busy":
       return `busy (a script runs) for ${ms(fault.duration)}`;
+    case "reshard":
+      return `moves the slot of the locks, a key each ${ms(fault.pause)}, for ${ms(fault.duration)}`;
     case "move":
       return `addresses lead to master ${fault.to} for ${ms(fault.duration)}`;
     case "promote":

@@ -114,6 +114,13 @@ function drawKind(scale: Scale, kind: FaultName): FaultKind {
       return { kind, masters: [oneOf(random, scale.masters)] };
     case "refuse":
       return { kind, masters, why: random.pick(writeRefusals), duration };
+    case "reshard":
+      return {
+        kind,
+        masters,
+        pause: ttl * random.logUniform(0.001, 0.1),
+        duration: ttl * random.logUniform(0.02, 1),
+      };
     case "busy":
       return { kind, masters, duration };
     case "move":

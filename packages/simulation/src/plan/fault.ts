@@ -71,6 +71,13 @@ export type FaultKind =
     }
   /** Answers every command with BUSY, as while a script runs for long: it does not even say which server it is. */
   | { readonly kind: "busy"; readonly masters: Targets; readonly duration: number }
+  /** A Cluster moves the slot of all locks: a key each `pause` ms, and the rest when the time is over. */
+  | {
+      readonly kind: "reshard";
+      readonly masters: Targets;
+      readonly pause: number;
+      readonly duration: number;
+    }
   /** Replaced at once by a replica that lacks the last `lag` ms of writes. */
   | { readonly kind: "promote"; readonly masters: Targets; readonly lag: number }
   /**

@@ -40,6 +40,7 @@ const persistence = v.variant("mode", [
 
 const forbids = v.exactOptional(v.array(v.picklist(["SUBSCRIBE", "PUBLISH", "PUBSUB"])));
 const sameAs = v.exactOptional(whole(0));
+const isCluster = v.exactOptional(v.boolean());
 const listeners = v.exactOptional(v.array(v.picklist(["pattern", "channels"])));
 
 const weights = v.pipe(
@@ -135,6 +136,7 @@ function faultsWith(when: typeof at | typeof on) {
       duration: positive,
     }),
     v.strictObject({ kind: v.literal("busy"), ...masters, duration: positive }),
+    v.strictObject({ kind: v.literal("reshard"), ...masters, pause: positive, duration: positive }),
     v.strictObject({ kind: v.literal("move"), ...both, to: whole(0), duration: positive }),
     v.strictObject({ kind: v.literal("promote"), ...masters, lag: span }),
     v.strictObject({
@@ -156,7 +158,7 @@ export const planSchema: v.GenericSchema<unknown, Plan> = v.strictObject({
   seed: whole(0),
   duration: positive,
   masters: v.pipe(
-    v.array(v.strictObject({ ...clock, persistence, forbids, listeners, sameAs })),
+    v.array(v.strictObject({ ...clock, persistence, forbids, listeners, sameAs, isCluster })),
     v.minLength(1),
   ),
   clients: v.pipe(

@@ -32,6 +32,8 @@ export interface MasterPlan extends ClockPlan {
   readonly forbids?: readonly Forbidden[];
   /** The number of the master that it is, under another address: whatever is sent to it is sent there. Default: its own. */
   readonly sameAs?: number;
+  /** Whether it is a Cluster. All keys are in one of its slots. */
+  readonly isCluster?: boolean;
   /** Other listeners of its channels. */
   readonly listeners?: readonly ForeignListener[];
 }

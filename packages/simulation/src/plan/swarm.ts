@@ -181,6 +181,51 @@ export function sharedServerPlan(seed: number): Plan {
   return { ...plan, masters: [{ ...first, sameAs: 1 }, second, third], faults };
 }
 
+/** Those that a Cluster survives, beside its own: it keeps all keys. */
+const ofClusters: readonly FaultName[] = [
+  "freeze",
+  "suspend",
+  "stall",
+  "rate",
+  "cut",
+  "reset",
+  "slow",
+  "kill",
+];
+
+/**
+ * The plan of a seed with one Cluster as the only master, whose slot of all locks moves again and again: nothing may be violated but the
+ * order in which calls are served.
+ */
+export function clusterPlan(seed: number): Plan {
+  const plan = planWith(seed, { masters: 1, kinds: ofClusters });
+  const random = new Random(seed, "plan of a Cluster");
+  const { ttl } = plan.settings;
+  const fencing = random.chance(0.7);
+  const move = (): Fault => ({
+    at: Math.round(random.between(0, plan.duration)),
+    kind: "reshard",
+    masters: [0],
+    pause: Math.ceil(ttl * random.logUniform(0.001, 0.1)),
+    duration: Math.ceil(ttl * random.logUniform(0.02, 1)),
+  });
+  return {
+    ...plan,
+    masters: plan.masters.map(({ offset, rate, persistence }) => ({
+      offset,
+      rate,
+      persistence,
+      isCluster: true,
+    })),
+    clients: fencing ? plan.clients.map((client) => ({ ...client, isForeign: false })) : plan.clients,
+    settings: { ...plan.settings, ...(fencing && { fencing, queue: true }) },
+    faults: [
+      ...plan.faults.filter(({ kind }) => ofClusters.includes(kind)),
+      ...Array.from({ length: random.integer(2, 8) }, move),
+    ],
+  };
+}
+
 /**
  * The plan of a seed in which addresses change places: connections that are made then reach another server of the
  * plan. Some servers are too busy then to say which one they are. Each is one vote, by whichever address: nothing may be

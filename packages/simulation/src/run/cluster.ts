@@ -45,6 +45,8 @@ function judgedOf(plan: Plan): (kind: ViolationKind) => boolean {
   const told: readonly ViolationKind[] = ["clock", "unsettled", "error"];
   const safe: readonly ViolationKind[] = ["belief", "effect", "fencing", "expired", "untold"];
   const judged = excludesAllSteps(plan) ? [...told, ...safe] : told;
+  // Those who wait in a slot that moves are served in no order (PROTOCOL 12.12).
+  if (faults.some(({ kind }) => kind === "reshard")) return (kind) => kind !== "order";
   return settings.clockWatch && hasSteps ? (kind) => judged.includes(kind) : () => true;
 }
 
@@ -125,7 +127,8 @@ export class Cluster {
       pushes ??= this.#listening(ends, oneWay("subscriptions"), oneWay("pushes"));
       return pushes;
     };
-    const options = { ...ends, ...commands, ...(oneName === undefined ? {} : { name: oneName }) };
+    const { isCluster = false } = this.#plan.masters[column]!;
+    const options = { ...ends, ...commands, isCluster, ...(oneName === undefined ? {} : { name: oneName }) };
     const connection = new SimulatedConnection(
       this.kernel,
       options,

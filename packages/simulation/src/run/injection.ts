@@ -132,7 +132,7 @@ function kill(cluster: Cluster, client: Process, listener: InjectionListener): v
 type Triggered = AtMoment & FaultKind;
 type MasterFault = Extract<
   FaultKind,
-  { kind: "crash" | "flush" | "promote" | "failover" | "resync" | "reload" | "refuse" | "busy" }
+  { kind: "crash" | "flush" | "promote" | "failover" | "resync" | "reload" | "refuse" | "busy" | "reshard" }
 >;
 type MoveFault = Extract<FaultKind, { kind: "move" }>;
 type LinkFault = Extract<FaultKind, { kind: "cut" | "reset" | "slow" }>;
@@ -146,6 +146,7 @@ function harm({ kernel }: Cluster, master: Master, fault: MasterFault): void {
     kernel.engine.schedule(failBack, microseconds(fault.duration));
   } else if (fault.kind === "resync") master.resyncFromReplica(microseconds(fault.lag));
   else if (fault.kind === "reload") master.reload(microseconds(fault.lag));
+  else if (fault.kind === "reshard") master.moveSlot(microseconds(fault.pause), microseconds(fault.duration));
   else if (fault.kind === "busy") kernel.engine.schedule(master.beBusy(), microseconds(fault.duration));
   else if (fault.kind === "refuse")
     kernel.engine.schedule(master.refuseWrites(fault.why), microseconds(fault.duration));

@@ -181,7 +181,7 @@ end
 `;
 
 /** A vote has no ticket, and readers do not keep readers out: so it is behind all who wait (PROTOCOL 10.4, 10.8). */
-export const refusalByWaiters = `
+export const refusalByWaiters: string = `
 local function refusalByWaiters(key, token)
   if not isShared(key) or ownerFor(key, token) then return nil end
   local mark = call("ZRANGE", marksOf(key), -1, -1, "WITHSCORES")

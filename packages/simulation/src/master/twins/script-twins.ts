@@ -10,6 +10,8 @@ import {
   releaseScript,
   type Script,
   sharedBatchScript,
+  sharedSlotBatchScript,
+  slotBatchScript,
   voteBatchScript,
   waitersScript,
 } from "@quorlock/redlock/internal";
@@ -24,7 +26,7 @@ import {
   withNext,
 } from "./batch.ts";
 import { claim, release } from "./claims.ts";
-import { checkProposal, fenced } from "./fence.ts";
+import { checkProposal, fenced, inSlot } from "./fence.ts";
 import { recordOwner, shownWaiters } from "./owner.ts";
 import { Queue } from "./queue.ts";
 import { type Rules, rules } from "./rules.ts";
@@ -41,7 +43,9 @@ export type ScriptName =
   | "voteBatchScript"
   | "releaseBatchScript"
   | "batchScript"
-  | "sharedBatchScript";
+  | "sharedBatchScript"
+  | "slotBatchScript"
+  | "sharedSlotBatchScript";
 
 /** A script of the client's, and what is run in its place. */
 interface TwinScript {
@@ -69,6 +73,11 @@ export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   releaseBatchScript: { script: releaseBatchScript, writtenFrom: "ffd6c08374a254fdd3a83757b50c2b0213eecff5" },
   batchScript: { script: batchScript, writtenFrom: "368553d925bdd8605a2212467e2a4a1c089b86c7" },
   sharedBatchScript: { script: sharedBatchScript, writtenFrom: "5ecc03865820ab5ab6fbe95750931a5d45756b1f" },
+  slotBatchScript: { script: slotBatchScript, writtenFrom: "e3ffda364d2bf89573035c9a23e946adb0e371e7" },
+  sharedSlotBatchScript: {
+    script: sharedSlotBatchScript,
+    writtenFrom: "79674bd2419496758a8da1339a3fc39cff9d565c",
+  },
 };
 
 /** The scripts of records and of inspections. No rule of the protocol depends on them, so no mutant changes them. */
@@ -119,6 +128,8 @@ export function twinsWith(changed: Partial<Rules> = {}): Readonly<Record<ScriptN
     releaseBatchScript: (call, keys, tokens) => releaseBatch(all, call, keys, tokens),
     batchScript: (call, keys, args) => batch(all, call, keys, args),
     sharedBatchScript: (call, keys, args) => sharedBatch(all, call, keys, args),
+    slotBatchScript: (call, keys, args) => batch(all, inSlot(call, keys), keys, args),
+    sharedSlotBatchScript: (call, keys, args) => sharedBatch(all, inSlot(call, keys), keys, args),
   };
 }
 
