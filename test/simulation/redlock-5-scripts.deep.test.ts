@@ -4,7 +4,8 @@ import { expect, test } from "vitest";
 import { Keyspace } from "../../packages/simulation/src/master/keyspace.ts";
 import { RedisModel } from "../../packages/simulation/src/master/redis-model.ts";
 import { redlock5 } from "../../packages/simulation/src/peers/redlock-5.ts";
-import { redlock5Package, scriptsOf } from "../../packages/simulation/src/peers/redlock-5-package.ts";
+import { scriptsOf } from "../../packages/simulation/src/peers/redlock-5-module.ts";
+import { redlock5Package } from "../../packages/simulation/src/peers/redlock-5-package.ts";
 import { oneMaster } from "./one-master.ts";
 
 // The twins against the Lua they were written from, in a real redis-server: random sequences of the package's own

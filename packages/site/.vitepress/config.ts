@@ -29,6 +29,20 @@ const vueOfThisPackage = {
   },
 };
 
+/** Vite reads this file without the condition that leads to sources, so it must not see the name in an import. */
+const redlock5Package = "@quorlock/simulation/redlock-5";
+
+/** The other library of the lab, as the module `virtual:redlock-5`. */
+const redlock5 = {
+  name: "redlock 5",
+  resolveId: (id: string) => (id === "virtual:redlock-5" ? id : null),
+  async load(id: string) {
+    if (id !== "virtual:redlock-5") return null;
+    const module: typeof import("@quorlock/simulation/redlock-5") = await import(redlock5Package);
+    return module.redlock5Source();
+  },
+};
+
 export default defineConfig({
   title: "Quorlock",
   description: "A distributed lock for TypeScript over several independent Redis servers.",
@@ -57,13 +71,20 @@ export default defineConfig({
       },
     },
     nav: [
+      { text: "Lab", link: pathOf("packages/site/lab.md") },
       { text: "Guide", link: pathOf("packages/redlock/README.md") },
       { text: "Protocol", link: pathOf("docs/protocol.md") },
     ],
   },
   vite: {
     publicDir: fileURLToPath(new URL("../public", import.meta.url)),
-    plugins: [vueOfThisPackage, llms({ excludeIndexPage: false })],
+    resolve: {
+      conditions: ["quorlock-source"],
+      // Fake timers ask it for names of Node alone.
+      alias: { util: fileURLToPath(new URL("../src/lab/no-util.ts", import.meta.url)) },
+    },
+    worker: { format: "es", plugins: () => [redlock5] },
+    plugins: [vueOfThisPackage, redlock5, llms({ excludeIndexPage: false })],
     build: { chunkSizeWarningLimit: 2000 },
   },
 });

@@ -22,10 +22,19 @@ export function adaptPages(md: MarkdownRenderer): void {
     const { realPath, path } = state.env as { readonly realPath?: string; readonly path: string };
     for (const { children } of state.tokens)
       if (children) lead(children, relative(root, dirname(realPath ?? path)));
+    anchorRules(state.tokens);
     for (const [index, { type }] of state.tokens.entries())
       if (type === "th_open" && state.tokens[index + 1]?.content === "")
         unhead(state.tokens.slice(index, index + 3));
   });
+}
+
+/** A paragraph that begins with the number of a rule, in bold, can be led to: `#rule-2.6`. */
+function anchorRules(tokens: Tokens): void {
+  for (const [index, { type, content }] of tokens.entries()) {
+    const [, rule] = type === "inline" ? (/^\*\*(\d+\.\d+) /.exec(content) ?? []) : [];
+    if (rule !== undefined) tokens[index - 1]?.attrSet("id", `rule-${rule}`);
+  }
 }
 
 /** The corner above a column of names is no header. */

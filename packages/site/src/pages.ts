@@ -24,6 +24,7 @@ export const chapters: readonly Chapter[] = [
     title: "Begin",
     pages: [
       ["README.md", "Quorlock"],
+      ["packages/site/lab.md", "The lab"],
       ["packages/redlock/README.md", "Options and methods"],
       client("clients", "Which client"),
       client("one-redis", "One Redis, or several"),
@@ -133,6 +134,7 @@ export function placeOf(file: string): string | undefined {
   if (file === "README.md") return "index.md";
   if (file === "packages/redlock/README.md") return "reference.md";
   const [, name, rest] = /^packages\/([^/]+)\/(.+)$/.exec(file) ?? [];
+  if (name === "site") return rest;
   if (rest === "README.md") return `packages/${name}.md`;
   if (rest !== undefined) return `guide/${basename(rest)}`;
   return file

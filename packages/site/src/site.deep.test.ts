@@ -4,7 +4,10 @@ import { createServer, type Server } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { extname, join, relative } from "node:path";
+import { promisedPlan, runPlan } from "@quorlock/simulation";
+import { hashOf, planOf, replayFileOf, stories } from "@quorlock/simulation/lab";
 import { runProgram } from "@quorlock/simulation/processes";
+import { redlock5 } from "@quorlock/simulation/redlock-5";
 import { findChromium } from "@quorlock/testbed";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -174,7 +177,142 @@ describe("the pages in Chromium", () => {
     await page.keyboard.press("Enter");
     await page.waitForURL(/restart-guard/);
   });
+
+  test.each(stories)("the story $name ends in the lab as in Node, with redlock 5 too", async (story) => {
+    const { quorlock, "redlock-5": peer } = story.expected;
+    const ways = [
+      { isWith: true, subject: undefined, outcome: quorlock[0] },
+      ...(story.option ? [{ isWith: false, subject: undefined, outcome: quorlock[1] }] : []),
+      { isWith: false, subject: "redlock-5" as const, outcome: peer },
+    ];
+    for (const { isWith, subject, outcome } of ways) {
+      const state = { run: { story: story.name, seed: 2, isWith }, ...(subject ? { subject } : {}) };
+      await openLab(page, `${origin}/lab#${await hashOf(state)}`);
+      expect(await page.locator("#verdict").textContent()).toBe(
+        `${subject ? "redlock 5" : "Quorlock"}: ${outcome}`,
+      );
+      const isRed = (await page.locator("#verdict.violated").count()) === 1;
+      expect(isRed, outcome).toBe(outcome !== "safe");
+      const inNode = await runPlan(planOf(state), {
+        engine: "heap",
+        ...(subject ? { subject: await redlock5() } : {}),
+      });
+      expect(await page.locator("#hash").textContent()).toBe(inNode.hash);
+    }
+    expect(complaints).toEqual([]);
+  });
+
+  test("twenty seeds have the hashes of Node, in the lab's worker", async () => {
+    await page.goto(`${origin}/lab`);
+    const file = readdirSync(join(dist, "assets")).find((name) => /^worker-.*\.js$/.test(name));
+    for (let seed = 1; seed <= 20; seed += 1) {
+      const plan = promisedPlan(seed);
+      const request = JSON.stringify({ plan, subject: "quorlock", maxEvents: 3000 });
+      const hash = await page.evaluate<string>(`new Promise((resolve, reject) => {
+        const worker = globalThis.twenty ??= new Worker("/assets/${file}", { type: "module" });
+        worker.onmessage = ({ data }) => data.run ? resolve(data.run.hash) : reject(new Error(data.error));
+        worker.postMessage(${request});
+      })`);
+      expect(hash, `seed ${seed}`).toBe((await runPlan(plan, { engine: "heap", maxEvents: 3000 })).hash);
+    }
+  });
+
+  test("two holders are red, with a sentence that says why; a click shows the rule, which can be read", async () => {
+    await openLab(page, `${origin}/lab#story=clock&seed=1&without`);
+    expect(await page.locator("#sentence.danger").textContent()).toContain(
+      "C voted twice: wall clock set by +20,000 ms",
+    );
+    const box = (await page.locator("#chart").boundingBox())!;
+    // The bar of the first client's hold.
+    await page.mouse.click(box.x + 400, box.y + 122);
+    await expect
+      .poll(() => page.locator("#detail").textContent(), soon)
+      .toMatch(/client-0.*Rule \d.*packages\/redlock\/src\//);
+    await page.locator("#detail a").click();
+    await page.waitForURL(/protocol#rule-/);
+    expect(await page.locator(`[id="${new URL(page.url()).hash.slice(1)}"]`).textContent()).toMatch(
+      /^\d+\.\d+ /,
+    );
+  });
+
+  test("what is done by hand is in the address, and replays to the same hash in Node", async () => {
+    await openLab(page, `${origin}/lab#story=split&seed=1`);
+    const before = await page.locator("#hash").textContent();
+    await page.locator("#step").click();
+    await page.locator("#step").click();
+    await page.locator("#process").selectOption("master-2");
+    await page.getByRole("button", { name: "Kill" }).click();
+    await expect.poll(() => page.locator("#hash").textContent(), soon).not.toBe(before);
+    await page.locator("#knobs input[name=clients]").fill("5");
+    await expect.poll(() => page.locator("#knobs").textContent(), soon).toContain("Clients: 5");
+    await ready(page);
+    const link = page.url();
+    expect(link).toContain("#plan=");
+    const { plan } = await replayFileOf(link);
+    expect(plan.clients).toHaveLength(5);
+    expect(plan.faults.at(-1)).toMatchObject({ kind: "crash", masters: [2] });
+    const { hash } = await runPlan(plan, { engine: "heap" });
+    expect(await page.locator("#hash").textContent()).toBe(hash);
+    // Whoever opens the link sees the same moment of the same run.
+    const moment = await page.locator("#moment").textContent();
+    await page.goto("about:blank");
+    await openLab(page, link);
+    expect(await page.locator("#hash").textContent()).toBe(hash);
+    expect(await page.locator("#moment").textContent()).toBe(moment);
+    expect(complaints).toEqual([]);
+  });
+
+  test("the lab plays, pauses and steps, with the keyboard too", async () => {
+    await openLab(page, `${origin}/lab#story=pause&seed=1`);
+    await page.locator("#chart").focus();
+    await page.keyboard.press("Space");
+    await expect.poll(() => page.locator("#moment").textContent(), soon).toMatch(/^[1-9][\d,.]* ms$/);
+    await page.locator("#play").click();
+    expect(await page.locator("#play").textContent()).toBe("Play");
+    await page.locator("#head").fill("3050000");
+    await page.locator("#step").click();
+    await expect
+      .poll(() => page.locator("#sentence").textContent(), soon)
+      .toContain("the resource turns it away");
+    expect(page.url()).toMatch(/story=pause&seed=1&at=3\d+/);
+  });
+
+  test("the lab hinders nobody, fits on narrow screens, and is painted within a second", async () => {
+    for (const colorScheme of ["light", "dark"] as const)
+      for (const width of [1280, 390]) {
+        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+        await page.setViewportSize({ width, height: 900 });
+        await page.goto("about:blank");
+        await openLab(page, `${origin}/lab#story=clock&seed=1&without&at=400`);
+        expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBeLessThanOrEqual(
+          width,
+        );
+        expect(await findingsOf(page)).toEqual([]);
+        await page.screenshot({ path: join(shots, `lab-${colorScheme}-${width}.png`), fullPage: true });
+      }
+    await page.setViewportSize({ width: 1280, height: 900 });
+    const paint = await page.evaluate<number>(
+      `performance.getEntriesByName("first-contentful-paint")[0].startTime`,
+    );
+    // A second on a machine that does nothing else.
+    expect(paint).toBeLessThan(5000);
+  });
 });
+
+/** Other work may have the processor. */
+const soon = { timeout: 60_000 };
+
+async function openLab(page: Page, url: string): Promise<void> {
+  // A change of the hash alone would load nothing.
+  await page.goto("about:blank");
+  await page.goto(url);
+  await ready(page);
+}
+
+/** The run has ended, and is shown. */
+async function ready(page: Page): Promise<void> {
+  await expect.poll(() => page.locator("#result").getAttribute("aria-busy"), soon).toBe("false");
+}
 
 /** What axe-core finds, each with the first place of it. */
 function findingsOf(page: Page): Promise<readonly string[]> {

@@ -14,14 +14,15 @@ const options = {
 };
 
 export const replay: Command = {
-  usage: "replay FILE [--trace] [--html FILE] [--subject NAME | --mutant NAME] [--engine fake-timers|heap]",
-  purpose: "runs a saved plan again; exit 3 if its hash differs from the saved one",
+  usage:
+    "replay FILE|LINK [--trace] [--html FILE] [--subject NAME | --mutant NAME] [--engine fake-timers|heap]",
+  purpose: "runs a saved plan, or a link to the lab, again; exit 3 if its hash differs from the saved one",
   options,
   async run(args) {
     const parsed = parse(args, options, 1);
     const [path] = parsed.positionals;
     const { engine: engineName, trace } = parsed.values;
-    if (path === undefined) throw new UsageError("the file to replay is missing");
+    if (path === undefined) throw new UsageError("the file or link to replay is missing");
     const engine = engineFrom(engineName, "fake-timers");
     const file = await readReplay(path);
     const { subject, subjectName } = await subjectFrom(parsed.values, file.subject);

@@ -3,7 +3,8 @@ import { ms, oneToOne } from "../network/one-to-one.ts";
 import { SimulatedConnection } from "../network/simulated-connection.ts";
 import { IoredisConnection } from "./ioredis-connection.ts";
 import { redlock5 } from "./redlock-5.ts";
-import { redlock5Package, scriptsOf } from "./redlock-5-package.ts";
+import { scriptsOf } from "./redlock-5-module.ts";
+import { redlock5Package } from "./redlock-5-package.ts";
 
 /** A connection between them, that stands from 20 ms on; redlock 5's scripts are loaded. */
 async function setting() {

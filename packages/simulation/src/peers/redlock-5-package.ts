@@ -2,27 +2,13 @@ import * as crypto from "node:crypto";
 import * as events from "node:events";
 import { createRequire } from "node:module";
 import { compileFunction } from "node:vm";
-import type { Redlock5Class, Redlock5ExecutionError } from "@quorlock/peers";
-import type { Runtime, Timer } from "@quorlock/redlock";
-import type { Script } from "@quorlock/redlock/internal";
+import type { Runtime } from "@quorlock/redlock";
 import { build } from "esbuild";
-
-export interface Redlock5Module {
-  readonly default: Redlock5Class;
-  readonly ExecutionError: new (...args: never) => Redlock5ExecutionError;
-  readonly ResourceLockedError: new (...args: never) => Error;
-}
-
-/** Loads a copy of the package for one process: everything it knows of time and chance is that process's. */
-export type LoadRedlock5 = (runtime: Runtime) => Redlock5Module;
+import { type LoadRedlock5, loading, parameters, scriptsOf } from "./redlock-5-module.ts";
 
 const require = createRequire(import.meta.url);
 
-/**
- * The published package, unchanged, as a function of its surroundings: the globals it uses and `require` are
- * parameters that hide the real ones.
- */
-export async function redlock5Package(): Promise<LoadRedlock5> {
+async function text(): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [require.resolve("redlock")],
     bundle: true,
@@ -30,53 +16,24 @@ export async function redlock5Package(): Promise<LoadRedlock5> {
     format: "cjs",
     platform: "node",
   });
-  const parameters = ["module", "exports", "require", "Date", "Math", "setTimeout", "clearTimeout"];
-  const define = compileFunction(outputFiles[0]!.text, parameters);
-  return (runtime) => {
-    const module = { exports: {} };
-    define(
-      module,
-      module.exports,
-      modulesOf(runtime),
-      { now: () => runtime.wall() },
-      Object.assign(Object.create(Math), { random: () => fraction(runtime) }),
-      (callback: () => void, delay: number) => runtime.setTimer(callback, nodeDelay(delay)),
-      (timer: Timer) => timer.cancel(),
-    );
-    return module.exports as Redlock5Module;
-  };
+  return outputFiles[0]!.text;
 }
 
-/** The scripts that its masters will receive. */
-export function scriptsOf(load: LoadRedlock5): readonly Script[] {
-  const { default: Redlock } = load(motionless);
-  const { scripts } = new Redlock([{}]);
-  return Object.values(scripts).map(({ value, hash }) => ({ source: value, sha1: hash }));
+export async function redlock5Package(): Promise<LoadRedlock5> {
+  const define = compileFunction(await text(), parameters);
+  return loading((...surroundings) => define(...surroundings), modulesOf);
 }
 
-/** For a copy that is only inspected. */
-const motionless: Runtime = {
-  monotonic: () => 0,
-  wall: () => 0,
-  randomBytes: (count) => new Uint8Array(count),
-  setTimer: () => ({ cancel: () => {}, unref: () => {} }),
-};
-
-function modulesOf(runtime: Runtime): (name: string) => unknown {
+function modulesOf(runtime: Runtime): Readonly<Record<string, unknown>> {
   const randomBytes = (count: number): Buffer => Buffer.from(runtime.randomBytes(count));
-  const modules: Readonly<Record<string, unknown>> = { crypto: { ...crypto, randomBytes }, events };
-  return (name) => {
-    if (name in modules) return modules[name];
-    throw new Error(`redlock 5 requires "${name}", which the simulation does not give it`);
-  };
+  return { crypto: { ...crypto, randomBytes }, events };
 }
 
-/** For jitter: uniform in [0, 1). */
-function fraction(runtime: Runtime): number {
-  return new DataView(runtime.randomBytes(4).buffer).getUint32(0) / 2 ** 32;
-}
-
-/** The delay that Node's setTimeout uses if it cannot keep the given one. */
-function nodeDelay(delay: number): number {
-  return delay >= 1 && delay <= 2_147_483_647 ? delay : 1;
+/** The package as a module for browsers: the function that defines it, and the digests of its scripts, by their text. */
+export async function redlock5Source(): Promise<string> {
+  const scripts = scriptsOf(await redlock5Package()).map(({ source, sha1 }) => [source, sha1]);
+  return [
+    `export const digests = ${JSON.stringify(Object.fromEntries(scripts))};`,
+    `export function define(${parameters.join(", ")}) {\n${await text()}\n}`,
+  ].join("\n");
 }

@@ -2,7 +2,8 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { promisedPlan } from "../plan/swarm.ts";
 import { runPlan } from "../run/run-plan.ts";
 import { redlock5 } from "./redlock-5.ts";
-import { redlock5Package, scriptsOf } from "./redlock-5-package.ts";
+import { scriptsOf } from "./redlock-5-module.ts";
+import { redlock5Package } from "./redlock-5-package.ts";
 import { redlock5Scripts } from "./redlock-5-scripts.ts";
 import { subjectNamed } from "./subject-named.ts";
 

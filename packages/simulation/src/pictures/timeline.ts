@@ -3,6 +3,7 @@ import { embeddedJson, escaped } from "./markup.ts";
 import type { DrawnViolation, Picture } from "./picture.ts";
 import { pictureOf } from "./picture-of.ts";
 import type { Recording } from "./recording.ts";
+import { stage } from "./stage.ts";
 
 export interface Caption {
   /** Default: "Seed N". */
@@ -41,15 +42,8 @@ ${viewer.style}</style>
 <span class="hash">seed ${plan.seed}, hash <code>${outcome.hash}</code></span></div>
 ${violationList(picture.violations)}</header>
 <main class="stage">
-${toolbar(picture.violations.length)}
-${legend}
-<canvas id="overview" aria-hidden="true"></canvas>
-<canvas id="chart" tabindex="0" role="application" aria-label="Timeline of the run" aria-describedby="keys"></canvas>
-<p class="keys" id="keys"><kbd>←</kbd> <kbd>→</kbd> move, <kbd>+</kbd> <kbd>−</kbd> or the wheel zoom, <kbd>0</kbd>
-the whole run, <kbd>n</kbd> <kbd>p</kbd> next and previous violation, <kbd>,</kbd> <kbd>.</kbd> from event to event</p>
+${stage(picture.violations.length)}
 </main>
-<div id="tooltip" role="tooltip" hidden></div>
-<p id="spoken" class="unseen" aria-live="polite"></p>
 <script type="application/json" id="picture">${embeddedJson(picture)}</script>
 <script>
 ${viewer.script}</script>
@@ -120,50 +114,3 @@ function violationItem({ index, first: { kind, at, detail }, times }: Group): st
     `<b>${escaped(kind)}</b><span>${escaped(detail)}${again}</span></button></li>`
   );
 }
-
-const toolbar = (violations: number): string => `<div class="toolbar" role="toolbar" aria-label="View">
-<button type="button" class="square" id="further" aria-label="Zoom out">−</button>
-<button type="button" class="square" id="nearer" aria-label="Zoom in">+</button>
-<button type="button" id="all">Whole run</button>
-<button type="button" id="previous"${violations === 0 ? " disabled" : ""}>Previous violation</button>
-<button type="button" id="next"${violations === 0 ? " disabled" : ""}>Next violation</button>
-<span id="range"></span>
-</div>`;
-
-const bar = (style: string): string => `<rect x="1" y="3" width="26" height="12" rx="3" ${style}/>`;
-
-/** The meaning of each shape; the shapes are drawn here as the chart draws them. */
-const legend = `<ul class="legend" aria-label="Legend">
-${[
-  [
-    `${bar('fill="var(--holder-0)"')}<text x="14" y="13" text-anchor="middle" font-size="11" font-weight="650" fill="var(--on-holder)">7</text>`,
-    "hold 7: a client holds a lock, by its own clock",
-  ],
-  [
-    bar('fill="none" stroke="var(--holder-0)" stroke-width="1.5"'),
-    "expired by its own clock, not yet released",
-  ],
-  [bar('fill="var(--holder-0)" fill-opacity=".28"'), "key on a master, in its holder’s colour"],
-  [
-    `<rect x="1" y="0" width="26" height="18" fill="var(--danger-band)"/><path d="M1 0v18M27 0v18" stroke="var(--danger)"/>`,
-    "two holders at once",
-  ],
-  [`<path d="M14 2l7 7-7 7-7-7z" fill="var(--danger)"/>`, "violation"],
-  [
-    `<path d="M1 16l14-14M8 16l14-14M15 16l12-12" stroke="var(--muted)" fill="none"/>`,
-    "frozen, suspended (dense), down (crossed)",
-  ],
-  [`<path d="M14 5l4 7h-8z" fill="var(--holder-0)"/>`, "write"],
-  [
-    `<path d="M8 2v14" stroke="var(--muted)" stroke-width="1.5"/><path d="M8 2l9 4-9 4z" fill="var(--ink)"/>`,
-    "fault",
-  ],
-  [`<path d="M2 2L26 16" stroke="var(--holder-0)" stroke-width="1.5"/>`, "request, and its reply dotted"],
-  [
-    `<path d="M1 13c8 0 12-8 26-8" stroke="var(--muted)" stroke-width="1.5" fill="none"/>`,
-    "wall clock against true time",
-  ],
-]
-  .map(([shape, text]) => `<li><svg width="28" height="18" aria-hidden="true">${shape}</svg>${text}</li>`)
-  .join("\n")}
-</ul>`;

@@ -2,14 +2,14 @@ import type { Picture } from "../picture.ts";
 import type { Canvas } from "./canvas.ts";
 import { type Layout, layoutOf } from "./layout.ts";
 import type { Overview } from "./overview.ts";
-import { paintAxis, paintMoment } from "./paint/axis.ts";
+import { paintAxis, paintMoment, paintVeil } from "./paint/axis.ts";
 import { paintCalls, paintHolds, paintKeys } from "./paint/bars.ts";
 import { paintFaults } from "./paint/faults.ts";
 import { paintMargins } from "./paint/margins.ts";
 import { paintMessages } from "./paint/messages.ts";
 import { paintOverlapBands, paintOverlapFrames, paintViolations } from "./paint/overlaps.ts";
 import { paintNames, paintTracks } from "./paint/tracks.ts";
-import { readPalette } from "./palette.ts";
+import { type Palette, readPalette } from "./palette.ts";
 import { type Scene, tokenOf } from "./scene.ts";
 import { Targets, type Thing } from "./targets.ts";
 import type { TimeWindow } from "./time-window.ts";
@@ -18,13 +18,14 @@ import type { TimeWindow } from "./time-window.ts";
 export class Chart {
   readonly canvas: Canvas;
   readonly window: TimeWindow;
-  readonly #picture: Picture;
+  readonly picture: Picture;
   readonly #overview: Overview;
   readonly #targets = new Targets();
   #layout: Layout;
-  #palette = readPalette(document.documentElement);
+  #palette: Palette;
   #focus: Thing | undefined;
   #moment: number | undefined;
+  #veiledAfter: number | undefined;
   #isDue = false;
   /** Called after each painting. */
   onPainted: (() => void) | undefined;
@@ -32,8 +33,9 @@ export class Chart {
   constructor(canvas: Canvas, overview: Overview, picture: Picture, window: TimeWindow) {
     this.canvas = canvas;
     this.window = window;
-    this.#picture = picture;
+    this.picture = picture;
     this.#overview = overview;
+    this.#palette = readPalette(canvas.element);
     this.#layout = this.#measure();
   }
 
@@ -43,7 +45,7 @@ export class Chart {
 
   /** Its size may have changed, or light and dark. */
   resize(): void {
-    this.#palette = readPalette(document.documentElement);
+    this.#palette = readPalette(this.canvas.element);
     this.#layout = this.#measure();
     this.repaint();
   }
@@ -59,6 +61,12 @@ export class Chart {
     this.repaint();
   }
 
+  /** What comes after this moment (us) has not happened yet. */
+  veilAfter(at: number): void {
+    this.#veiledAfter = at;
+    this.repaint();
+  }
+
   repaint(): void {
     if (this.#isDue) return;
     this.#isDue = true;
@@ -70,7 +78,7 @@ export class Chart {
   }
 
   #measure(): Layout {
-    const layout = layoutOf(this.#picture, this.canvas.element.clientWidth);
+    const layout = layoutOf(this.picture, this.canvas.element.clientWidth);
     this.window.place(layout.gutter, layout.width - layout.gutter);
     return layout;
   }
@@ -83,7 +91,7 @@ export class Chart {
     const scene: Scene = {
       pen,
       layout,
-      picture: this.#picture,
+      picture: this.picture,
       window: this.window,
       palette: this.#palette,
       targets: this.#targets,
@@ -101,6 +109,7 @@ export class Chart {
     paintHolds(scene);
     paintOverlapFrames(scene);
     paintFaults(scene);
+    if (this.#veiledAfter !== undefined) paintVeil(scene, this.#veiledAfter);
     paintNames(scene);
     paintViolations(scene);
     paintMoment(scene);

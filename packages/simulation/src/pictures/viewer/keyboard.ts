@@ -1,6 +1,7 @@
 import type { Picture } from "../picture.ts";
 import type { Chart } from "./chart.ts";
 import type { Navigation } from "./navigation.ts";
+import type { Player } from "./player.ts";
 import type { Thing } from "./targets.ts";
 import type { Tooltip } from "./tooltip.ts";
 import { tell } from "./words.ts";
@@ -17,15 +18,24 @@ export class Keyboard {
   readonly #tooltip: Tooltip;
   readonly #picture: Picture;
   readonly #spoken: HTMLElement;
+  readonly #player: Player;
   readonly #stops: readonly Stop[];
   #stop = -1;
 
-  constructor(chart: Chart, navigation: Navigation, tooltip: Tooltip, picture: Picture, spoken: HTMLElement) {
+  constructor(
+    chart: Chart,
+    navigation: Navigation,
+    tooltip: Tooltip,
+    picture: Picture,
+    spoken: HTMLElement,
+    player: Player,
+  ) {
     this.#chart = chart;
     this.#navigation = navigation;
     this.#tooltip = tooltip;
     this.#picture = picture;
     this.#spoken = spoken;
+    this.#player = player;
     this.#stops = stopsOf(picture);
     chart.canvas.element.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -50,6 +60,7 @@ export class Keyboard {
     p: () => this.goToViolation(-1),
     ".": () => this.#step(1),
     ",": () => this.#step(-1),
+    " ": () => this.#player.toggle(),
     Escape: () => this.#forget(),
   };
 

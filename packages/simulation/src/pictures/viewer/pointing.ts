@@ -1,6 +1,7 @@
 import type { Picture } from "../picture.ts";
 import type { Chart } from "./chart.ts";
 import type { Navigation } from "./navigation.ts";
+import type { Thing } from "./targets.ts";
 import type { Tooltip } from "./tooltip.ts";
 import { tell } from "./words.ts";
 
@@ -13,14 +14,22 @@ export class Pointing {
   readonly #navigation: Navigation;
   readonly #tooltip: Tooltip;
   readonly #picture: Picture;
+  readonly #onClick: (thing: Thing | undefined) => void;
   readonly #pointers = new Map<number, PointerEvent>();
   #travelled = 0;
 
-  constructor(chart: Chart, navigation: Navigation, tooltip: Tooltip, picture: Picture) {
+  constructor(
+    chart: Chart,
+    navigation: Navigation,
+    tooltip: Tooltip,
+    picture: Picture,
+    onClick: (thing: Thing | undefined) => void,
+  ) {
     this.#chart = chart;
     this.#navigation = navigation;
     this.#tooltip = tooltip;
     this.#picture = picture;
+    this.#onClick = onClick;
     const { element } = chart.canvas;
     element.addEventListener("pointerdown", (event) => this.#down(event));
     element.addEventListener("pointermove", (event) => this.#move(event));
@@ -62,7 +71,10 @@ export class Pointing {
   #up(event: PointerEvent): void {
     this.#pointers.delete(event.pointerId);
     // A finger cannot hover: a tap is its way to point.
-    if (this.#travelled <= clickSlack) this.#point(event);
+    if (this.#travelled > clickSlack) return;
+    this.#point(event);
+    const { left, top } = this.#chart.canvas.element.getBoundingClientRect();
+    this.#onClick(this.#chart.thingAt(event.clientX - left, event.clientY - top));
   }
 
   #pinch(before: PointerEvent, now: PointerEvent, other: PointerEvent): void {

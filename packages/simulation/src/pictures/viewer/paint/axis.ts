@@ -70,3 +70,21 @@ export function paintMoment({ pen, window, layout, palette, moment }: Scene): vo
   pen.textAlign = "center";
   pen.fillText(text, left + wide / 2, 19.5);
 }
+
+/** Over all that comes after the moment of the player. */
+export function paintVeil({ pen, window, layout, palette }: Scene, at: number): void {
+  const x = Math.min(Math.max(window.x(at), layout.gutter), layout.width);
+  const top = layout.axis.height - 6;
+  pen.globalAlpha = 0.86;
+  pen.fillStyle = palette.ground;
+  pen.fillRect(x, top, layout.width - x, layout.height - top);
+  pen.globalAlpha = 1;
+  pen.fillStyle = palette.ink;
+  pen.fillRect(x - 1, top - 6, 2, layout.height - top + 6);
+  pen.beginPath();
+  pen.moveTo(x - 6, top - 12);
+  pen.lineTo(x + 6, top - 12);
+  pen.lineTo(x, top - 3);
+  pen.closePath();
+  pen.fill();
+}

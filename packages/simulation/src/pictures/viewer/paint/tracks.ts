@@ -1,4 +1,5 @@
 import type { ClientTrack, ClockStretch, MasterTrack, Pause } from "../../picture.ts";
+import { namesOf } from "../../telling.ts";
 import { fitted, font, hatch } from "../canvas.ts";
 import type { Row } from "../layout.ts";
 import { offset, rate } from "../numbers.ts";
@@ -36,7 +37,7 @@ export function paintNames(scene: Scene): void {
     swatch(scene, row, index);
   }
   for (const [index, track] of picture.masters.entries())
-    name(scene, layout.masters[index]!, track.name, clockText(scene, track));
+    name(scene, layout.masters[index]!, `${track.name} · ${namesOf([index])}`, clockText(scene, track));
 }
 
 function divide({ pen, layout, palette }: Scene, { top }: Row): void {

@@ -1,0 +1,30 @@
+import { pictureOf, record, type Subject, scenarioOutcome } from "@quorlock/simulation/lab";
+import type { Reply, Request } from "./runner.ts";
+
+// The unmodified simulator, away from the thread that paints.
+
+let redlock5: Promise<Subject> | undefined;
+
+async function subjectNamed(name: Request["subject"]): Promise<{ readonly subject?: Subject }> {
+  if (name === "quorlock") return {};
+  redlock5 ??= import("./redlock-5.ts").then((module) => module.redlock5());
+  return { subject: await redlock5 };
+}
+
+async function run({ plan, subject, maxEvents }: Request): Promise<Reply> {
+  const begun = performance.now();
+  const limit = maxEvents === undefined ? {} : { maxEvents };
+  const recording = await record(plan, { engine: "heap", ...limit, ...(await subjectNamed(subject)) });
+  const { verdict, violations, hash } = recording.outcome;
+  const took = performance.now() - begun;
+  const picture = pictureOf(recording);
+  const outcome = scenarioOutcome(verdict, violations);
+  return { run: { picture, verdict, outcome, hash, took, simulated: picture.activeUntil / 1000 } };
+}
+
+self.addEventListener("message", ({ data }: MessageEvent<Request>) => {
+  run(data).then(
+    (reply) => self.postMessage(reply),
+    (error: unknown) => self.postMessage({ error: String(error) } satisfies Reply),
+  );
+});
