@@ -4,7 +4,10 @@ import { documents, totalOf } from "./words.ts";
 const written = documents().filter(({ writtenBy }) => !writtenBy);
 
 test("the documents about the client and its proofs, as people write them, have at most 35,000 words", () => {
-  const others = written.filter(({ isForOperators, isForFrameworks }) => !isForOperators && !isForFrameworks);
+  const others = written.filter(
+    ({ isForOperators, isForFrameworks, isForLearners }) =>
+      !isForOperators && !isForFrameworks && !isForLearners,
+  );
   expect(others.length).toBeGreaterThan(20);
   expect(totalOf(others)).toBeLessThanOrEqual(35_000);
 });
@@ -19,4 +22,10 @@ test("the documents of each package for a framework have at most 900 words", () 
   const frameworks = written.filter(({ isForFrameworks }) => isForFrameworks);
   expect(frameworks.length).toBeGreaterThan(1);
   expect(frameworks.filter(({ words }) => words > 900)).toEqual([]);
+});
+
+test("the documents that teach have at most 3,000 words", () => {
+  const learners = written.filter(({ isForLearners }) => isForLearners);
+  expect(learners.length).toBeGreaterThan(3);
+  expect(totalOf(learners)).toBeLessThanOrEqual(3_000);
 });

@@ -26,11 +26,15 @@ const forOperators =
 /** The packages for frameworks, each of which says all that its users need. */
 const forFrameworks = /^packages\/(express|fastify|nestjs)\//;
 
+/** Pages that teach, and have no other place than the site; and the lines for coding agents. */
+const forLearners = /^packages\/(site|redlock\/skills)\//;
+
 export interface Document {
   readonly file: string;
   readonly words: number;
   readonly isForOperators: boolean;
   readonly isForFrameworks: boolean;
+  readonly isForLearners: boolean;
   /** The command that writes it, if people do not. */
   readonly writtenBy: string | undefined;
 }
@@ -44,6 +48,7 @@ export function documents(): readonly Document[] {
       words: readFileSync(join(root, file), "utf8").split(/\s+/).filter(Boolean).length,
       isForOperators: forOperators.test(file),
       isForFrameworks: forFrameworks.test(file),
+      isForLearners: forLearners.test(file),
       writtenBy: generated.find(([pattern]) => pattern.test(file))?.[1],
     }))
     .sort((one, other) => other.words - one.words);

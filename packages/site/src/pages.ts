@@ -16,6 +16,7 @@ interface Chapter {
 }
 
 const client = (page: string, name: string) => [`packages/redlock/docs/${page}.md`, name] as const;
+const guide = (page: string, name: string) => [`packages/site/guide/${page}.md`, name] as const;
 const readme = (folder: string, name: string) => [`packages/${folder}/README.md`, name] as const;
 
 /** Every page, in the order of the sidebar. */
@@ -28,6 +29,9 @@ export const chapters: readonly Chapter[] = [
       ["packages/redlock/README.md", "Options and methods"],
       client("clients", "Which client"),
       client("one-redis", "One Redis, or several"),
+      guide("choosing", "Which numbers"),
+      guide("promises", "What is promised"),
+      guide("comparison", "What others have"),
       ["examples/README.md", "Examples and recipes"],
     ],
   },
@@ -37,6 +41,7 @@ export const chapters: readonly Chapter[] = [
       client("redlock-5", "redlock 5"),
       client("redlock-4", "redlock 4"),
       client("other-libraries", "other libraries"),
+      guide("redisson", "Redisson"),
     ],
   },
   {

@@ -9,6 +9,7 @@ export { stage } from "../pictures/stage.ts";
 export type { Plan } from "../plan/plan.ts";
 export type { Subject } from "../run/subject.ts";
 export { type ScenarioOutcome, scenarioOutcome } from "../scenarios/scenario.ts";
+export { scenarios } from "../scenarios/scenarios.ts";
 export {
   type Action,
   actions,

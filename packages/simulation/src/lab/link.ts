@@ -1,6 +1,7 @@
 import type { Plan } from "../plan/plan.ts";
 import type { ReplayFile } from "../plan/replay-file.ts";
 import { PlanError, validPlan } from "../plan/validate.ts";
+import { scenarios } from "../scenarios/scenarios.ts";
 import { stories } from "./stories.ts";
 
 // A link to the lab is a run: everything behind its "#", in the manner of a query.
@@ -20,11 +21,13 @@ export interface StoryRun {
   readonly isWith: boolean;
 }
 
-/** @throws PlanError for a story that does not exist. */
+/** A scenario is a story as well, by its name. @throws PlanError for a story that does not exist. */
 export function planOf({ run }: Pick<LabState, "run">): Plan {
   if ("plan" in run) return run.plan;
   const story = stories.find(({ name }) => name === run.story);
   if (story) return story.plan(run.seed, run.isWith);
+  const scenario = scenarios.find(({ name }) => name === run.story);
+  if (scenario) return scenario.plan(run.seed);
   throw new PlanError(
     `there is no story "${run.story}": choose from ${stories.map(({ name }) => name).join(", ")}`,
   );

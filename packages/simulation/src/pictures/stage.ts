@@ -14,8 +14,8 @@ const toolbar = (violations: number): string => `<div class="toolbar" role="tool
 /** Plays the run: the moment that is shown goes on. */
 const player = `<div class="player" role="toolbar" aria-label="Playback">
 <button type="button" id="play" aria-pressed="false">Play</button>
-<button type="button" id="back" aria-label="Previous event">Step back</button>
-<button type="button" id="step" aria-label="Next event">Step</button>
+<button type="button" id="back">Step back</button>
+<button type="button" id="step">Step</button>
 <label>Speed <select id="speed">
 <option value="20">20 ms a second</option><option value="100">100 ms a second</option>
 <option value="400" selected>400 ms a second</option><option value="2000">2 s a second</option>

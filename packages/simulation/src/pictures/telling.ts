@@ -15,8 +15,8 @@ export interface Sentence {
 export function tellRun(picture: Picture): readonly Sentence[] {
   const { faults, holds, overlaps, violations } = picture;
   const sentences: Sentence[] = [
-    ...faults.map(({ from, words }) => plain(from, named(words))),
     ...holds.flatMap((hold) => [...beginning(picture, hold), ...lateWrites(hold)]),
+    ...faults.map(({ from, words }) => plain(from, named(words))),
     ...overlaps.map((overlap) => ({
       ...danger(overlap.from, whyTwo(picture, overlap)),
       until: overlap.until,
@@ -42,11 +42,16 @@ function beginning(picture: Picture, hold: Hold): readonly Sentence[] {
   return [plain(hold.from, begins), plain(hold.until, `client ${hold.client} holds the lock no longer`)];
 }
 
+/** A moment that is easily missed, us. */
+const lasting = 300_000;
+
 function lateWrites({ client, writes }: Hold): readonly Sentence[] {
   const text =
     `client ${client} writes too late, and the resource turns it away: ` +
     "a later holder has written with a larger fencing token";
-  return writes.filter(([, isAccepted]) => !isAccepted).map(([at]) => plain(at, text));
+  return writes
+    .filter(([, isAccepted]) => !isAccepted)
+    .map(([at]) => ({ ...plain(at, text), until: at + lasting }));
 }
 
 /** By number: the masters that keep the key of this hold when it begins. */

@@ -9,6 +9,7 @@ import {
   type Process,
   planOf,
   ranges,
+  scenarios,
   stage,
   stateOf,
   stories,
@@ -132,12 +133,16 @@ class Lab {
   #showState(): void {
     const { run, subject } = this.#state;
     const plan = planOf(this.#state);
-    const story = "plan" in run ? undefined : stories.find(({ name }) => name === run.story);
-    this.#element("title").textContent = story?.title ?? "A run of your own";
-    this.#element("text").innerHTML = (story?.text ?? "The plan is in the address.").replaceAll(
-      /`([^`]+)`/g,
-      "<code>$1</code>",
-    );
+    const name = "plan" in run ? "" : run.story;
+    const story = stories.find((candidate) => candidate.name === name);
+    const scenario = scenarios.find((candidate) => candidate.name === name);
+    const { title = "A run of your own" } = story ?? scenario ?? {};
+    this.#element("title").textContent = title;
+    this.#element("text").innerHTML = (
+      story?.text ??
+      scenario?.story ??
+      "The plan is in the address."
+    ).replaceAll(/`([^`]+)`/g, "<code>$1</code>");
     const option = this.#element<HTMLInputElement>("option");
     option.parentElement!.hidden = story?.option === undefined;
     option.checked = !("plan" in run) && run.isWith;

@@ -6,16 +6,17 @@ import { loading, redlock5Of, type Subject } from "@quorlock/simulation/lab";
 type Listener = (...args: readonly unknown[]) => void;
 
 class EventEmitter {
-  readonly #listeners = new Map<string, Listener[]>();
+  /** No private field: what is made of an emitter by `Object.create` is one too, as in Node. */
+  readonly listeners = new Map<string, Listener[]>();
 
   on(event: string, listener: Listener): this {
-    this.#listeners.set(event, [...(this.#listeners.get(event) ?? []), listener]);
+    this.listeners.set(event, [...(this.listeners.get(event) ?? []), listener]);
     return this;
   }
 
   /** As in Node, an error that nobody listens for is thrown. */
   emit(event: string, ...args: readonly unknown[]): boolean {
-    const listeners = this.#listeners.get(event) ?? [];
+    const listeners = this.listeners.get(event) ?? [];
     if (event === "error" && listeners.length === 0) throw args[0];
     for (const listener of listeners) listener(...args);
     return listeners.length > 0;

@@ -106,10 +106,8 @@ export class Player {
 
   /** The first thing that is wrong in the whole run. */
   tellWhy(): void {
-    this.#say(
-      this.#sentences.find(({ until }) => until !== undefined) ??
-        this.#sentences.find(({ isDanger }) => isDanger),
-    );
+    const wrong = this.#sentences.filter(({ isDanger }) => isDanger);
+    this.#say(wrong.find(({ until }) => until !== undefined) ?? wrong[0]);
   }
 
   #say(last: Sentence | undefined): void {

@@ -64,9 +64,30 @@ function paintWrites(scene: Scene, hold: Hold, y: number): void {
     pen.fillStyle = holderColour(palette, hold.client);
     pen.strokeStyle = palette.danger;
     if (write[1]) pen.fill();
-    else pen.stroke();
+    else paintBounce(scene, x, y);
     targets.area({ kind: "write", it: hold, write }, [x - 4, y - 1, 8, 9]);
   }
+}
+
+/** It comes, and goes back: the resource has seen a larger fencing token. */
+function paintBounce({ pen, palette, layout }: Scene, x: number, y: number): void {
+  pen.stroke();
+  pen.lineWidth = 2;
+  pen.beginPath();
+  pen.moveTo(x - 8, y + 3);
+  pen.lineTo(x, y + 15);
+  pen.lineTo(x + 12, y + 2);
+  pen.moveTo(x + 11, y + 8);
+  pen.lineTo(x + 12, y + 2);
+  pen.lineTo(x + 6, y + 4);
+  pen.stroke();
+  pen.fillStyle = palette.danger;
+  pen.font = font(palette, 11.5, 600);
+  const text = "turned away: smaller fencing token";
+  const isLeft = x + pen.measureText(text).width + 20 > layout.width;
+  pen.textAlign = isLeft ? "right" : "left";
+  pen.fillText(text, isLeft ? x - 12 : x + 18, y + 10);
+  pen.textAlign = "left";
 }
 
 /** The calls of each client's code: a thin line above its locks. */
