@@ -99,7 +99,13 @@ test("the package brings nothing with it, and holds its modules, their declarati
     ...[...names, "redlock"].flatMap((name) => [`dist/cjs/${name}.cjs`, `dist/cjs/${name}.d.cts`]),
   ];
   const pages = await readdir(join(repository, client, "docs"));
-  const documents = ["README.md", "LICENSE", "CHANGELOG.md", ...pages.map((page) => `docs/${page}`)];
+  const documents = [
+    "README.md",
+    "LICENSE",
+    "CHANGELOG.md",
+    "skills/quorlock/SKILL.md",
+    ...pages.map((page) => `docs/${page}`),
+  ];
   const expected = ["package.json", ...documents, ...built, "dist/cjs/tinyqueue.LICENSE"];
   expect([...files].sort()).toEqual(expected.sort());
 });

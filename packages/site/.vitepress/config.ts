@@ -50,7 +50,7 @@ export default defineConfig({
   srcDir: "../..",
   outDir: "dist",
   cacheDir: ".vitepress/cache",
-  srcExclude: ["test/**", ".*/**", "packages/*/api/**", "packages/*/CHANGELOG.md"],
+  srcExclude: ["test/**", ".*/**", "packages/*/api/**", "packages/*/CHANGELOG.md", "packages/*/skills/**"],
   rewrites: (file) => placeOf(file) ?? file,
   cleanUrls: true,
   head: [["link", { rel: "icon", href: "data:," }]],

@@ -96,6 +96,7 @@ export const chapters: readonly Chapter[] = [
     pages: [
       ["docs/protocol.md", "Protocol"],
       ["docs/protocol-evidence.md", "Tests of each rule"],
+      ["docs/specification.md", "Specification"],
       ["docs/scenarios.md", "Scenarios"],
       ["docs/conformance.md", "Conformance"],
       ["docs/benchmark.md", "Benchmark"],

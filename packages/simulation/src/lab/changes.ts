@@ -99,7 +99,7 @@ function among(fault: Fault, kind: "masters" | "clients", count: number): readon
   const { [kind]: targets }: { readonly masters?: Targets; readonly clients?: Targets } = fault;
   if (targets === undefined || targets === "here" || targets.length === 0) return [fault];
   const left = targets.filter((target) => target < count);
-  return left.length === 0 ? [] : [{ ...fault, [kind]: left } as Fault];
+  return left.length === 0 ? [] : [{ ...fault, [kind]: left }];
 }
 
 export type Process = { readonly client: number } | { readonly master: number };

@@ -40,7 +40,7 @@ export function movingPicture(picture: Picture, { title, command }: MovingCaptio
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="heading">`,
     `<title id="heading">${escaped(title)}</title>`,
     `<desc>Drawn by ${escaped(command)}</desc>`,
-    `<style>\n${style}\n${film.rules()}\n@media (prefers-reduced-motion:reduce){*{animation:none!important}}\n</style>`,
+    `<style>\n${style}\n@media (prefers-reduced-motion:no-preference){\n${film.rules()}\n}\n</style>`,
     `<rect class="page" x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="10"/>`,
     ...lines,
     "</svg>\n",

@@ -53,8 +53,12 @@ class Lab {
     this.#runner.end();
   }
 
-  #element<T extends HTMLElement = HTMLElement>(id: string): T {
-    return this.#root.querySelector<T>(`#${id}`)!;
+  #element(id: string): HTMLElement {
+    return this.#root.querySelector<HTMLElement>(`#${id}`)!;
+  }
+
+  #input(id: string): HTMLInputElement {
+    return this.#element(id) as HTMLInputElement;
   }
 
   #listen(): void {
@@ -62,11 +66,11 @@ class Lab {
     window.addEventListener("hashchange", () => void this.#read(), { signal });
     const change = (id: string, act: () => LabState): void =>
       this.#element(id).addEventListener("change", () => void this.#go(act()));
-    change("option", () => this.#withStory({ isWith: this.#element<HTMLInputElement>("option").checked }));
-    change("seed", () => this.#withStory({ seed: Number(this.#element<HTMLInputElement>("seed").value) }));
+    change("option", () => this.#withStory({ isWith: this.#input("option").checked }));
+    change("seed", () => this.#withStory({ seed: Number(this.#input("seed").value) }));
     change("peer", () => {
       const { run, at } = this.#state;
-      const isPeer = this.#element<HTMLInputElement>("peer").checked;
+      const isPeer = this.#input("peer").checked;
       return { run, ...(at === undefined ? {} : { at }), ...(isPeer ? { subject: "redlock-5" } : {}) };
     });
     this.#element("knobs").addEventListener("change", ({ target }) => {
@@ -90,7 +94,7 @@ class Lab {
 
   /** Does something to a process at the moment that is shown. */
   async #act(action: Action): Promise<void> {
-    const [kind, number] = this.#element<HTMLSelectElement>("process").value.split("-");
+    const [kind, number] = this.#input("process").value.split("-");
     const process: Process = kind === "client" ? { client: Number(number) } : { master: Number(number) };
     const at = Math.round(this.#view?.player.at ?? 0) / 1000;
     const plan = planOf(this.#state);
@@ -143,12 +147,12 @@ class Lab {
       scenario?.story ??
       "The plan is in the address."
     ).replaceAll(/`([^`]+)`/g, "<code>$1</code>");
-    const option = this.#element<HTMLInputElement>("option");
+    const option = this.#input("option");
     option.parentElement!.hidden = story?.option === undefined;
     option.checked = !("plan" in run) && run.isWith;
     this.#element("option-name").textContent = story?.option ?? "";
-    this.#element<HTMLInputElement>("peer").checked = subject !== undefined;
-    this.#element<HTMLInputElement>("seed").value = String(plan.seed);
+    this.#input("peer").checked = subject !== undefined;
+    this.#input("seed").value = String(plan.seed);
     this.#element("knobs").innerHTML = knobRows(knobsOf(plan), ranges);
     this.#element("process").innerHTML = processOptions(plan);
     for (const link of this.#root.querySelectorAll<HTMLElement>("[data-story]")) {

@@ -31,16 +31,22 @@ export class Runner {
     const worker = this.#worker;
     this.#isBusy = true;
     return new Promise((resolve, reject) => {
-      worker.onmessage = ({ data }: MessageEvent<Reply>) => {
+      const settled = new AbortController();
+      const settle = (act: () => void): void => {
+        settled.abort();
         this.#isBusy = false;
-        if ("run" in data) resolve(data.run);
-        else reject(new Error(data.error));
+        act();
       };
-      worker.onerror = ({ message }) => {
-        this.end();
-        reject(new Error(message));
-      };
-      worker.postMessage(request);
+      const onMessage = ({ data }: MessageEvent<Reply>): void =>
+        settle(() => ("run" in data ? resolve(data.run) : reject(new Error(data.error))));
+      worker.addEventListener("message", onMessage, settled);
+      const onError = ({ message }: ErrorEvent): void =>
+        settle(() => {
+          this.end();
+          reject(new Error(message));
+        });
+      worker.addEventListener("error", onError, settled);
+      worker.postMessage(request, []);
     });
   }
 

@@ -24,7 +24,7 @@ async function run({ plan, subject, maxEvents }: Request): Promise<Reply> {
 
 self.addEventListener("message", ({ data }: MessageEvent<Request>) => {
   run(data).then(
-    (reply) => self.postMessage(reply),
-    (error: unknown) => self.postMessage({ error: String(error) } satisfies Reply),
+    (reply) => self.postMessage(reply, {}),
+    (error: unknown) => self.postMessage({ error: String(error) } satisfies Reply, {}),
   );
 });
