@@ -1,12 +1,12 @@
 import type { Process } from "../engine/process.ts";
 import type { Write } from "../master/keyspace.ts";
 import { isSharable, isShared, membersOf } from "../master/twins/family.ts";
-import { ownPrefix, queuePrefix } from "../master/twins/queue.ts";
+import { ownPrefix, queuePrefix, shortNameOf } from "../master/twins/queue.ts";
 import { roundOf } from "../master/twins/rules.ts";
 
 /** The client that drew each token, as seen by the masters. A master may write one on another client's behalf. */
 export class TokenOwners {
-  /** Of those who have had a place in a queue. */
+  /** Of those who have had a place in a queue, by the name of their entry. */
   readonly #byWaiter = new Map<string, Process>();
   readonly #byToken = new Map<string, Process>();
   /** To whom the lock of a stay was given. */
@@ -40,7 +40,7 @@ export class TokenOwners {
   of(token: string): Process | undefined {
     const owner = this.#byToken.get(token);
     if (owner !== undefined || this.#byWaiter.size === 0) return owner;
-    return this.#byWaiter.get(waiterOf(token));
+    return this.#byWaiter.get(shortNameOf(waiterOf(token)));
   }
 }
 

@@ -17,7 +17,12 @@ export function queueOf(key: string): string {
 
 /** `entryNameOf` in the scripts. */
 export function entryNameOf(queue: string, waiter: string): string {
-  return `${queue}:${waiter.slice(0, 20)}`;
+  return `${queue}:${shortNameOf(waiter)}`;
+}
+
+/** What the name of its entry has of a waiter. */
+export function shortNameOf(waiter: string): string {
+  return waiter.slice(0, 20);
 }
 
 /** A claim that waits where it is refused. */
