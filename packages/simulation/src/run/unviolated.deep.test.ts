@@ -5,7 +5,7 @@ import { demandingPlan, holderMovesPlan, mixedPlan } from "../mutants/plans.ts";
 import { theOnce } from "../once/once-client.ts";
 import { membershipPlan } from "../plan/membership.ts";
 import type { Plan } from "../plan/plan.ts";
-import { movedPlan, outlierPlan, promisedPlan, sharedServerPlan } from "../plan/swarm.ts";
+import { clusterPlan, movedPlan, outlierPlan, promisedPlan, sharedServerPlan } from "../plan/swarm.ts";
 import { theMixedSubject, theReadWriteLock } from "../read-write/read-write-client.ts";
 import { explore, plansOf } from "../search/explore.ts";
 import { inOrder } from "../search/runner.ts";
@@ -42,6 +42,13 @@ const worlds: readonly World[] = [
     promise: "addresses that change places lead to no server that votes twice",
     planOf: movedPlan,
     seeds: 15,
+  },
+  {
+    promise:
+      "a Cluster as the only master keeps locks, tokens and its keys in one place each while their slot moves",
+    planOf: clusterPlan,
+    seeds: 15,
+    reached: { granted: 100, "handed over": 20 },
   },
   {
     promise: "addresses that change places keep the vote that a holder has by one from counting by the other",
