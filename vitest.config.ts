@@ -7,7 +7,7 @@ const shared = { resolve: source, ssr: { resolve: source } };
 const deep = "**/*.deep.test.ts";
 /** Those that need the processor and neither masters nor a clock: beside them, tests of real time would come late. */
 const computing = [
-  "packages/{simulation,models}/**/*.deep.test.ts",
+  "packages/{simulation,models,site}/**/*.deep.test.ts",
   "test/{simulation,tarball}/**/*.deep.test.ts",
 ];
 // Only for a test that does not end, ms: each has its own time limits for what it promises.
@@ -15,6 +15,7 @@ const hang = 400_000;
 
 /** Files that take a minute and more, the longest first. Begun last, each would run while the other cores have nothing left. */
 const long = [
+  "site/src/site.deep",
   "simulation/src/one-look",
   "tarball/tarball.deep",
   "search/guided.deep",

@@ -8,11 +8,13 @@ function command(file: string, args: readonly string[], interruptAt?: RegExp): P
 
 const conformance = "conformance/main.ts";
 const bench = "../packages/bench/src/main.ts";
+const site = "../packages/site/src/main.ts";
 
 describe("--help explains each option", () => {
   test.each([
     [conformance, /--only TEXT .*--rows LIST .*--peers /s],
     [bench, /--only NAME\[,NAME\] .*--cycles N /s],
+    [site, /--build .*--port N /s],
   ])("%s", async (file, help) => {
     const { code, output } = await command(file, ["--help"]);
     expect(code).toBe(0);
@@ -26,6 +28,8 @@ describe("bad usage is exit 64, with the correction and no stack trace", () => {
     [conformance, ["--peers", "redlock5"], 'unknown library "redlock5": did you mean "redlock-5"?'],
     [conformance, ["--peers", "--rows", "1,99"], "--rows must be numbers from 1 to"],
     [conformance, ["--only", "no such case at all"], 'no case is named "no such case at all"'],
+    [site, ["--bild"], "unknown option --bild; did you mean --build?"],
+    [site, ["--port", "x"], "--port must be a whole number up to 65535, but is x"],
     [bench, ["--cycle", "5"], "unknown option --cycle; did you mean --cycles?"],
     [bench, ["--only", "lod"], '--only: unknown workload "lod": did you mean "load"?'],
   ])("%s %j", async (file, args, message) => {

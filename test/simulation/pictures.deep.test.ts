@@ -114,6 +114,27 @@ describe("the picture of a run, in Chromium", () => {
     await page.context().close();
   });
 
+  test("the run plays, and a click shows the rule and the file, as in the lab", async () => {
+    const page = await open(twoHolders);
+    expect(await page.locator("#sentence.danger").textContent()).toMatch(
+      /Two holders: client 1 .*voted twice: /,
+    );
+    await page.locator("#head").fill("0");
+    await page.locator("#chart").focus();
+    await page.keyboard.press("Space");
+    await expect.poll(() => page.locator("#moment").textContent(), soon).toMatch(/^[1-9][\d,.]* ms$/);
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.getByRole("button", { name: "Whole run" }).click();
+    await hoverUntil(page, /client-0 holds/, 0.3);
+    await page.mouse.down();
+    await page.mouse.up();
+    expect(await page.locator("#detail").textContent()).toMatch(
+      /Rule 3\.2: .*packages\/redlock\/src\/protocol\/lease\.ts/,
+    );
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test("nothing is red where nothing was violated", async () => {
     const ideal = twoHolders.masters.map((master) => ({ ...master, rate: 0 }));
     const page = await open({ ...twoHolders, masters: ideal, faults: [] });
