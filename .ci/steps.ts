@@ -141,7 +141,6 @@ explore("100 seeds, watched clocks", "--seeds", "100", "--watched");
 explore("100 further seeds, lists of masters that change", "--from", "21", "--seeds", "100", "--changing");
 step("the same hashes on other versions of Node", () => pnpm("exec", "tsx", ".ci/node-versions.ts"));
 step("specification, quick", () => pnpm("spec", "--quick"));
-step("models: every state", () => pnpm("models"));
 step("interop", () => pnpm("--dir", "test", "run", "interop"));
 step("benchmark, short", () => pnpm("bench", "--short"));
 step("soak, 60 s", () => pnpm("soak", "--minutes", "1"));

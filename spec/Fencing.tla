@@ -8,6 +8,7 @@ CONSTANTS
   Masters,
   Attempts,
   Proposals,  \* what any attempt may propose: nothing is assumed of clocks
+  Repeating,  \* the attempts that ask again, in a further round with another proposal
   Losses      \* how often a master may lose its memory
 VARIABLES
   key,      \* of each master the attempt that has its vote, or 0
@@ -43,12 +44,18 @@ Begin(a) ==
   /\ state[a] = "idle" /\ state' = [state EXCEPT ![a] = "asking"]
   /\ \E p \in Proposals : proposal' = [proposal EXCEPT ![a] = p]
   /\ UNCHANGED <<key, counter, order, token, seen, stored, losses, restoring>>
+\* 2.14, 8.3 A yes to a vote with another proposal does not count.
+SeenAfter(a) == [m \in Masters |-> -1]
+Repeat(a) ==
+  /\ a \in Repeating /\ state[a] = "asking" /\ seen' = [seen EXCEPT ![a] = SeenAfter(a)]
+  /\ \E p \in Proposals : p > proposal[a] /\ proposal' = [proposal EXCEPT ![a] = p]
+  /\ UNCHANGED <<key, counter, order, state, token, stored, losses, restoring>>
 Vote(m, a) ==  \* 8.1
-  /\ state[a] = "asking" /\ key[m] = 0 /\ seen[a][m] < 0 /\ MayVote(m)
+  /\ state[a] = "asking" /\ key[m] \in {0, a} /\ seen[a][m] < 0 /\ MayVote(m)
   /\ key' = [key EXCEPT ![m] = a]
   /\ seen' = [seen EXCEPT ![a][m] = counter[m]]
   /\ counter' = [counter EXCEPT ![m] = StoredByVote(m, a)]
-  /\ order' = [order EXCEPT ![m] = Append(@, a)]
+  /\ order' = [order EXCEPT ![m] = Append(SelectSeq(@, LAMBDA b : b # a), a)]
   /\ UNCHANGED <<state, proposal, token, stored, losses, restoring>>
 Decide(a) ==  \* 8.2, 8.4: any q masters will do
   /\ state[a] = "asking"
@@ -87,7 +94,7 @@ Init ==
   /\ seen = [a \in Attempts |-> [m \in Masters |-> -1]] /\ stored = [a \in Attempts |-> {}]
   /\ losses = 0 /\ restoring = {}
 Next ==
-  \/ \E a \in Attempts : Begin(a) \/ Decide(a) \/ GiveUp(a) \/ \E m \in Masters : Vote(m, a) \/ Store(m, a)
+  \/ \E a \in Attempts : Begin(a) \/ Repeat(a) \/ Decide(a) \/ GiveUp(a) \/ \E m \in Masters : Vote(m, a) \/ Store(m, a)
   \/ \E m \in Masters : Expire(m) \/ Forget(m) \/ Restore(m)
 Spec == Init /\ [][Next]_vars
 

@@ -14,6 +14,8 @@ Anywhere(m, a) == seen[a][m] >= 0
 Nothing(m, a) == counter[m]
 \* IsBelow, 8.3, two attempts: an acknowledgement counts though the counter was not below the token
 AnyCounter(m, a) == TRUE
+\* SeenAfter, 8.3, one asks twice: the fast path counts yeses to votes with another proposal
+Kept(a) == seen[a]
 \* MayVote, 8.8, one loss: votes do not wait for the floor
 Anytime(m) == TRUE
 \* Sources, 8.8, one loss: the floor is read from a single node

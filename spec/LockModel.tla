@@ -1,6 +1,7 @@
 ----------------------------- MODULE LockModel ------------------------------
-\* The bounds of Lock, and its variants: each breaks one rule or one assumption, and is refuted. The comment before a
-\* variant is its name; it is that of the simulator's mutant where there is one.
+\* The variants of Lock: each overrides one definition, breaks one rule or one assumption, and is refuted. The comment before it has
+\* the definition, the rules, the bounds (packages/spec/src/catalogue.ts) and its name, which is that of the simulator's mutant
+\* where there is one.
 EXTENDS Lock, TLC
 CONSTANTS A, B, C, D
 AnyMaster == Permutations(Masters)

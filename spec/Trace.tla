@@ -1,6 +1,11 @@
 -------------------------------- MODULE Trace -------------------------------
 \* Recorded runs of the client, held against Queue: is each step of a run a step of the specification? A module that TLC is given
-\* beside this one has the runs. Each is about one resource, and its times are in units of 10 us.
+\* beside this one has the runs. Each is about one resource, and its times are in units of 10 us. A run does not show:
+\* - whatever comes after its first events, and resources but the first;
+\* - the order of tickets (7.2, 7.3), and whether a grant was heard: the winner is the one that the run names;
+\* - what has to happen at last: a rollback (2.6), the end of a call (1.10), the turn of a waiter;
+\* - what is left of a lease, where a process stalls between two readings of a clock (1.5);
+\* - fencing tokens, the restart guard, shared locks, databases, several resources at once, real sockets.
 EXTENDS Queue, Sequences, TLC
 CONSTANT Runs
 VARIABLES run, place, handles

@@ -7,12 +7,12 @@ import {
   evidenceOf,
   evidencePage,
   list,
-  modelMutants,
   numbersIn,
   page,
   read,
   rules,
   texts,
+  variants,
 } from "./architecture/protocol.ts";
 
 // docs/protocol.md, the code that cites it, and the faults that show which rules matter.
@@ -22,7 +22,7 @@ const sections: ReadonlySet<string> = new Set(
 );
 const known: ReadonlySet<string> = new Set([...sections, ...rules.map(({ number }) => number)]);
 /** They leave the word PROTOCOL out: "(2.6)", "rule 2.6". */
-const documents = ["docs/protocol.md", "packages/models/README.md"];
+const documents = ["docs/protocol.md", "docs/specification.md"];
 
 describe("the rules", () => {
   test("are numbered without a gap, section by section", () => {
@@ -38,14 +38,14 @@ describe("the rules", () => {
 
   test("each has a mutant or a test, or says that it has none", () => {
     const bare = rules.filter(({ number, isUnchecked }) => {
-      const { mutants, models, tests } = evidenceOf(number);
-      return isUnchecked === mutants.concat(models, tests).length > 0;
+      const { mutants, variants: refuted, tests } = evidenceOf(number);
+      return isUnchecked === mutants.concat(refuted, tests).length > 0;
     });
     expect(bare).toEqual([]);
   });
 
   test("each mutant breaks rules that there are", () => {
-    for (const broken of [clientMutants, modelMutants]) {
+    for (const broken of [clientMutants, variants]) {
       expect(
         [...broken].filter(([, breaks]) => breaks.length === 0 || !breaks.every((rule) => known.has(rule))),
       ).toEqual([]);

@@ -42,7 +42,7 @@ beforeEach(async () => {
 afterEach(() => rm(copy, { recursive: true, force: true }));
 
 test("changesets become the lines of one version of all packages that are published", async () => {
-  const before = await read("packages/models/package.json");
+  const before = await read("packages/spec/package.json");
   await writeFile(
     join(copy, ".changeset/a.md"),
     '---\n"@quorlock/redlock": minor\n---\n\nNew: `a`.\nIt locks.\n',
@@ -50,7 +50,7 @@ test("changesets become the lines of one version of all packages that are publis
   await writeFile(join(copy, ".changeset/b.md"), '---\n"@quorlock/testing": patch\n---\n\nMended: b.\n');
   release();
   expect(await Promise.all(publishedPackages.map(versionOf))).toEqual(publishedPackages.map(() => "0.2.0"));
-  expect(await read("packages/models/package.json")).toBe(before);
+  expect(await read("packages/spec/package.json")).toBe(before);
   expect(await read("CHANGELOG.md")).toBe(
     "# Changelog\n\n## Unreleased\n\n## 0.2.0\n\n- New: `a`.\n  It locks.\n- Mended: b.\n- A line.\n",
   );

@@ -15,6 +15,7 @@ const generated: readonly (readonly [file: RegExp, command: string])[] = [
   [/^docs\/conformance\.md$/, "pnpm conformance --write"],
   [/^docs\/protocol-evidence\.md$/, "pnpm protocol"],
   [/^docs\/scenarios\.md$/, "pnpm sim scenarios --write"],
+  [/^docs\/specification-figures\.md$/, "pnpm spec --write"],
   [/^packages\/redlock\/docs\/servers\.md$/, "pnpm engines"],
   [/^packages\/[^/]+\/api\/.+\.api\.md$/, "pnpm run api"],
 ];

@@ -62,10 +62,11 @@ const queue = (rounds: number, servers: string, attempts: string): readonly stri
   "Extending = {}",
 ];
 
-const fencing = (losses: number): readonly string[] => [
+const fencing = (losses: number, repeating = ""): readonly string[] => [
   ...threeMasters,
   "Attempts = {1, 2}",
   "Proposals = {1, 2}",
+  `Repeating = {${repeating}}`,
   `Losses = ${losses}`,
 ];
 
@@ -123,6 +124,7 @@ export const catalogue: readonly Part[] = [
     checks: ["INVARIANT TokensRise", "SYMMETRY AnyMaster"],
     bounds: [
       { name: "two attempts", level: "full", constants: fencing(0) },
+      { name: "one asks twice", level: "full", constants: fencing(0, "1") },
       { name: "one loss", level: "full", constants: fencing(1) },
     ],
   },

@@ -26,7 +26,9 @@ const options = {
     "N",
     "so many runs of the client are held against the specification: default 1000, with --quick 100",
   ),
-  write: flag("writes the figures and the counterexamples to docs/specification.md and spec/counterexamples"),
+  write: flag(
+    "writes the figures and the counterexamples to docs/specification-figures.md and spec/counterexamples",
+  ),
 };
 const usage = [
   "Usage: pnpm spec [--quick] [--only NAME] [--traces N] [--write]",
