@@ -24,7 +24,7 @@ const options = {
   only: text("NAME", `one module: ${names.join(", ")}`),
   traces: text(
     "N",
-    "so many runs of the client are held against the specification: default 1000, with --quick 100",
+    "so many runs of the client are held against the specification: default 200, with --quick 100 short ones",
   ),
   write: flag(
     "writes the figures and the counterexamples to docs/specification-figures.md and spec/counterexamples",
@@ -54,9 +54,9 @@ async function main(args: readonly string[]): Promise<number> {
     const tools = await toolsFor(say);
     await searchAll(tools, parts, { quick, say, interrupted, tally });
     if (only === undefined) {
-      const { refused } = await checkClient(tools, seeds, { say, interrupted });
+      const { refused } = await checkClient(tools, seeds, { quick, say, interrupted });
       tally.failures += refused.length;
-      if (!quick) tally.failures += (await checkMutants(tools, { say, interrupted })).length;
+      if (!quick) tally.failures += (await checkMutants(tools, { quick, say, interrupted })).length;
     }
   } catch (error) {
     if (!interrupted.aborted) throw error;
@@ -70,7 +70,7 @@ async function main(args: readonly string[]): Promise<number> {
 
 /** @throws UsageError if it is no number. */
 function seedsFrom(given: string | undefined, quick: boolean): number {
-  if (given === undefined) return quick ? 100 : 1000;
+  if (given === undefined) return quick ? 100 : 200;
   if (/^[1-9]\d{0,5}$/.test(given)) return Number(given);
   throw new UsageError(`--traces must be a number from 1 to 999999, but is ${given}`);
 }

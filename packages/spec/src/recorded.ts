@@ -1,5 +1,5 @@
 import { promisedPlan, record, type Subject } from "@quorlock/simulation";
-import { hunts, type Mutant, mutatedClient } from "@quorlock/simulation/mutants";
+import { hunts, mutatedClient } from "@quorlock/simulation/mutants";
 import { type Verdict, verdictsOn } from "./replay.ts";
 import type { Tools } from "./tools.ts";
 import { type Trace, tracesOf } from "./trace.ts";
@@ -7,11 +7,13 @@ import { type Trace, tracesOf } from "./trace.ts";
 /** The seven seeds before it are the longest runs by far. */
 const firstSeed = 8;
 /** A beginning of a behaviour is a behaviour: runs are cut short after so many events, and traces after so many steps. */
-const cut = { events: 4000, steps: 500 };
+const cuts = { quick: { events: 1500, steps: 150 }, usual: { events: 4000, steps: 500 } };
 /** Traces that TLC is given at once. */
 const batch = 50;
 
 export interface TraceOptions {
+  /** Shorter runs. */
+  readonly quick: boolean;
   readonly say: (line: string) => void;
   readonly interrupted: AbortSignal;
 }
@@ -63,7 +65,9 @@ export async function checkMutants(tools: Tools, options: TraceOptions): Promise
   const traces: Trace[] = [];
   for (const mutant of wanted) {
     options.interrupted.throwIfAborted();
-    traces.push(await traceOf(mutant));
+    const seed = shownByTraces.get(mutant.name)!;
+    const trace = await recorded(seed, `${mutant.name}, seed ${seed}`, false, await mutatedClient(mutant));
+    if (trace) traces.push(trace);
   }
   const verdicts = await verdictsOn(tools, traces, options.interrupted);
   for (const { trace, refused, accepted } of verdicts)
@@ -75,24 +79,29 @@ export async function checkMutants(tools: Tools, options: TraceOptions): Promise
   return verdicts.filter(({ refused }) => refused === undefined).map(({ trace }) => trace.name);
 }
 
-async function traceOf(mutant: Mutant): Promise<Trace> {
-  const seed = shownByTraces.get(mutant.name)!;
-  return (await recorded(seed, `${mutant.name}, seed ${seed}`, await mutatedClient(mutant)))!;
-}
-
-async function tracesFrom(first: number, last: number, { interrupted }: TraceOptions): Promise<Trace[]> {
+async function tracesFrom(
+  first: number,
+  last: number,
+  { interrupted, quick }: TraceOptions,
+): Promise<Trace[]> {
   const traces: Trace[] = [];
   for (let seed = first; seed <= last; seed += 1) {
     interrupted.throwIfAborted();
-    const trace = await recorded(seed, `seed ${seed}`);
+    const trace = await recorded(seed, `seed ${seed}`, quick);
     if (trace) traces.push(trace);
   }
   return traces;
 }
 
 /** Of the first resource that the run has a key for. */
-async function recorded(seed: number, name: string, subject?: Subject): Promise<Trace | undefined> {
+async function recorded(
+  seed: number,
+  name: string,
+  quick: boolean,
+  subject?: Subject,
+): Promise<Trace | undefined> {
   const options = subject ? { subject } : {};
+  const cut = quick ? cuts.quick : cuts.usual;
   const recording = await record(promisedPlan(seed), { engine: "heap", maxEvents: cut.events, ...options });
   const [trace] = tracesOf(recording, name);
   return trace && { ...trace, steps: trace.steps.slice(0, cut.steps) };
