@@ -18,6 +18,7 @@ Credit(e, m) == IF Counts(e) THEN [attempt EXCEPT ![e.of].deadline[m] = Max(@, e
 \* 7.4 A waiter that cannot be told, or waits for several keys, finds the key reserved with its next heartbeat: no vote yet.
 IsReserved(m, e) == FALSE
 ReservedUntil(m, e) == Now(m)
+EntryStays(m, e) == IsReserved(m, e)
 \* 7.4, 7.8 The key goes to the first of E, whose entry goes; without any it stays free.
 Give(m, E) ==
   IF E = {}
@@ -26,7 +27,7 @@ Give(m, E) ==
     /\ IsFirst(e, E)
     /\ key' = [key EXCEPT ![m] = [of |-> Token(e.of), round |-> e.round,
                                     until |-> IF IsReserved(m, e) THEN ReservedUntil(m, e) ELSE LifeAfter(m, e)]]
-    /\ queue' = [queue EXCEPT ![m] = IF IsReserved(m, e) THEN E ELSE E \ {e}]
+    /\ queue' = [queue EXCEPT ![m] = IF EntryStays(m, e) THEN E ELSE E \ {e}]
     /\ attempt' = IF IsReserved(m, e) THEN attempt ELSE Credit(e, m)
 
 \* 7.1, 7.8, 7.11 A vote that joins the queue where it is refused. What the waiter was given before goes to the first.

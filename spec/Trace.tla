@@ -2,7 +2,7 @@
 \* Recorded runs of the client, held against Queue: is each step of a run a step of the specification? A module that TLC is given
 \* beside this one has the runs. Each is about one resource, and its times are in units of 10 us. A run does not show:
 \* - whatever comes after its first events, and resources but the first;
-\* - the order of tickets (7.2, 7.3), and whether a grant was heard: the winner is the one that the run names;
+\* - the order of tickets (7.2, 7.3), whether an entry goes with its grant (7.4), and whether a grant was heard: the winner is the one that the run names;
 \* - what has to happen at last: a rollback (2.6), the end of a call (1.10), the turn of a waiter;
 \* - what is left of a lease, where a process stalls between two readings of a clock (1.5);
 \* - fencing tokens, the restart guard, shared locks, databases, several resources at once, real sockets.
@@ -29,6 +29,7 @@ IsNamed(e, E) == e.of = Event.winner /\ e.round = Event.rank
 Grain == 201
 ReservedInRun(m, e) == (e.of # Event.of \/ Event.joins) /\ Event.until < Now(m) + e.ttl - Grain
 UntilInRun(m, e) == Event.until
+MayStay(m, e) == TRUE
 SentInRun(a) == Event.client
 CommandOf(e) == [do |-> e.do, of |-> e.of, round |-> e.round, to |-> e.to, ttl |-> e.ttl, from |-> e.from, sent |-> e.sent]
 

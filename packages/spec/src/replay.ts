@@ -57,6 +57,7 @@ function configFor(traces: readonly Trace[]): string {
     "  IsFirst <- IsNamed",
     "  IsReserved <- ReservedInRun",
     "  ReservedUntil <- UntilInRun",
+    "  EntryStays <- MayStay",
     "  DeleteSent <- SentInRun",
     "",
   ].join("\n");

@@ -325,15 +325,15 @@ class Converter {
     writes: Written[],
     later: readonly Operation[],
   ): { readonly winner: string | undefined; readonly isWritten: boolean } {
-    const own = [...tokens, ...(from === undefined ? [] : [from])];
+    const isOf = (token: string): boolean => token === from || tokens.some((one) => this.#isMine(token, one));
     const isDelete = does === "delete";
     const isGivenUp = before !== undefined && tokens.some((token) => this.#isMine(before, token));
     let winner: string | undefined;
     let isWritten = false;
     for (let [first] = writes; first; [first] = writes) {
       const { token } = first;
-      const isOwn = token !== undefined && own.includes(token) && !isDelete;
-      const isNext = token !== undefined && !own.includes(token) && !isLaterOf(later, token);
+      const isOwn = token !== undefined && isOf(token) && !isDelete;
+      const isNext = token !== undefined && !isOf(token) && !isLaterOf(later, token);
       const isGift = (isDelete ? isGivenUp && isWritten : joins) && isNext;
       const isDrop =
         token === undefined && isGivenUp && (isDelete ? !isWritten || winner !== undefined : joins);
