@@ -20,23 +20,30 @@ export function writePage(done: readonly Done[]): void {
 function figures(done: readonly Done[]): string {
   const searches = done.filter(({ variant }) => variant === undefined);
   const variants = done.filter(({ variant }) => variant !== undefined);
+  const bounds = searches.map((one) => {
+    const how = one.bounds.simulate ? `, random, seed ${one.bounds.simulate.seed}` : "";
+    const { states, depth, seconds } = one.found;
+    return [nameOf(one.part.module), `${one.bounds.name}${how}`, states, depth, Math.round(seconds)];
+  });
+  const faults = variants.map((one) => {
+    const { part, variant, found } = one;
+    const name = `[${variant!.name}](../spec/counterexamples/${fileOf(one)})`;
+    return [name, variant!.breaks.join(", "), `${nameOf(part.module)}: ${found.verdict}`, found.depth];
+  });
   return [
-    "| module | bounds | states | depth | s |",
-    "| --- | --- | --- | --- | --- |",
-    ...searches.map(({ part, bounds, found }) => {
-      const how = bounds.simulate ? `, random, seed ${bounds.simulate.seed}` : "";
-      const { states, depth, seconds } = found;
-      return `| ${nameOf(part.module)} | ${bounds.name}${how} | ${states} | ${depth} | ${Math.round(seconds)} |`;
-    }),
-    "",
-    "| variant | breaks | refutes | steps |",
-    "| --- | --- | --- | --- |",
-    ...variants.map((one) => {
-      const { part, variant, found } = one;
-      const name = `[${variant!.name}](../spec/counterexamples/${fileOf(one)})`;
-      return `| ${name} | ${variant!.breaks.join(", ")} | ${nameOf(part.module)}: ${found.verdict} | ${found.depth} |`;
-    }),
-  ].join("\n");
+    table(["module", "bounds", "states", "depth", "s"], bounds),
+    table(["variant", "breaks", "refutes", "steps"], faults),
+  ].join("\n\n");
+}
+
+/** With columns of equal width, as the formatter has them. */
+function table(head: readonly string[], rows: ReadonlyArray<readonly (string | number)[]>): string {
+  const lines = [head, ...rows].map((cells) => cells.map(String));
+  const widths = head.map((_, column) => Math.max(3, ...lines.map((cells) => cells[column]!.length)));
+  const text = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column]!)).join(" | ")} |`;
+  const [first, ...rest] = lines.map(text);
+  return [first, `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`, ...rest].join("\n");
 }
 
 function exampleOf({ part, bounds, variant, found }: Done): string {
