@@ -25,6 +25,7 @@ export const chapters: readonly Chapter[] = [
     title: "Begin",
     pages: [
       ["README.md", "Quorlock"],
+      guide("two-minutes", "Two minutes"),
       ["packages/site/lab.md", "The lab"],
       ["packages/redlock/README.md", "Options and methods"],
       client("clients", "Which client"),
