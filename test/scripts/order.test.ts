@@ -16,6 +16,8 @@ const scripts: Readonly<Record<string, redlock.Script>> = {
   "release batch": redlock.releaseBatchScript,
   batch: redlock.batchScript,
   "shared batch": redlock.sharedBatchScript,
+  "slot batch": redlock.slotBatchScript,
+  "shared slot batch": redlock.sharedSlotBatchScript,
   "owner record": redlock.ownerScript,
   waiters: redlock.waitersScript,
 };
@@ -66,8 +68,8 @@ function messagesAboutNothing(source: string): string[] {
   walk(source, { isSet: false }, ({ isSet }, { name, args }, path) => {
     if (name === "PUBLISH" && !isSet) found.add([...path, name].join(", "));
     if (sets.includes(name)) return { isSet: true };
-    // (A key that a text names is no lock.)
-    const isGivenUp = name === "DEL" && !args[0]?.startsWith('"');
+    // (A key that a text names is no lock, nor is the past floor of a slot.)
+    const isGivenUp = name === "DEL" && !/^"|^pastKey$/.test(args[0] ?? "");
     return { isSet: isSet && !isGivenUp && name !== "PUBLISH" };
   });
   return [...found];

