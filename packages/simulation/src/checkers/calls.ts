@@ -39,17 +39,26 @@ export class Calls {
     return this.#pending.size;
   }
 
-  /** In a turn of `process`: `promise` is to settle within `bound` ms. */
-  async settles<T>(process: Process, name: string, bound: number, promise: Promise<T>): Promise<T> {
+  /**
+   * In a turn of `process`: `promise` is to settle within `bound` ms. A function begins the call: its process may stand still
+   * as soon as it has sent something.
+   */
+  async settles<T>(
+    process: Process,
+    name: string,
+    bound: number,
+    promise: Promise<T> | (() => Promise<T>),
+  ): Promise<T> {
     this.#count += 1;
     const number = this.#count;
     const { now: begunAt, frozenTime: frozenBefore, interruptions: interruptionsBefore } = process;
     const call = { number, process, name, bound, begunAt, frozenBefore, interruptionsBefore };
+    const settled = typeof promise === "function" ? promise() : promise;
     this.#pending.add(call);
     process.record("calls", number, name);
     let how = "done";
     try {
-      return await promise;
+      return await settled;
     } catch (error) {
       how = String((error as { readonly code?: unknown }).code ?? error);
       throw error;

@@ -251,7 +251,7 @@ describe("bad input", () => {
     [explore, ["--seeds", "1", "--workers", "0"], "--workers"],
     [explore, ["--seeds", "1", beyond, "--mode", "lucky"], "--mode must be random or guided"],
     [explore, ["--seeds", "1", "--mode", "guided"], "needs --beyond"],
-    [replay, [], "file to replay is missing"],
+    [replay, [], "file or link to replay is missing"],
     [replay, ["a.json", "b.json"], "one argument too many"],
     [replay, ["/nowhere/at/all.json"], "cannot be read"],
     [shrink, [], "either a file or --seed"],

@@ -218,7 +218,12 @@ export function clusterPlan(seed: number): Plan {
       isCluster: true,
     })),
     clients: fencing ? plan.clients.map((client) => ({ ...client, isForeign: false })) : plan.clients,
-    settings: { ...plan.settings, ...(fencing && { fencing, queue: true }) },
+    settings: {
+      // No message tells a waiter of its grant: an answer needs time for the way back, also where a call asks for half of the ttl.
+      nodeTimeout: Math.ceil(ttl / 8),
+      ...plan.settings,
+      ...(fencing && { fencing, queue: true }),
+    },
     faults: [
       ...plan.faults.filter(({ kind }) => ofClusters.includes(kind)),
       ...Array.from({ length: random.integer(2, 8) }, move),

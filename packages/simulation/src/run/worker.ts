@@ -143,7 +143,11 @@ export class Worker implements Receiver {
   }
 
   /** Awaits a call that must settle within `bound` ms; it may reject only with expected errors. */
-  async call<T>(name: string, bound: number, promise: Promise<T>): Promise<T | undefined> {
+  async call<T>(
+    name: string,
+    bound: number,
+    promise: Promise<T> | (() => Promise<T>),
+  ): Promise<T | undefined> {
     const { isBounded, checkers } = this.#options;
     const { calls, findings } = checkers;
     findings.operations += 1;
@@ -276,7 +280,8 @@ export class Worker implements Receiver {
     const terms = source.draw(random);
     const itsTtl = redlock.extend ? longEnough(ttl, terms) : ttl;
     this.#options.checkers.lifetimes.askedFor(lock, itsTtl);
-    const extending = redlock.extend?.(lock, itsTtl, terms.options) ?? lock.extend(ttl);
+    const extending = (): Promise<unknown> =>
+      redlock.extend?.(lock, itsTtl, terms.options) ?? lock.extend(ttl);
     const { extend } = redlock.extend ? this.#bounding(terms, settings.ttl) : this.bounds;
     return this.call("extend", extend, extending);
   }
