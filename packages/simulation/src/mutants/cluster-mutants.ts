@@ -17,13 +17,4 @@ export const clusterMutants: readonly Mutant[] = [
     breaks: ["8.9"],
     edits: { "redis/slot-keys.ts slotKeysOf 8.9 condition": "false" },
   },
-  {
-    name: "a vote with a fencing token goes on without its counter while the slot moves",
-    breaks: ["12.12"],
-    edits: {
-      "redis/redis-node.ts #askInSlot isFenced value": "false",
-      "redis/redis-node.ts #askWithoutQueue vote value":
-        '{ ...operation, kind: "vote", values: [values[0]!], claim: { ...operation.claim!, proposal: undefined } }',
-    },
-  },
 ];
