@@ -73,6 +73,11 @@ function allOf(random: Random, held: ReadonlyArray<readonly [string, string]>): 
   return [some.length, ...some.map(([key]) => key), ...some.map(([, owner]) => owner)];
 }
 
+/** Whether a list of operations has one of the restart guard, which a Cluster cannot have. */
+export function asksTheGuard(list: string): boolean {
+  return /(^|;)[0-9]*[fgh]/.test(list);
+}
+
 /** The floors of a slot: the last keys of the scripts for one. */
 export const slotFloors: readonly string[] = ["quorlock:floor:past:{0}", "quorlock:floor:{0}"];
 
@@ -136,6 +141,7 @@ const argumentsOf: Readonly<
   },
   slotBatchScript: (random, keys) => {
     const { keys: all, args } = argumentsOf.batchScript(random, keys);
+    if (asksTheGuard(String(args[0]))) return argumentsOf.slotBatchScript(random, keys);
     return { keys: [...all, ...slotFloors], args };
   },
   batchScript: (random, keys) => {
