@@ -5,7 +5,7 @@ import type { PluginOptions } from "typedoc-plugin-markdown";
 import { reference, root } from "./pages.ts";
 
 /** The packages whose public names are described. */
-const packages = ["redlock", "testing", "opentelemetry"];
+const packages = ["redlock", "fastify", "express", "nestjs", "testing", "opentelemetry"];
 /** For implementations of adapters, and no part of the promise of versions. */
 const left = ["./internal"];
 
