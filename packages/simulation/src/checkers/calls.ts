@@ -40,20 +40,15 @@ export class Calls {
   }
 
   /**
-   * In a turn of `process`: `promise` is to settle within `bound` ms. A function begins the call: its process may stand still
-   * as soon as it has sent something.
+   * In a turn of `process`: the call that `begin` makes is to settle within `bound` ms. Its process may stand still as soon as
+   * it has sent something, so the time counts from before.
    */
-  async settles<T>(
-    process: Process,
-    name: string,
-    bound: number,
-    promise: Promise<T> | (() => Promise<T>),
-  ): Promise<T> {
+  async settles<T>(process: Process, name: string, bound: number, begin: () => Promise<T>): Promise<T> {
     this.#count += 1;
     const number = this.#count;
     const { now: begunAt, frozenTime: frozenBefore, interruptions: interruptionsBefore } = process;
     const call = { number, process, name, bound, begunAt, frozenBefore, interruptionsBefore };
-    const settled = typeof promise === "function" ? promise() : promise;
+    const settled = begin();
     this.#pending.add(call);
     process.record("calls", number, name);
     let how = "done";

@@ -39,11 +39,11 @@ export async function lockEach(
 ): Promise<void> {
   const { ttl, ...options } = patientBelow(worker.longestTtl);
   for (const resource of resources) {
-    const locking = worker.redlock.acquire(resource, ttl, { ...options, waitTimeout });
+    const locking = () => worker.redlock.acquire(resource, ttl, { ...options, waitTimeout });
     const lock = await worker.call("last acquire", 200_000, locking);
     if (lock) {
       findings.reached("granted in the calm");
-      await worker.call("last release", 2 * patient.nodeTimeout, lock.release());
+      await worker.call("last release", 2 * patient.nodeTimeout, () => lock.release());
     } else findings.violated("stuck", `${worker.process.name} could not lock ${resource} ${when}`);
   }
 }
@@ -75,12 +75,12 @@ export async function waitBesideHung(run: BesideHung): Promise<void> {
     its = ttl,
   ): Promise<SubjectLock | undefined> => {
     await worker.pause(1);
-    const locking = worker.redlock.acquire(resources, its, its === ttl ? options : {});
+    const locking = () => worker.redlock.acquire(resources, its, its === ttl ? options : {});
     return worker.call("last acquire", 200_000, locking);
   };
   const released = async (worker: Worker, lock: SubjectLock | undefined): Promise<void> => {
     await worker.pause(1);
-    if (lock) await worker.call("last release", 2 * patient.nodeTimeout, lock.release());
+    if (lock) await worker.call("last release", 2 * patient.nodeTimeout, () => lock.release());
   };
   const judge = async (
     lock: Promise<SubjectLock | undefined>,
@@ -108,11 +108,8 @@ export async function waitBesideHung(run: BesideHung): Promise<void> {
 /** A lock that is there to be waited for. */
 export function lockForLong(worker: Worker, resource: string): Promise<SubjectLock | undefined> {
   const { ttl, ...options } = patientBelow(worker.longestTtl);
-  return worker.call(
-    "last acquire",
-    200_000,
-    worker.redlock.acquire(resource, ttl, { ...options, waitTimeout }),
-  );
+  const locking = () => worker.redlock.acquire(resource, ttl, { ...options, waitTimeout });
+  return worker.call("last acquire", 200_000, locking);
 }
 
 /** Full memory takes no new lock, and takes none away: a key that is there can live longer. */
@@ -128,7 +125,7 @@ export async function extendWhileFull(
   const pause = lock.remaining() / 4;
   for (let times = 0; times < 8; times += 1) {
     await worker.pause(pause);
-    await worker.call("last extend", 200_000, lock.extend(ttl));
+    await worker.call("last extend", 200_000, () => lock.extend(ttl));
   }
   if (lock.remaining() === 0)
     findings.violated(
@@ -146,11 +143,11 @@ export async function tryEach(
 ): Promise<void> {
   const { ttl, ...options } = patientBelow(worker.longestTtl);
   for (const resource of resources) {
-    const trying = worker.redlock.tryAcquire(resource, ttl, options);
+    const trying = () => worker.redlock.tryAcquire(resource, ttl, options);
     const lock = await worker.call("last try", 200_000, trying);
     if (!lock) continue;
     findings.reached("granted in the calm");
-    await worker.call("last release", 2 * patient.nodeTimeout, lock.release());
+    await worker.call("last release", 2 * patient.nodeTimeout, () => lock.release());
   }
 }
 

@@ -334,7 +334,7 @@ class Run {
       const lock = await lockForLong(first, resource);
       if (!lock) return;
       await extendWhileFull(first, lock, masters, findings);
-      await first.call("last release", 2 * patient.nodeTimeout, lock.release());
+      await first.call("last release", 2 * patient.nodeTimeout, () => lock.release());
     });
   }
 
@@ -382,7 +382,7 @@ class Run {
   async quit(): Promise<void> {
     const quitting = this.#living.map((worker) => {
       this.#inTurn(worker, async () => {
-        await worker.call("quit", worker.bounds.quit, worker.redlock.quit());
+        await worker.call("quit", worker.bounds.quit, () => worker.redlock.quit());
       });
       return worker;
     });

@@ -143,16 +143,12 @@ export class Worker implements Receiver {
   }
 
   /** Awaits a call that must settle within `bound` ms; it may reject only with expected errors. */
-  async call<T>(
-    name: string,
-    bound: number,
-    promise: Promise<T> | (() => Promise<T>),
-  ): Promise<T | undefined> {
+  async call<T>(name: string, bound: number, begin: () => Promise<T>): Promise<T | undefined> {
     const { isBounded, checkers } = this.#options;
     const { calls, findings } = checkers;
     findings.operations += 1;
     try {
-      return await calls.settles(this.process, name, isBounded ? bound : Number.POSITIVE_INFINITY, promise);
+      return await calls.settles(this.process, name, isBounded ? bound : Number.POSITIVE_INFINITY, begin);
     } catch (error) {
       const code = codeOf(error);
       const mark = marksOfErrors.get(code);
@@ -176,7 +172,7 @@ export class Worker implements Receiver {
       case "using":
         return this.#using(resource, task, terms);
       case "try": {
-        const trying = redlock.tryAcquire(resource, ttl, options);
+        const trying = () => redlock.tryAcquire(resource, ttl, options);
         return this.#hold(
           (await this.call("tryAcquire", terms.bounds.tryAcquire, trying)) ?? undefined,
           task,
@@ -213,7 +209,7 @@ export class Worker implements Receiver {
   ): Promise<void> {
     const wait = this.#beginWait(resource, terms);
     const signal = abortAfter === undefined ? {} : { signal: this.#signalIn(abortAfter, wait) };
-    const acquiring = this.redlock.acquire(resource, wait.ttl, { ...terms.options, ...signal });
+    const acquiring = () => this.redlock.acquire(resource, wait.ttl, { ...terms.options, ...signal });
     const lock = await this.call("acquire", terms.bounds.acquire, acquiring);
     this.#endWait(wait);
     await this.#hold(lock, task, wait);
@@ -264,7 +260,7 @@ export class Worker implements Receiver {
   #releaseNow(lock: SubjectLock): Promise<{ readonly outcome: string } | undefined> {
     const { redlock, settings, terms: source, random } = this.#options;
     const terms = source.draw(random);
-    const releasing = redlock.release?.(lock, terms.options) ?? lock.release();
+    const releasing = () => redlock.release?.(lock, terms.options) ?? lock.release();
     const { release } = redlock.release ? this.#bounding(terms, settings.ttl) : this.bounds;
     return this.call("release", release, releasing);
   }
@@ -280,8 +276,7 @@ export class Worker implements Receiver {
     const terms = source.draw(random);
     const itsTtl = redlock.extend ? longEnough(ttl, terms) : ttl;
     this.#options.checkers.lifetimes.askedFor(lock, itsTtl);
-    const extending = (): Promise<unknown> =>
-      redlock.extend?.(lock, itsTtl, terms.options) ?? lock.extend(ttl);
+    const extending = () => redlock.extend?.(lock, itsTtl, terms.options) ?? lock.extend(ttl);
     const { extend } = redlock.extend ? this.#bounding(terms, settings.ttl) : this.bounds;
     return this.call("extend", extend, extending);
   }
@@ -304,11 +299,11 @@ export class Worker implements Receiver {
     const { lock, askedAt } = interval;
     if (!lock.detach || !redlock.resume || lock.remaining() === 0) return false;
     checkers.intervals.end(interval);
-    const detaching = lock.detach();
+    const detaching = this.call("detach", this.bounds.detach, () => lock.detach!());
     // PROTOCOL 5.5: over at the call, as by a release.
     if (lock.remaining() > 0)
       checkers.findings.violated("belief", `${this.process.name} holds what it has given away`);
-    const detached = await this.call("detach", this.bounds.detach, detaching);
+    const detached = await detaching;
     if (detached === undefined) return true;
     checkers.findings.reached("detached");
     // It travels as text.
@@ -369,10 +364,10 @@ export class Worker implements Receiver {
     const granted = () => this.#endWait(wait);
     const using = redlock.using(resource, wait.ttl, terms.options, routine, granted);
     // The routine takes as long as it takes: what comes before and after it has a bound.
-    await this.call("using, before", terms.bounds.acquire, Promise.race([using, routineBegan]));
+    await this.call("using, before", terms.bounds.acquire, () => Promise.race([using, routineBegan]));
     this.#endWait(wait);
     await Promise.race([using.catch(() => {}), routineEnded]);
-    await this.call("using, after", terms.bounds.release, using);
+    await this.call("using, after", terms.bounds.release, () => using);
   }
 
   /**
@@ -426,7 +421,7 @@ export class Worker implements Receiver {
   }
 
   async #verify({ lock }: LockInterval): Promise<void> {
-    if (lock.verify) await this.call("verify", this.bounds.verify, lock.verify());
+    if (lock.verify) await this.call("verify", this.bounds.verify, () => lock.verify!());
   }
 
   get #maxWork(): number {
