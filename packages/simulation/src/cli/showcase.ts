@@ -1,8 +1,9 @@
 import { parse, text, UsageError } from "../command-line/options.ts";
-import type { Hold, Picture } from "../pictures/picture.ts";
+import type { Picture } from "../pictures/picture.ts";
 import { pictureOf } from "../pictures/picture-of.ts";
 import { type Recording, record } from "../pictures/recording.ts";
-import { letter, ms, named, runStrip } from "../pictures/run-strip.ts";
+import { ms, named, runStrip } from "../pictures/run-strip.ts";
+import { namesOf, votersOf } from "../pictures/telling.ts";
 import { timeline } from "../pictures/timeline.ts";
 import { scenarios } from "../scenarios/scenarios.ts";
 import { type Command, exitCodes } from "./command.ts";
@@ -55,21 +56,16 @@ function drawingFor(out: string): Drawing {
 }
 
 /** Faults, grants and ends of the lock, in the order of true time. */
-function eventsOf({ faults, holds, overlaps, masters }: Picture): readonly string[] {
+function eventsOf(picture: Picture): readonly string[] {
+  const { faults, holds, overlaps } = picture;
   const last = Math.max(...holds.map(({ until }) => until));
-  /** The masters that keep the key of this hold when it begins. */
-  const votesOf = ({ token, from }: Hold): string =>
-    masters
-      .flatMap(({ keys }, index) =>
-        keys.some(([, , of, since, until]) => of === token && since <= from && until > from)
-          ? letter(index)
-          : [],
-      )
-      .join(", ");
   const events: ReadonlyArray<readonly [at: number, text: string]> = [
     ...faults.filter(({ from }) => from <= last).map(({ from, words }) => [from, named(words)] as const),
     ...holds.flatMap((hold) => [
-      [hold.from, `client ${hold.client} gets the lock, by the votes of ${votesOf(hold)}`] as const,
+      [
+        hold.from,
+        `client ${hold.client} gets the lock, by the votes of ${namesOf(votersOf(picture, hold))}`,
+      ] as const,
       [hold.until, `client ${hold.client} releases the lock`] as const,
     ]),
     ...overlaps.map(({ from, until }) => [from, `two holders at once, for ${ms(until - from)} ms`] as const),

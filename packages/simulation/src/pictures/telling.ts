@@ -1,5 +1,5 @@
 import type { DrawnViolation, Hold, Key, Overlap, Picture } from "./picture.ts";
-import { named } from "./run-strip.ts";
+import { letter, named } from "./run-strip.ts";
 
 /** Something that happened, in a sentence. */
 export interface Sentence {
@@ -63,7 +63,7 @@ export function votersOf({ masters }: Picture, { token, from }: Hold): readonly 
 
 /** Masters have letters: 0 is A. */
 export function namesOf(masters: readonly number[]): string {
-  return masters.map((master) => String.fromCharCode(65 + master)).join(", ");
+  return masters.map(letter).join(", ");
 }
 
 /** Which masters voted for both holders, and how each could. */
@@ -97,7 +97,7 @@ function endOf({ masters, faults }: Picture, master: number, { token }: Hold, be
   return `${fault ? `${named(fault.words)}, and ` : ""}${ends[key?.[6] ?? "lost"]}`;
 }
 
-/** What each violation means for those who use the lock; two holders are told of by their overlap. */
+/** The meaning of each violation for those who use the lock; two holders are told of by their overlap. */
 const reasons: Readonly<Record<string, string>> = {
   effect: "A stale write: the holder of an earlier lock writes after the holder of a later one.",
   expired: "acquire returns a lock that has expired already.",
@@ -110,7 +110,7 @@ function reasonOf({ kind, detail }: DrawnViolation): string {
   return `${reasons[kind]} (${detail})`;
 }
 
-/** What is to be said at a moment: two holders as long as there are two, else what happened last. */
+/** The sentence for a moment: two holders as long as there are two, else what happened last. */
 export function sentenceAt(sentences: readonly Sentence[], at: number): Sentence | undefined {
   const past = sentences.filter((sentence) => sentence.at <= at);
   return past.findLast(({ until = -1 }) => until > at) ?? past.at(-1);
