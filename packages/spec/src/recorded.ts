@@ -61,13 +61,15 @@ export const shownByTraces: ReadonlyMap<string, number> = new Map([
 
 /** Runs of each of those mutants: the names of those whose trace is accepted. */
 export async function checkMutants(tools: Tools, options: TraceOptions): Promise<readonly string[]> {
-  const wanted = hunts.flatMap(({ mutants }) => mutants).filter(({ name }) => shownByTraces.has(name));
+  const mutants = hunts.flatMap((hunt) => hunt.mutants);
   const traces: Trace[] = [];
-  for (const mutant of wanted) {
+  for (const [name, seed] of shownByTraces) {
     options.interrupted.throwIfAborted();
-    const seed = shownByTraces.get(mutant.name)!;
-    const trace = await recorded(seed, `${mutant.name}, seed ${seed}`, false, await mutatedClient(mutant));
-    if (trace) traces.push(trace);
+    const mutant = mutants.find((one) => one.name === name);
+    if (!mutant) throw new Error(`no mutant of the simulator has the name "${name}"`);
+    const trace = await recorded(seed, `${name}, seed ${seed}`, false, await mutatedClient(mutant));
+    if (!trace) throw new Error(`"${name}": the run of seed ${seed} has no key`);
+    traces.push(trace);
   }
   const verdicts = await verdictsOn(tools, traces, options.interrupted);
   for (const { trace, refused, accepted } of verdicts)

@@ -22,7 +22,7 @@ export interface Step {
   readonly words: string;
 }
 
-/** What a run did with one resource. */
+/** The steps of a run with one resource. */
 export interface Trace {
   readonly name: string;
   readonly masters: number;
@@ -35,7 +35,7 @@ export interface Trace {
 const unit = 100;
 /** The end of a key without an expiry. */
 const never = 2 ** 30;
-/** What most steps have nothing of. */
+/** The fields that most steps leave empty. */
 export const blank: Omit<Step, "what" | "of" | "words"> = {
   round: 0,
   does: "",
@@ -104,17 +104,21 @@ class Counted {
   }
 
   at(time: number): number {
-    return this.#counted + (time - this.#since) * (1 + this.#rate / 1_000_000);
+    return this.#counted + this.#passedAt(time);
   }
 
   monotonicAt(time: number): number {
-    const passed = this.#isSuspended ? 0 : ((time - this.#since) * (1 + this.#rate / 1_000_000)) / 1000;
-    return this.#monotonic + passed;
+    return this.#monotonic + (this.#isSuspended ? 0 : this.#passedAt(time) / 1000);
   }
 
   /** ms since its first reading. */
   wallSinceStart(time: number): number {
-    return this.wallFromStart(this.#wall + ((time - this.#since) * (1 + this.#rate / 1_000_000)) / 1000);
+    return this.wallFromStart(this.#wall + this.#passedAt(time) / 1000);
+  }
+
+  /** Since the beginning of the segment. */
+  #passedAt(time: number): number {
+    return (time - this.#since) * (1 + this.#rate / 1_000_000);
   }
 
   wallFromStart(reading: number): number {
@@ -133,7 +137,7 @@ class Converter {
   readonly #keys = new Map<string, Written>();
   readonly #holds = new Map<string, Token>();
   readonly #held = new Set<number>();
-  readonly #ids = new Map<string, number>();
+  readonly #ids = new Set<string>();
   readonly #steps: Step[] = [];
 
   constructor(recording: Recording, resource: string) {
@@ -227,20 +231,24 @@ class Converter {
     let sent = this.#clientTime(at, client);
     const id = (): string => `${of} ${round} ${does} ${to} ${ttl} ${sent}`;
     while (this.#ids.has(id())) sent += 1;
-    this.#ids.set(id(), 1);
+    this.#ids.add(id());
     this.#add({
       what: "sends",
       of,
       round,
-      does: does === "transfer" ? "vote" : does,
+      ...this.#asSent(does, from),
       to,
       ttl: ttl * unit,
       client: sent,
       sent,
-      from: does === "transfer" ? this.#tokenOf(from!).of : 0,
       words: `${client} sends ${does} ${of}.${round} to ${master}, ttl ${ttl} ms, at ${at} us`,
     });
     return sent;
+  }
+
+  /** A transfer is a vote that replaces the token of another lease. */
+  #asSent(does: Operation["does"], from: Operation["from"]): Pick<Step, "does" | "from"> {
+    return does === "transfer" ? { does: "vote", from: this.#tokenOf(from!).of } : { does, from: 0 };
   }
 
   #numberOf(master: string): number {
@@ -272,7 +280,7 @@ class Converter {
 
   #unexplained(master: string, writes: readonly Written[], by: string): void {
     const words = `${by} makes ${master} write ${JSON.stringify(writes)}`;
-    this.#steps.push({ ...blank, what: "shows", of: -1, until: never, words });
+    this.#add({ what: "shows", of: -1, until: never, words });
   }
 
   #runOne(
@@ -300,11 +308,10 @@ class Converter {
         what: "runs",
         of,
         round,
-        does: does === "transfer" ? "vote" : does,
+        ...this.#asSent(does, from),
         to: this.#numberOf(master),
         ttl: ttl * unit,
         sent: sents[index]!,
-        from: does === "transfer" ? this.#tokenOf(from!).of : 0,
         client: this.#clientTime(at, owner),
         master: clock,
         took,

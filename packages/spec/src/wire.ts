@@ -31,7 +31,7 @@ export function knowScript(text: string): void {
   }
 }
 
-/** What a command asks for, in its order; nothing for one that concerns no lock. */
+/** The requests of a command, in its order; none for one that concerns no lock. */
 export function operationsOf(command: string, args: readonly string[]): readonly Operation[] {
   if (command === "SET") return claims("vote", [args[0]!], args[1]!, args[4] ?? args[3] ?? "0");
   if (!command.startsWith("EVAL")) return [];

@@ -204,16 +204,20 @@ export function batchCommand(operations: readonly Operation[]): { script: Script
   return { script, args };
 }
 
+/** The scripts for operations of any kind. */
+const mixedScripts: ReadonlySet<Script | undefined> = new Set([
+  batchScript,
+  sharedBatchScript,
+  slotBatchScript,
+  sharedSlotBatchScript,
+]);
+
 /**
  * The reply to each operation of a batch, in order. With too few or too many replies they cannot be assigned:
  * then none (PROTOCOL 12.3).
  */
 export function repliesIn({ operations, script }: EncodedBatch, reply: unknown): readonly unknown[] {
-  const isBatch =
-    script === batchScript ||
-    script === sharedBatchScript ||
-    script === slotBatchScript ||
-    script === sharedSlotBatchScript;
+  const isBatch = mixedScripts.has(script);
   if (operations.length === 1 && !isBatch) return [reply];
   if (Array.isArray(reply)) return reply.length === operations.length ? reply : [];
   // The short form: every operation succeeded.
