@@ -117,7 +117,7 @@ Delete(m, c) ==
   /\ UNCHANGED <<clock, attempt>>
 \* 1.1 The clocks differ in rate.
 Tick == clock' = [p \in Masters \cup Clients |-> clock[p] + Rate(p)] /\ UNCHANGED <<key, net, attempt>>
-\* What the assumptions of section 1 exclude.
+\* Faults that the assumptions of section 1 exclude.
 Fault == FALSE
 
 Init ==

@@ -30,7 +30,7 @@ Give(m, E) ==
     /\ queue' = [queue EXCEPT ![m] = IF EntryStays(m, e) THEN E ELSE E \ {e}]
     /\ attempt' = IF IsReserved(m, e) THEN attempt ELSE Credit(e, m)
 
-\* 7.1, 7.8, 7.11 A vote that joins the queue where it is refused. What the waiter was given before goes to the first.
+\* 7.1, 7.8, 7.11 A vote that joins the queue where it is refused. Keys that the waiter was given before go to the first.
 Enqueue(m, c) ==
   LET E == (queue[m] \ Entries(m, c.of, c.round)) \cup {c} IN
   /\ c \in net /\ c.to = m /\ c.do = "vote" /\ net' = Without(c)

@@ -15,7 +15,7 @@ Steps == Runs[run].steps
 Event == LET s == Steps[place] IN
   [what |-> s[1], of |-> s[2], round |-> s[3], do |-> s[4], to |-> s[5], ttl |-> s[6], sent |-> s[7], from |-> s[8], client |-> s[9],
    master |-> s[10], took |-> s[11], joins |-> s[12], winner |-> s[13], rank |-> s[14], until |-> s[15]]
-\* What the clocks of the master and of the client show at the event; the rates are those of the run (1.1).
+\* The readings of the clocks of the master and of the client at the event; the rates are those of the run (1.1).
 EventClock(p) == IF p \in Masters THEN Steps[place][10] ELSE Steps[place][9]
 QuorumOfRun == Runs[run].masters \div 2 + 1
 ClientOfRun(a) == 0

@@ -16,7 +16,7 @@ const pages = [
   ),
 ];
 
-/** What a block may use without saying where it comes from; a name that it declares hides it. */
+/** The names that a block may use without saying where they come from; a name that it declares hides one. */
 const surroundings = `
 import { tracingChannel as channel } from "node:diagnostics_channel";
 import * as quorlock from "@quorlock/redlock";

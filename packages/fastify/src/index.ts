@@ -111,8 +111,8 @@ export function lockedWith(redlock: Redlock): Locked {
 }
 
 /**
- * Returns a function that answers with a problem, unless the handler has answered: then it returns false. What the handler sends
- * afterwards is dropped. Fastify knows of an answer only once its hooks have let it pass, and would send both.
+ * Returns a function that answers with a problem, unless the handler has answered: then it returns false. Later answers of the
+ * handler are dropped. Fastify knows of an answer only once its hooks have let it pass, and would send both.
  */
 function firstOf(reply: FastifyReply): (problem: Problem) => boolean {
   const send = reply.send.bind(reply);

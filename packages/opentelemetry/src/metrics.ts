@@ -57,7 +57,7 @@ function observeDurations(meter: Meter, listeners: Listeners, classOf: ClassOf):
   const margin = histogram(
     meter,
     "quorlock.client.renewal.margin",
-    "What was left of a lock when its extension was confirmed.",
+    "Time that was left of a lock when its extension was confirmed.",
     marginBuckets,
   );
   listeners.traced("extend", "asyncEnd", (message) => {

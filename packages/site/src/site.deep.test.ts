@@ -134,7 +134,7 @@ describe("the pages in Chromium", () => {
     for (const path of pages) {
       await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
       await page.goto(origin + path);
-      // What surrounds the pages is the same on all.
+      // The frame around the pages is the same on all.
       const found = await findingsOf(page, dark.includes(path) ? "document" : '"main"');
       findings.push(...found.map((finding) => `${path}: ${finding}`));
     }
@@ -276,7 +276,7 @@ describe("the pages in Chromium", () => {
     expect(plan.faults.at(-1)).toMatchObject({ kind: "crash", masters: [2] });
     const { hash } = await runPlan(plan, { engine: "heap" });
     expect(await page.locator("#hash").textContent()).toBe(hash);
-    // Whoever opens the link sees the same moment of the same run.
+    // The link opens the same moment of the same run.
     const moment = await page.locator("#moment").textContent();
     await page.goto("about:blank");
     await openLab(page, link);
@@ -338,7 +338,7 @@ async function ready(page: Page): Promise<void> {
   await expect.poll(() => page.locator("#result").getAttribute("aria-busy"), soon).toBe("false");
 }
 
-/** What axe-core finds in the page or in a part of it, each with the first place of it. */
+/** The findings of axe-core in the page or in a part of it, each with its first place. */
 function findingsOf(page: Page, part = "document"): Promise<readonly string[]> {
   return page.evaluate<readonly string[]>(`(async () => {
     if (!globalThis.axe) { ${axe} }

@@ -3,7 +3,7 @@ import type { Plan } from "../plan/plan.ts";
 
 // Plans are data: what a reader does by hand becomes a part of the plan, which runs again from its beginning.
 
-/** What the sliders of the lab show of a plan, and change. */
+/** The parts of a plan that the sliders of the lab show, and change. */
 export interface Knobs {
   readonly masters: number;
   readonly clients: number;
@@ -33,7 +33,7 @@ export function knobsOf({ masters, clients, settings, network }: Plan): Knobs {
   };
 }
 
-/** The plan with one knob at another place. What else it has stays. */
+/** The plan with one knob at another place, and otherwise as it is. */
 export function turned(plan: Plan, knob: keyof Knobs, value: number): Plan {
   switch (knob) {
     case "masters":
@@ -104,7 +104,7 @@ function among(fault: Fault, kind: "masters" | "clients", count: number): readon
 
 export type Process = { readonly client: number } | { readonly master: number };
 
-/** What a reader can do to a process, and for which kind. */
+/** The actions of a reader on a process, and the kinds of processes that they are for. */
 export const actions = {
   kill: "kill: a master is back after 1 s, with the data that its disk kept; a client never",
   cut: "cut off for 2 s",

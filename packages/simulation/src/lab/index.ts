@@ -1,4 +1,4 @@
-// What a page needs to run a plan and to show it: the lab of packages/site. It runs in browsers.
+// The parts that a page needs to run a plan and to show it: the lab of packages/site. It runs in browsers.
 
 export { loading } from "../peers/redlock-5-module.ts";
 export { redlock5Of } from "../peers/redlock-5-subject.ts";

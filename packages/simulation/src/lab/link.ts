@@ -33,7 +33,7 @@ export function planOf({ run }: Pick<LabState, "run">): Plan {
   );
 }
 
-/** What stands behind the "#". */
+/** The part behind the "#". */
 export async function hashOf({ run, subject, at }: LabState): Promise<string> {
   const query = new URLSearchParams();
   if ("plan" in run) query.set("plan", await packed(JSON.stringify(run.plan)));

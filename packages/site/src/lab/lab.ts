@@ -84,7 +84,7 @@ class Lab {
     });
   }
 
-  /** What a story has; a plan of one's own keeps what it is. */
+  /** The settings of a story; a plan of one's own stays as it is. */
   #withStory(change: Partial<{ seed: number; isWith: boolean }>): LabState {
     const { run } = this.#state;
     if ("plan" in run)

@@ -20,7 +20,7 @@ export function entryNameOf(queue: string, waiter: string): string {
   return `${queue}:${shortNameOf(waiter)}`;
 }
 
-/** What the name of its entry has of a waiter. */
+/** The number of characters of a waiter in the name of its entry. */
 export function shortNameOf(waiter: string): string {
   return waiter.slice(0, 20);
 }

@@ -61,7 +61,7 @@ export class Chart {
     this.repaint();
   }
 
-  /** What comes after this moment (us) has not happened yet. */
+  /** Events after this moment (us) have not happened yet. */
   veilAfter(at: number): void {
     this.#veiledAfter = at;
     this.repaint();
