@@ -159,12 +159,14 @@ describe("waiters on a Cluster", () => {
     const waiting = waiter!.redlock.acquire(resource, 20_000);
     await until("it waits", async () => (await waitersOf(resource)) === 1);
     const looked = async () => (await holder!.redlock.inspect(resource))[0]!;
-    expect(await looked()).toMatchObject({ queueLength: 1 });
+    const { owner, queueLength } = await looked();
+    expect([owner, queueLength]).toEqual([expect.any(String), 1]);
     const slot = await source.cluster("KEYSLOT", resource);
     const seen: unknown[] = [];
     const between = async () => void seen.push(await looked());
     await moveSlot({ slot, from: source, to: target, keysAtOnce: 1, between });
-    for (const one of seen) expect(one).toHaveProperty("owner");
+    expect(seen.length).toBeGreaterThan(0);
+    for (const one of seen) expect(one).toMatchObject({ owner });
     await lock.release();
     await (await waiting).release();
   });

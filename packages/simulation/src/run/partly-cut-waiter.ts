@@ -34,8 +34,9 @@ export class PartlyCutWaiter {
     const { ttl: _, ...settings } = patient;
     const options = { ...settings, nodeTimeout, waitTimeout, signal: this.#controller.signal };
     const wait = async (): Promise<void> => {
-      const waiting = () => redlock.acquire(resource, ttl, options);
-      const lock = await this.#worker.call("wait, half cut off", 200_000, waiting);
+      const lock = await this.#worker.call("wait, half cut off", 200_000, () =>
+        redlock.acquire(resource, ttl, options),
+      );
       if (lock) await this.#worker.call("last release", 2 * patient.nodeTimeout, () => lock.release());
       this.#isDone = true;
     };
