@@ -6,8 +6,8 @@ import { refusingConfig } from "./refusing-master.ts";
 const redis = oneMaster(refusingConfig);
 const timeout = 60_000;
 
-test("the model answers 150 sequences of random commands as Redis does", { timeout }, () =>
-  compareCommands(redis(), 150),
+test("the model answers 250 sequences of random commands as Redis does", { timeout }, () =>
+  compareCommands(redis(), 250),
 );
 
 test("the model answers 50 sequences of the scripts of readers and writers as Redis does", { timeout }, () =>
