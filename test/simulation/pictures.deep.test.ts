@@ -47,7 +47,7 @@ describe("the picture of a run, in Chromium", () => {
     plan: Plan,
     { width = 1280, height = 1400, colorScheme = "light" }: Partial<Screen> = {},
   ): Promise<Page> {
-    const recording = await record(plan, { engine: "heap" });
+    const recording = await record(plan);
     const file = `${shots}seed-${plan.seed}-${plan.faults.length}-faults.html`;
     await writeFile(
       file,

@@ -41,8 +41,7 @@ export type {
 // The parts, for your own simulations.
 
 export { Clocks, type ClocksOptions, type PartsPerMillion } from "./clocks/clocks.ts";
-export type { Engine, EngineKind, EventId } from "./engine/engine.ts";
-export { engineOf } from "./engine/engine-of.ts";
+export { Engine, type EventId } from "./engine/engine.ts";
 export { Kernel } from "./engine/kernel.ts";
 export { Process, type ProcessOptions } from "./engine/process.ts";
 export { Trace, type TraceValue } from "./engine/trace.ts";

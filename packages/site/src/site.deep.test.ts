@@ -197,7 +197,6 @@ describe("the pages in Chromium", () => {
       const isRed = (await page.locator("#verdict.violated").count()) === 1;
       expect(isRed, outcome).toBe(outcome !== "safe");
       const inNode = await runPlan(planOf(state), {
-        engine: "heap",
         ...(subject ? { subject: await redlock5() } : {}),
       });
       expect(await page.locator("#hash").textContent()).toBe(inNode.hash);
@@ -224,7 +223,7 @@ describe("the pages in Chromium", () => {
     for (let seed = 1; seed <= 20; seed += 1) {
       const plan = promisedPlan(seed);
       const { hash } = await inWorker(plan, 3000);
-      expect(hash, `seed ${seed}`).toBe((await runPlan(plan, { engine: "heap", maxEvents: 3000 })).hash);
+      expect(hash, `seed ${seed}`).toBe((await runPlan(plan, { maxEvents: 3000 })).hash);
     }
   });
 
@@ -274,7 +273,7 @@ describe("the pages in Chromium", () => {
     const { plan } = await replayFileOf(link);
     expect(plan.clients).toHaveLength(5);
     expect(plan.faults.at(-1)).toMatchObject({ kind: "crash", masters: [2] });
-    const { hash } = await runPlan(plan, { engine: "heap" });
+    const { hash } = await runPlan(plan);
     expect(await page.locator("#hash").textContent()).toBe(hash);
     // The link opens the same moment of the same run.
     const moment = await page.locator("#moment").textContent();

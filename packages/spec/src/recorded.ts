@@ -104,7 +104,7 @@ async function recorded(
 ): Promise<Trace | undefined> {
   const options = subject ? { subject } : {};
   const cut = quick ? cuts.quick : cuts.usual;
-  const recording = await record(promisedPlan(seed), { engine: "heap", maxEvents: cut.events, ...options });
+  const recording = await record(promisedPlan(seed), { maxEvents: cut.events, ...options });
   const [trace] = tracesOf(recording, name);
   return trace && { ...trace, steps: trace.steps.slice(0, cut.steps) };
 }

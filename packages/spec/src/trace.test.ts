@@ -4,7 +4,7 @@ import { tracesOf } from "./trace.ts";
 import { operationsOf } from "./wire.ts";
 
 test("a trace has the steps of the first resource, with the clocks of the run in units of 10 us", async () => {
-  const recording = await record(promisedPlan(15), { engine: "heap", maxEvents: 2000 });
+  const recording = await record(promisedPlan(15), { maxEvents: 2000 });
   const { masters, steps } = tracesOf(recording, "seed 15")[0]!;
   expect(masters).toBe(4);
   const kinds = new Set(steps.map(({ what }) => what));

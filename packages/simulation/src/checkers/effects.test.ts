@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { engineOf } from "../engine/engine-of.ts";
+import { Engine } from "../engine/engine.ts";
 import { Kernel } from "../engine/kernel.ts";
 import { Effects } from "./effects.ts";
 import { Findings } from "./findings.ts";
@@ -14,7 +14,7 @@ interface Forged {
 
 /** The findings for writes in this order, by locks that began in the order of their numbers. */
 function judged(...writers: readonly Forged[]): { violated: readonly string[]; rejected: number } {
-  const kernel = new Kernel(engineOf("heap"));
+  const kernel = new Kernel(new Engine());
   const findings = new Findings(() => kernel.now);
   const effects = new Effects(kernel, findings);
   const intervals = new Map<number, LockInterval>();

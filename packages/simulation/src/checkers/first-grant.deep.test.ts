@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { engineOf } from "../engine/engine-of.ts";
+import { Engine } from "../engine/engine.ts";
 import { Kernel } from "../engine/kernel.ts";
 import { Trace } from "../engine/trace.ts";
 import type { Fault } from "../plan/fault.ts";
@@ -47,15 +47,13 @@ const refused: Subject = {
 
 describe("a run in which nothing was granted", () => {
   test("is ok if no client lived for as long as a lock may take, and says so", async () => {
-    const { verdict, whyNothing } = await runPlan(plan([killed(15)]), { engine: "heap" });
+    const { verdict, whyNothing } = await runPlan(plan([killed(15)]));
     expect(verdict).toBe("ok");
     expect(whyNothing).toMatch(/^client-\d was undisturbed for 15\.0 ms before it was killed, .* may take/);
   });
 
   test("is ok if no answer can come in time", async () => {
-    const { verdict, whyNothing } = await runPlan(plan([killed(15_000)], { nodeTimeout: 15 }), {
-      engine: "heap",
-    });
+    const { verdict, whyNothing } = await runPlan(plan([killed(15_000)], { nodeTimeout: 15 }));
     expect(verdict).toBe("ok");
     expect(whyNothing).toBe("no answer comes within a nodeTimeout: each takes 20.0 ms at least");
   });
@@ -63,14 +61,14 @@ describe("a run in which nothing was granted", () => {
   test("is ok if the calls of clients that live ended sooner than a lock may take, and unknown if not", async () => {
     // Few answers come in time, so that no lock is owed in the calm either.
     const slow = guardedPlan(3274);
-    const short = await runPlan(slow, { engine: "heap" });
+    const short = await runPlan(slow);
     expect(short.whyNothing).toMatch(
       /^client-\d was undisturbed for 183\.0 ms before its calls ended, .* may take/,
     );
     expect(short.verdict).toBe("ok");
     const terms = { patience: 500, obstacle: undefined, excuse: undefined, startsAt: [0] };
     const judged = (endsAt: number) => {
-      const { kernel, clients } = new Cluster(new Kernel(engineOf("heap"), new Trace()), plan([]));
+      const { kernel, clients } = new Cluster(new Kernel(new Engine(), new Trace()), plan([]));
       return new FirstGrant(kernel, { ...terms, endsAt }).judge(clients.slice(0, 1));
     };
     expect(judged(500)).toMatchObject({ isOwed: false });
@@ -78,10 +76,10 @@ describe("a run in which nothing was granted", () => {
   });
 
   test("is violated if a client could have been granted a lock for long", async () => {
-    const options = { engine: "heap", subject: refused } as const;
+    const options = { subject: refused } as const;
     const { violations } = await runPlan(plan([killed(15_000)]), options);
     expect(violations.map(({ kind }) => kind)).toContain("forgotten");
-    expect((await runPlan(plan([killed(15_000)]), { engine: "heap" })).verdict).toBe("ok");
+    expect((await runPlan(plan([killed(15_000)]))).verdict).toBe("ok");
     // Something was wrong all the time.
     const faults = Array.from(
       { length: 150 },

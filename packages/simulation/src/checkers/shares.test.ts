@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { engineOf } from "../engine/engine-of.ts";
+import { Engine } from "../engine/engine.ts";
 import { Kernel } from "../engine/kernel.ts";
 import { Findings } from "./findings.ts";
 import type { LockInterval, LockIntervals } from "./lock-intervals.ts";
@@ -12,7 +12,7 @@ type Step = readonly [act: "begins" | "acts" | "ends", holder: number, permits?:
  * hold.
  */
 async function judged(believed: boolean, ...steps: readonly Step[]): Promise<readonly string[]> {
-  const kernel = new Kernel(engineOf("heap"));
+  const kernel = new Kernel(new Engine());
   const findings = new Findings(() => kernel.now);
   const believes = ({ isOver }: LockInterval): boolean => believed && !isOver;
   const shares = new Shares(kernel, findings, { believes } as unknown as LockIntervals);

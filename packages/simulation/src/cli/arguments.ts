@@ -1,6 +1,5 @@
 import { nearest } from "../command-line/nearest.ts";
 import { type TextOption, text, UsageError } from "../command-line/options.ts";
-import type { EngineKind } from "../engine/engine.ts";
 import type { Subject } from "../run/subject.ts";
 import { mutantNames, otherSubjects, subjectNamed, subjectNames } from "./edition.ts";
 
@@ -27,18 +26,10 @@ export function choice<T extends string>(
   throw new UsageError(`--${name} must be ${choices.join(" or ")}, but is ${given}${hint}`);
 }
 
-export function engineFrom(given: string | undefined, fallback: EngineKind): EngineKind {
-  return choice("engine", given, ["fake-timers", "heap"], fallback);
-}
-
 /** The options that choose the client under test. */
 export const subjectOptions: { readonly subject: TextOption; readonly mutant: TextOption } = {
   subject: text("NAME", `client under test: ${subjectNames.join(", ")}; default quorlock`),
   mutant: text("NAME", `mutant of the client under test: ${otherSubjects}`),
-};
-
-export const engineOption: { readonly engine: TextOption } = {
-  engine: text("KIND", "the event queue: fake-timers or heap; both give the same hash"),
 };
 
 /** The client under test, with its name. */

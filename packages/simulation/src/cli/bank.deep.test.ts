@@ -23,13 +23,13 @@ describe("the seed bank", () => {
       } = replayFileFrom(readFileSync(new URL(name, bank), "utf8"));
       expect(about).toBeDefined();
       // The client as it is survives it.
-      const { violations, verdict } = await runPlan(plan, { engine: "heap" });
+      const { violations, verdict } = await runPlan(plan);
       expect(violations).toEqual([]);
       expect(verdict).toBe("ok");
       if (mutant === undefined) return;
       // And it still shows what it was kept for.
       const subject = (await subjectNamed(mutant))!;
-      expect((await runPlan(plan, { engine: "heap", subject })).verdict).toBe(expected!.verdict);
+      expect((await runPlan(plan, { subject })).verdict).toBe(expected!.verdict);
     },
     300_000,
   );

@@ -17,7 +17,7 @@ import { type Exploration, explore as exploreTrials, plansOf, type Tally } from 
 import { guided } from "../search/guided.ts";
 import { inOrder, type Runner, type Trial } from "../search/runner.ts";
 import { roundsPlan } from "../semaphore/rounds-plan.ts";
-import { choice, engineFrom, engineOption, subjectFrom, subjectOptions, wholeNumber } from "./arguments.ts";
+import { choice, subjectFrom, subjectOptions, wholeNumber } from "./arguments.ts";
 import { type Command, exitCodes, neverInterrupted } from "./command.ts";
 import { writeReplay } from "./files.ts";
 import { Pool } from "./pool.ts";
@@ -39,26 +39,24 @@ const options = {
   mode: text("MODE", "random (default), or guided: varies the plans that came closest to a violation"),
   workers: text("N", "number of threads; default: one for each core"),
   ...subjectOptions,
-  ...engineOption,
 };
 
 export const explore: Command = {
   usage:
     "explore --seeds N | --attempts N [--from M] [--guarded | --watched | --shared | --moved | --cluster | --changing | --rounds | --beyond [--mode random|guided]] [--workers N] " +
-    "[--subject NAME | --mutant NAME] [--engine fake-timers|heap]",
+    "[--subject NAME | --mutant NAME]",
   purpose: "runs many seeds on every core, and prints each violation with the command that replays it",
   options,
   isInterruptible: true,
   async run(args, interrupted = neverInterrupted) {
     const parsed = parse(args, options);
     const request = requestFrom(parsed);
-    const { engine: engineName, workers: width = String(availableParallelism()) } = parsed.values;
-    const engine = engineFrom(engineName, "heap");
+    const { workers: width = String(availableParallelism()) } = parsed.values;
     const workers = wholeNumber("workers", width, 1);
     const { subjectName } = await subjectFrom(parsed.values);
     await using pool = new Pool(workers);
     const begun = systemRuntime.monotonic();
-    const exploration = await watch(request, subjectName, pool.runner(subjectName, engine), interrupted);
+    const exploration = await watch(request, subjectName, pool.runner(subjectName), interrupted);
     if (interrupted.aborted)
       console.log(`interrupted after ${exploration[request.unit]} of ${request.count} ${request.unit}`);
     print(exploration, (systemRuntime.monotonic() - begun) / 1000);

@@ -32,6 +32,6 @@ test("docs/moving.svg is the picture that `pnpm sim moving` draws, without scrip
 });
 
 test("the sale that it shows violates nothing", async () => {
-  const { verdict, violations } = await runPlan(sale, { engine: "heap" });
+  const { verdict, violations } = await runPlan(sale);
   expect([verdict, violations]).toEqual(["ok", []]);
 });

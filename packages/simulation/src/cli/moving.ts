@@ -36,7 +36,7 @@ export const moving: Command = {
   async run(args) {
     const { out } = parse(args, options).values;
     if (!out?.endsWith(".svg")) throw new UsageError("--out FILE.svg is missing");
-    const recording = await record(sale, { engine: "heap" });
+    const recording = await record(sale);
     const command = `${commandLine} moving --out ${out}`;
     await writeText(out, movingPicture(pictureOf(recording), { title: title(), command }));
     console.log(`written to ${out}`);

@@ -1,6 +1,5 @@
 import { availableParallelism } from "node:os";
 import { Tinypool } from "tinypool";
-import type { EngineKind } from "../engine/engine.ts";
 import type { Outcome } from "../run/run-plan.ts";
 import type { Runner } from "../search/runner.ts";
 import { thread } from "./edition.ts";
@@ -22,11 +21,11 @@ export class Pool implements AsyncDisposable {
   }
 
   /** Runs a subject, by its name, in these threads. */
-  runner(subject = "quorlock", engine: EngineKind = "heap"): Runner {
+  runner(subject = "quorlock"): Runner {
     return {
       width: this.#workers,
       run: (plan, stopAt) => {
-        const task: TrialTask = { plan, engine, subject, ...(stopAt === undefined ? {} : { stopAt }) };
+        const task: TrialTask = { plan, subject, ...(stopAt === undefined ? {} : { stopAt }) };
         return this.#threads.run(task) as Promise<Outcome>;
       },
     };

@@ -1,5 +1,5 @@
 import { flag, parse, text, UsageError } from "../command-line/options.ts";
-import { engineFrom, engineOption, subjectFrom, subjectOptions } from "./arguments.ts";
+import { subjectFrom, subjectOptions } from "./arguments.ts";
 import { type Command, exitCodes } from "./command.ts";
 import { readReplay } from "./files.ts";
 import { fileCommand } from "./report.ts";
@@ -10,33 +10,28 @@ const options = {
   trace: flag("prints every event"),
   html: text("FILE", "writes the timeline of the run as a page"),
   ...subjectOptions,
-  ...engineOption,
 };
 
 export const replay: Command = {
-  usage:
-    "replay FILE|LINK [--trace] [--html FILE] [--subject NAME | --mutant NAME] [--engine fake-timers|heap]",
+  usage: "replay FILE|LINK [--trace] [--html FILE] [--subject NAME | --mutant NAME]",
   purpose: "runs a saved plan, or a link to the lab, again; exit 3 if its hash differs from the saved one",
   options,
   async run(args) {
     const parsed = parse(args, options, 1);
     const [path] = parsed.positionals;
-    const { engine: engineName, trace } = parsed.values;
+    const { html, trace } = parsed.values;
     if (path === undefined) throw new UsageError("the file or link to replay is missing");
-    const engine = engineFrom(engineName, "fake-timers");
     const file = await readReplay(path);
     const { subject, subjectName } = await subjectFrom(parsed.values, file.subject);
     const { outcome, exitCode } = await runTwice(file.plan, {
-      engine,
       subject,
       trace: trace === true,
       replay: fileCommand(path),
     });
-    const { html } = parsed.values;
     if (html !== undefined) {
       const title = file.about?.split(":")[0];
       const caption = { ...(title === undefined ? {} : { title }), command: fileCommand(path) };
-      await writeTimeline(file.plan, html, { engine, subject, ...caption });
+      await writeTimeline(file.plan, html, { subject, ...caption });
     }
     // The saved verdict and hash hold for the saved subject only.
     const expected = subjectName === (file.subject ?? "quorlock") ? file.expected : undefined;

@@ -1,4 +1,3 @@
-import type { EngineKind } from "../engine/engine.ts";
 import type { Plan } from "../plan/plan.ts";
 import { type Outcome, runPlan } from "../run/run-plan.ts";
 import type { Subject } from "../run/subject.ts";
@@ -6,7 +5,6 @@ import { exitCodes } from "./command.ts";
 import { markLines, shortfallLine, summaryLine, violationLines } from "./report.ts";
 
 export interface RunTwiceOptions {
-  readonly engine: EngineKind;
   readonly subject: Subject;
   /** Prints everything that happens. */
   readonly trace: boolean;
@@ -17,10 +15,10 @@ export interface RunTwiceOptions {
 /** Runs a plan, prints the results, and runs it once more: the hash has to be the same. */
 export async function runTwice(
   plan: Plan,
-  { engine, subject, trace, replay }: RunTwiceOptions,
+  { subject, trace, replay }: RunTwiceOptions,
 ): Promise<{ readonly outcome: Outcome; readonly exitCode: number }> {
-  const outcome = await runPlan(plan, { engine, subject, ...(trace ? { onEvent: print } : {}) });
-  const again = await runPlan(plan, { engine, subject });
+  const outcome = await runPlan(plan, { subject, ...(trace ? { onEvent: print } : {}) });
+  const again = await runPlan(plan, { subject });
   console.log(summaryLine(outcome));
   for (const line of markLines(outcome.marks)) console.log(line);
   for (const line of violationLines(outcome)) console.log(line);
@@ -28,7 +26,7 @@ export async function runTwice(
   if (shortfall !== undefined) console.log(shortfall);
   const isSame = outcome.hash === again.hash;
   if (!isSame) console.log(`not deterministic: the second run came to hash ${again.hash}`);
-  if (outcome.verdict !== "ok" || !isSame) console.log(`replay: ${replay} --engine ${engine} --trace`);
+  if (outcome.verdict !== "ok" || !isSame) console.log(`replay: ${replay} --trace`);
   return { outcome, exitCode: exitCodes[isSame ? outcome.verdict : "not deterministic"] };
 }
 

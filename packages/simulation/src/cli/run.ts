@@ -1,6 +1,6 @@
 import { flag, parse, text } from "../command-line/options.ts";
 import { beyondPlan, promisedPlan } from "../plan/swarm.ts";
-import { engineFrom, engineOption, subjectFrom, subjectOptions, wholeNumber } from "./arguments.ts";
+import { subjectFrom, subjectOptions, wholeNumber } from "./arguments.ts";
 import type { Command } from "./command.ts";
 import { writeReplay } from "./files.ts";
 import { seedCommand } from "./report.ts";
@@ -14,29 +14,26 @@ const options = {
   save: text("FILE", "saves the plan, the verdict and the hash, to be replayed"),
   html: text("FILE", "writes the timeline of the run as a page"),
   ...subjectOptions,
-  ...engineOption,
 };
 
 export const run: Command = {
-  usage:
-    "run --seed N [--beyond] [--trace] [--save FILE] [--html FILE] [--subject NAME | --mutant NAME] [--engine fake-timers|heap]",
+  usage: "run --seed N [--beyond] [--trace] [--save FILE] [--html FILE] [--subject NAME | --mutant NAME]",
   purpose: "runs one seed twice and compares the hashes: within the promised fault model, or beyond it",
   options,
   async run(args) {
     const parsed = parse(args, options);
-    const { seed: given, beyond, engine: engineName, trace, save, html } = parsed.values;
+    const { seed: given, beyond, trace, save, html } = parsed.values;
     const seed = wholeNumber("seed", given);
-    const engine = engineFrom(engineName, "fake-timers");
     const { subject, subjectName } = await subjectFrom(parsed.values);
     const isBeyond = beyond === true;
     const plan = isBeyond ? beyondPlan(seed) : promisedPlan(seed);
     const replay = seedCommand({ seed, isBeyond, subjectName });
-    const { outcome, exitCode } = await runTwice(plan, { engine, subject, trace: trace === true, replay });
+    const { outcome, exitCode } = await runTwice(plan, { subject, trace: trace === true, replay });
     const { verdict, hash } = outcome;
     if (typeof save === "string") {
       await writeReplay(save, { version: 1, plan, subject: subjectName, expected: { verdict, hash } });
     }
-    if (typeof html === "string") await writeTimeline(plan, html, { engine, subject, command: replay });
+    if (typeof html === "string") await writeTimeline(plan, html, { subject, command: replay });
     console.log(`seed ${seed}`);
     console.log(`verdict ${verdict}`);
     console.log(`hash ${hash}`);

@@ -7,7 +7,7 @@ import type { Plan } from "../plan/plan.ts";
 import { beyondPlan, promisedPlan } from "../plan/swarm.ts";
 import { shrink as shrinkPlan } from "../search/shrink.ts";
 import { storyOf } from "../search/story.ts";
-import { engineFrom, engineOption, subjectFrom, subjectOptions, wholeNumber } from "./arguments.ts";
+import { subjectFrom, subjectOptions, wholeNumber } from "./arguments.ts";
 import { type Command, exitCodes, neverInterrupted } from "./command.ts";
 import { readReplay, writeReplay } from "./files.ts";
 import { Pool } from "./pool.ts";
@@ -19,7 +19,6 @@ const options = {
   out: text("FILE", "where the shrunk plan is saved; default: a file in the temporary folder"),
   workers: text("N", "number of threads; default: one for each core"),
   ...subjectOptions,
-  ...engineOption,
 };
 
 export const shrink: Command = {
@@ -29,13 +28,12 @@ export const shrink: Command = {
   isInterruptible: true,
   async run(args, interrupted = neverInterrupted) {
     const parsed = parse(args, options, 1);
-    const { out, engine: engineName, workers } = parsed.values;
-    const engine = engineFrom(engineName, "heap");
+    const { out, workers } = parsed.values;
     const { plan, defaultSubject } = await planFrom(parsed);
     const { subject, subjectName } = await subjectFrom(parsed.values, defaultSubject);
     await using pool = new Pool(workers === undefined ? undefined : wholeNumber("workers", workers, 1));
     const begun = systemRuntime.monotonic();
-    const shrunk = await shrinkPlan(plan, pool.runner(subjectName, engine), { interrupted });
+    const shrunk = await shrinkPlan(plan, pool.runner(subjectName), { interrupted });
     if (!shrunk) {
       if (interrupted.aborted) {
         console.log("interrupted before the first violation was found");
@@ -54,7 +52,7 @@ export const shrink: Command = {
       expected: { verdict, hash },
     } as const;
     await writeReplay(path, file);
-    for (const line of await storyOf(shrunk.plan, { engine, subject })) console.log(line);
+    for (const line of await storyOf(shrunk.plan, { subject })) console.log(line);
     const seconds = ((systemRuntime.monotonic() - begun) / 1000).toFixed(1);
     console.log(`${sizeOf(plan)} shrunk to ${sizeOf(shrunk.plan)}, by ${shrunk.runs} runs in ${seconds} s`);
     console.log(`replay: ${fileCommand(path)}`);

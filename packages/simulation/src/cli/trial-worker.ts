@@ -1,4 +1,3 @@
-import type { EngineKind } from "../engine/engine.ts";
 import type { Plan } from "../plan/plan.ts";
 import { type Outcome, runPlan } from "../run/run-plan.ts";
 import type { Subject } from "../run/subject.ts";
@@ -9,7 +8,6 @@ import { subjectNamed } from "./edition.ts";
 
 export interface TrialTask {
   readonly plan: Plan;
-  readonly engine: EngineKind;
   /** By name: a client cannot be sent to another thread. */
   readonly subject: string;
   readonly stopAt?: StopAt;

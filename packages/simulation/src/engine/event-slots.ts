@@ -1,4 +1,4 @@
-import type { EventId } from "./engine.ts";
+export type EventId = number;
 
 /** Maximum number of pending events: an {@link EventId} has no room for more beside the number of the event. */
 const maxPending = 2 ** 20;

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { Random } from "../random.ts";
-import { engineOf } from "./engine-of.ts";
+import { Engine } from "./engine.ts";
 import { Kernel } from "./kernel.ts";
 import { Process, type ProcessOptions } from "./process.ts";
 
 const ms = 1000;
 
 function setting(options: Partial<ProcessOptions> = {}) {
-  const kernel = new Kernel(engineOf("fake-timers"));
+  const kernel = new Kernel(new Engine());
   const seen: string[] = [];
   const make = (name: string): Process =>
     new Process(kernel, {

@@ -1,8 +1,7 @@
 import { InvalidArgumentError, Redlock, type RedlockError, type Settings } from "@quorlock/redlock";
 import { RedisNode } from "@quorlock/redlock/internal";
 import type { Verdict, Violation } from "../checkers/findings.ts";
-import type { EngineKind } from "../engine/engine.ts";
-import { engineOf } from "../engine/engine-of.ts";
+import { Engine } from "../engine/engine.ts";
 import { Kernel } from "../engine/kernel.ts";
 import { Process } from "../engine/process.ts";
 import { Trace, type TraceValue } from "../engine/trace.ts";
@@ -54,10 +53,9 @@ const timeLimit = 600_000;
 export async function runUserCode<Resource extends object>(
   plan: Plan,
   code: UserCode<Resource>,
-  engine: EngineKind,
   onEvent?: (time: number, entry: readonly TraceValue[]) => void,
 ): Promise<CodeRun> {
-  const kernel = new Kernel(engineOf(engine), new Trace(onEvent));
+  const kernel = new Kernel(new Engine(), new Trace(onEvent));
   const cluster = new Cluster(kernel, plan);
   const fixture = new Fixture(kernel, cluster, plan, code);
   inject(cluster, plan, { onPause: () => {}, onKill: () => {}, onFault: () => {} });

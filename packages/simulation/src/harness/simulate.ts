@@ -51,7 +51,7 @@ export async function simulate<Resource extends object>(
   const sum = { runs: 0, completed: 0, refused: 0 };
   for (let current = first; current <= last; current += 1) {
     const plan = planOf(current, options);
-    const run = await runUserCode(plan, code, "heap", options.onEvent);
+    const run = await runUserCode(plan, code, options.onEvent);
     sum.runs += 1;
     sum.completed += run.completed;
     sum.refused += run.refused;
@@ -98,7 +98,7 @@ async function storyOf<Resource extends object>(
   code: UserCode<Resource>,
 ): Promise<readonly string[]> {
   const entries: Array<{ readonly time: number; readonly words: readonly TraceValue[] }> = [];
-  const { violations } = await runUserCode(plan, code, "heap", (time, words) => {
+  const { violations } = await runUserCode(plan, code, (time, words) => {
     const [actor, verb] = words;
     if (actor === "fault" || verb === "calls" || verb === "has done") entries.push({ time, words });
   });

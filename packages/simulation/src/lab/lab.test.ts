@@ -57,12 +57,12 @@ describe("a plan of the lab", () => {
 
   test("what is done by hand is a fault, and changes nothing that came before it", async () => {
     const plan = planOf({ run: { story: "split", seed: 1, isWith: true } });
-    const before = (await record(plan, { engine: "heap" })).events;
+    const before = (await record(plan)).events;
     for (const action of Object.keys(actions) as Action[]) {
       const fault = faultOf(action, { master: 1 }, 40, plan)!;
       const changed = withFault(plan, fault);
       expect(validPlan(JSON.parse(JSON.stringify(changed)))).toEqual(changed);
-      const { events } = await record(changed, { engine: "heap" });
+      const { events } = await record(changed);
       const past = (all: typeof events) => all.filter(({ at }) => at < 40_000);
       expect(past(events)).toEqual(past(before));
       expect(past(events).length).toBeGreaterThan(50);
@@ -75,7 +75,7 @@ describe("a plan of the lab", () => {
 
 describe("the sentences of a run", () => {
   test("say which master voted twice, and why, as long as there are two holders", async () => {
-    const picture = pictureOf(await record(clock.plan(1, false), { engine: "heap" }));
+    const picture = pictureOf(await record(clock.plan(1, false)));
     const [overlap] = picture.overlaps;
     const sentence = sentenceAt(tellRun(picture), overlap!.until - 1)!;
     expect(sentence.isDanger).toBe(true);
@@ -88,10 +88,10 @@ describe("the sentences of a run", () => {
 
   test("tell of a late write that the fencing token turned away", async () => {
     const pause = stories.find(({ name }) => name === "pause")!;
-    const fenced = pictureOf(await record(pause.plan(1, true), { engine: "heap" }));
+    const fenced = pictureOf(await record(pause.plan(1, true)));
     const texts = tellRun(fenced).map(({ text }) => text);
     expect(texts.filter((text) => text.includes("the resource turns it away"))).toHaveLength(1);
-    const unfenced = pictureOf(await record(pause.plan(1, false), { engine: "heap" }));
+    const unfenced = pictureOf(await record(pause.plan(1, false)));
     expect(tellRun(unfenced).some(({ text }) => text.startsWith("A stale write"))).toBe(true);
   });
 });

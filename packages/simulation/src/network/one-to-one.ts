@@ -1,4 +1,4 @@
-import { engineOf } from "../engine/engine-of.ts";
+import { Engine } from "../engine/engine.ts";
 import { Kernel } from "../engine/kernel.ts";
 import { Process } from "../engine/process.ts";
 import type { Persistence } from "../master/durability.ts";
@@ -29,7 +29,7 @@ export interface OneToOneOptions {
 
 export function oneToOne(options: OneToOneOptions = {}): OneToOne {
   const { latency = { shape: "constant", ms: 10 }, persistence = { mode: "aof-always" } } = options;
-  const kernel = new Kernel(engineOf("heap"));
+  const kernel = new Kernel(new Engine());
   const make = (name: string, isAsynchronous: boolean): Process => {
     const random = new Random(1, name);
     return new Process(kernel, { name, isAsynchronous, wall: 0, rate: 0, random, timerLateness: 0 });

@@ -32,7 +32,7 @@ export async function* measureDrift(
       let violated = 0;
       let leastMargin = Number.POSITIVE_INFINITY;
       for (let seed = 1; seed <= seeds; seed += 1) {
-        const outcome = await runPlan(driftPlan(seed, drift, ttl, driftFactor), { engine: "heap" });
+        const outcome = await runPlan(driftPlan(seed, drift, ttl, driftFactor));
         if (outcome.verdict === "violated") violated += 1;
         leastMargin = Math.min(leastMargin, outcome.leastMargin);
         onRun();

@@ -18,7 +18,7 @@ test.each([
 ])("%s, there is a red band exactly where the checker finds two believers", async (_, changed) => {
   const found: number[] = [];
   for (const seed of seeds) {
-    const recording = await record(changed(promisedPlan(seed)), { engine: "heap" });
+    const recording = await record(changed(promisedPlan(seed)));
     const { overlaps } = pictureOf(recording);
     const beliefs = recording.outcome.violations.filter(({ kind }) => kind === "belief");
     if (beliefs.length > 0) found.push(seed);

@@ -6,7 +6,7 @@ import { record } from "./recording.ts";
 import { twoHolders } from "./two-holders.ts";
 
 async function pictureFrom(plan: Plan): Promise<Picture> {
-  return pictureOf(await record(plan, { engine: "heap" }));
+  return pictureOf(await record(plan));
 }
 
 describe("two holders, drawn", () => {

@@ -6,7 +6,7 @@ import { whyTwo } from "./telling.ts";
 
 test("two holders are explained by the fault that ended the first key, not by a cut-off of that master after it", async () => {
   const clock = stories.find(({ name }) => name === "clock")!;
-  const picture = pictureOf(await record(clock.plan(1, false), { engine: "heap" }));
+  const picture = pictureOf(await record(clock.plan(1, false)));
   const [overlap] = picture.overlaps;
   const told = whyTwo(picture, overlap!);
   expect(told).toContain(

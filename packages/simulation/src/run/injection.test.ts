@@ -46,7 +46,6 @@ async function traced(
 ): Promise<{ outcome: Outcome; entries: Entry[]; fired: number }> {
   const entries: Entry[] = [];
   const outcome = await runPlan(plan(faults, others), {
-    engine: "heap",
     onEvent: (time, entry) => void entries.push({ time, entry: [...entry] }),
   });
   return { outcome, entries, fired: entries.findIndex(({ entry }) => entry[0] === "fault") };

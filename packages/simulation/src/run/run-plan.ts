@@ -13,8 +13,7 @@ import { Shares } from "../checkers/shares.ts";
 import { TokenOwners } from "../checkers/token-owners.ts";
 import { Waits } from "../checkers/waits.ts";
 import { breathe } from "../engine/drain.ts";
-import type { EngineKind } from "../engine/engine.ts";
-import { engineOf } from "../engine/engine-of.ts";
+import { Engine } from "../engine/engine.ts";
 import { Kernel } from "../engine/kernel.ts";
 import type { Process } from "../engine/process.ts";
 import { Trace, type TraceValue } from "../engine/trace.ts";
@@ -53,8 +52,6 @@ import { foreignClient, type Subject, type SubjectLock, theClient } from "./subj
 import { Worker } from "./worker.ts";
 
 export interface RunOptions {
-  /** Default: "fake-timers". */
-  readonly engine?: EngineKind;
   /** Default: the client as it is. */
   readonly subject?: Subject;
   /** The subject of foreign clients. Default: the client without its queue. */
@@ -72,7 +69,7 @@ export interface Outcome {
   readonly violations: readonly Violation[];
   /** Why no lock was granted in a run that is ok: no client could be granted one. */
   readonly whyNothing?: string;
-  /** Of everything that happened: the same on each machine and engine. */
+  /** Of everything that happened: the same on each machine. */
   readonly hash: string;
   readonly marks: ReadonlyMap<Mark, number>;
   /** ms; infinite where no lock was granted. */
@@ -131,7 +128,7 @@ class Run {
   constructor(plan: Plan, options: RunOptions) {
     this.#plan = plan;
     this.#options = options;
-    this.#kernel = new Kernel(engineOf(options.engine ?? "fake-timers"), new Trace(options.onEvent));
+    this.#kernel = new Kernel(new Engine(), new Trace(options.onEvent));
     this.#cluster = new Cluster(this.#kernel, plan);
     const { findings, masters } = this.#cluster;
     this.#intervals = new LockIntervals(this.#kernel, findings, this.#cluster, plan.settings.restartGuard);

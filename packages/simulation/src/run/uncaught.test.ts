@@ -15,7 +15,7 @@ test("an error that a client throws in a timer ends the run, as a finding of it"
       return theClient.create(connections, runtime, settings);
     },
   };
-  const { violations, verdict, simulated } = await runPlan(promisedPlan(9), { engine: "heap", subject });
+  const { violations, verdict, simulated } = await runPlan(promisedPlan(9), { subject });
   expect(verdict).toBe("violated");
   expect(violations[0]).toMatchObject({ kind: "error", detail: "nothing catches Error: thrown in a timer" });
   expect(simulated).toBeLessThan(1000);

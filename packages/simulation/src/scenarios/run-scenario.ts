@@ -26,7 +26,7 @@ async function runScenario(
   const missing: string[] = [];
   for (const seed of seeds) {
     const recording = new Recording();
-    const options = { engine: "heap", subject: implementation, onEvent: recording.see } as const;
+    const options = { subject: implementation, onEvent: recording.see } as const;
     const { verdict, violations } = await runPlan(plan(seed), options);
     const outcome = scenarioOutcome(verdict, violations);
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);

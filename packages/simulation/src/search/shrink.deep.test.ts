@@ -8,7 +8,7 @@ import { shrink } from "./shrink.ts";
 import { simplifications } from "./simplify.ts";
 import { storyOf } from "./story.ts";
 
-const runner = localRunner({ engine: "heap" });
+const runner = localRunner();
 
 /** Every master forgets everything, in the middle of a run with much else. */
 function broken(): Plan {
@@ -27,7 +27,7 @@ describe("shrinking", () => {
     expect(shrunk.plan.masters).toHaveLength(1);
     expect(shrunk.plan.clients.length).toBeLessThan(plan.clients.length);
     expect(shrunk.runs).toBeLessThan(200);
-    const story = await storyOf(shrunk.plan, { engine: "heap" });
+    const story = await storyOf(shrunk.plan);
     expect(story[0]).toMatch(/^1 master, \d clients?; locks of/);
     expect(story.filter((line) => line.includes("fault: "))).toEqual([expect.stringContaining("FLUSHALL")]);
     expect(story.at(-1)).toContain(`${shrunk.kind}: client-`);

@@ -14,7 +14,7 @@ async function subjectNamed(name: Request["subject"]): Promise<{ readonly subjec
 async function run({ plan, subject, maxEvents }: Request): Promise<Reply> {
   const begun = performance.now();
   const limit = maxEvents === undefined ? {} : { maxEvents };
-  const recording = await record(plan, { engine: "heap", ...limit, ...(await subjectNamed(subject)) });
+  const recording = await record(plan, { ...limit, ...(await subjectNamed(subject)) });
   const { verdict, violations, hash } = recording.outcome;
   const took = performance.now() - begun;
   const picture = pictureOf(recording);

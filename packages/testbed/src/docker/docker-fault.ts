@@ -1,4 +1,5 @@
 import type { Master } from "../masters.ts";
+import { docker } from "./docker-command.ts";
 
 /** The network that containers are in where nothing else is said. */
 const networkName = "bridge";
@@ -14,16 +15,12 @@ export interface NetworkCut {
  * connections nor new ones reach it. (A hung one, by `docker pause`, is what `Master.hang` makes.)
  */
 export async function disconnectNetwork(master: Master): Promise<NetworkCut> {
-  const { getContainerRuntimeClient } = await import("testcontainers");
-  const { dockerode } = (await getContainerRuntimeClient()).container;
-  const found = await dockerode.listContainers({ filters: { publish: [`${master.port}`] } });
-  const [container] = found;
-  if (!container) throw new Error(`no container publishes port ${master.port}`);
-  const network = dockerode.getNetwork(networkName);
-  await network.disconnect({ Container: container.Id, Force: true });
+  const container = (await docker(["ps", "--quiet", "--filter", `publish=${master.port}`])).trim();
+  if (container === "") throw new Error(`no container publishes port ${master.port}`);
+  await docker(["network", "disconnect", "--force", networkName, container]);
   return {
     heal: async () => {
-      await network.connect({ Container: container.Id });
+      await docker(["network", "connect", networkName, container]);
     },
   };
 }
