@@ -29,6 +29,9 @@ interface Command {
 interface Encoded {
   readonly maker: object;
   readonly keyPrefix: string;
+  readonly command: string;
+  /** The same in lower case. Before version 5.9, and in iovalkey, ioredis knows the keys of such names only. */
+  readonly word: string;
   readonly text: unknown;
   /** The arguments as tracing tools, debug logs and the errors of ioredis show them. */
   readonly args: unknown[];
@@ -106,8 +109,7 @@ function makerOf(Base: CommandClass): MakeCommand {
       // The same message goes to several masters, and is encoded for the first.
       let encoded = message.wire as Encoded | undefined;
       const isEncoded = encoded?.maker === Base && encoded.keyPrefix === keyPrefix;
-      // In lower case, for the prefix: before version 5.9, and in iovalkey, ioredis knows the keys of such names only.
-      const word = isEncoded ? name : name.toLowerCase();
+      const word = encoded && isEncoded ? encoded.word : name.toLowerCase();
       super(word, isEncoded ? [] : args, { replyEncoding: "utf8", keyPrefix: isEncoded ? "" : keyPrefix });
       this.isSent = false;
       this.done = done;
@@ -115,13 +117,11 @@ function makerOf(Base: CommandClass): MakeCommand {
         const text = super.toWritable(null);
         // Tokens are behind the keys, and a token is enough to release a lock.
         const shown = name.startsWith("EVAL") ? 2 + Number(this.args[1]) : 1;
-        encoded = { maker: Base, keyPrefix, text, args: this.args.fill("?", shown) };
+        encoded = { maker: Base, keyPrefix, command: name, word, text, args: this.args.fill("?", shown) };
         message.wire = encoded;
       }
       this.#encoded = encoded;
       this.args = encoded.args;
-      // In upper case, for the reply: an application may have set a transformer for the replies to "get" or "set".
-      this.name = name;
     }
 
     override toWritable(): unknown {
@@ -145,6 +145,8 @@ function makerOf(Base: CommandClass): MakeCommand {
       // A late reply: the command was settled before.
       if (!this.done) return;
       let read: unknown;
+      // In upper case: an application may have set a transformer for the replies to "get" or "set".
+      this.name = this.#encoded.command;
       try {
         read = this.transformReply(reply);
       } catch (error) {
