@@ -15,6 +15,6 @@ export default defineConfig({
     isolate: false,
     // Stryker starts several of these.
     maxWorkers: 1,
-    testTimeout: 20_000,
+    testTimeout: 60_000,
   },
 });
