@@ -5,7 +5,9 @@
 \* - the order of tickets (7.2, 7.3), whether an entry goes with its grant (7.4), and whether a grant was heard: the winner is the one that the run names;
 \* - what has to happen at last: a rollback (2.6), the end of a call (1.10), the turn of a waiter;
 \* - what is left of a lease, where a process stalls between two readings of a clock (1.5);
-\* - fencing tokens, the restart guard, shared locks, databases, several resources at once, real sockets.
+\* - of a readers-writer lock all readers but one: one reader and the writers exclude each other as holders of a plain lock do (10.3),
+\*   and the downgrade of another client is a release (10.5); nor marks (10.8), and what a client counts on after a downgrade;
+\* - what comes after a master has forgotten (Guard); fencing tokens, databases, several resources at once, real sockets.
 EXTENDS Queue, Sequences, TLC
 CONSTANT Runs
 VARIABLES run, place, handles
@@ -14,10 +16,11 @@ traceVars == <<clock, key, net, attempt, queue, run, place, handles>>
 Steps == Runs[run].steps
 Event == LET s == Steps[place] IN
   [what |-> s[1], of |-> s[2], round |-> s[3], do |-> s[4], to |-> s[5], ttl |-> s[6], sent |-> s[7], from |-> s[8], client |-> s[9],
-   master |-> s[10], took |-> s[11], joins |-> s[12], winner |-> s[13], rank |-> s[14], until |-> s[15]]
+   quorum |-> s[10], master |-> s[11], took |-> s[12], joins |-> s[13], winner |-> s[14], rank |-> s[15], until |-> s[16]]
 \* The readings of the clocks of the master and of the client at the event; the rates are those of the run (1.1).
-EventClock(p) == IF p \in Masters THEN Steps[place][10] ELSE Steps[place][9]
-QuorumOfRun == Runs[run].masters \div 2 + 1
+EventClock(p) == IF p \in Masters THEN Steps[place][11] ELSE Steps[place][9]
+\* Clients may have different lists of masters (1.13): that of the client whose attempt it is.
+QuorumOfRun == Event.quorum
 ClientOfRun(a) == 0
 RateOfRun(p) == 0
 \* 3.1 with the precision of Redis and of the client's clock, 1 ms each.
@@ -49,6 +52,8 @@ Executes(e) ==
      ELSE /\ Refuse(e.to, c)
           /\ queue' = IF e.joins /\ ~IsOld(c, queue[e.to]) THEN [queue EXCEPT ![e.to] = (@ \ Entries(e.to, e.of, e.round)) \cup {c}] ELSE queue
   /\ UNCHANGED handles
+\* 10.4 In the trace of a readers-writer lock, a reader that it leaves out gives way: the free key goes to the first.
+Gives(e) == ~Lives(e.to) /\ Give(e.to, queue[e.to]) /\ UNCHANGED <<clock, net, handles>>
 \* The key of the master is as the specification has it.
 Shows(e) ==
   /\ IF Lives(e.to) THEN key[e.to].of = e.of /\ key[e.to].round = e.round /\ key[e.to].until - e.until \in (-Grain)..Grain
@@ -68,7 +73,7 @@ Resumes(e) ==
   /\ handles' = handles \ {e.of} /\ UNCHANGED <<clock, key, net, queue>>
 
 Matches(e) ==
-  CASE e.what = "sends" -> Sends(e) [] e.what = "runs" -> Executes(e) [] e.what = "shows" -> Shows(e)
+  CASE e.what = "sends" -> Sends(e) [] e.what = "runs" -> Executes(e) [] e.what = "shows" -> Shows(e) [] e.what = "gives" -> Gives(e)
     [] e.what = "begins" -> Begins(e) [] e.what = "believes" -> Believes(e) [] e.what = "gives up" -> GivesUp(e)
     [] e.what = "resumes" -> Resumes(e) [] e.what = "passes" -> UNCHANGED queueVars /\ UNCHANGED handles
     [] OTHER -> FALSE

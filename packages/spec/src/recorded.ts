@@ -1,5 +1,15 @@
-import { promisedPlan, record, type Subject } from "@quorlock/simulation";
-import { hunts, mutatedClient } from "@quorlock/simulation/mutants";
+import { promisedPlan, record, type Subject, theClient } from "@quorlock/simulation";
+import {
+  guardedPlan,
+  type Hunt,
+  hunts,
+  membershipPlan,
+  mutatedClient,
+  theOnce,
+  theReadWriteLock,
+  theSemaphore,
+  watchedPlan,
+} from "@quorlock/simulation/mutants";
 import { type Verdict, verdictsOn } from "./replay.ts";
 import type { Tools } from "./tools.ts";
 import { type Trace, tracesOf } from "./trace.ts";
@@ -11,6 +21,18 @@ const cuts = { quick: { events: 1500, steps: 150 }, usual: { events: 4000, steps
 /** Traces that TLC is given at once. */
 const batch = 50;
 
+/** Runs to hold against the specification: of whom, by which plans. */
+const subjects = [
+  { name: "lock", planOf: promisedPlan, subject: theClient },
+  { name: "semaphore", planOf: promisedPlan, subject: theSemaphore },
+  { name: "readers and writers", planOf: promisedPlan, subject: theReadWriteLock },
+  { name: "once", planOf: promisedPlan, subject: theOnce },
+  { name: "changing list", planOf: membershipPlan, subject: theClient },
+  { name: "restart guard", planOf: guardedPlan, subject: theClient },
+  { name: "clock watch", planOf: watchedPlan, subject: theClient },
+] as const;
+export const subjectNames: readonly string[] = subjects.map(({ name }) => name);
+
 export interface TraceOptions {
   /** Shorter runs. */
   readonly quick: boolean;
@@ -18,29 +40,34 @@ export interface TraceOptions {
   readonly interrupted: AbortSignal;
 }
 
-/** Runs of the client, one of each seed: the number of traces, and those that are no behaviours of the specification. */
+/** So many runs of the client, of one subject after the other and seed after seed: those that are no behaviours of the specification. */
 export async function checkClient(
   tools: Tools,
-  seeds: number,
+  runs: number,
   options: TraceOptions,
-): Promise<{ readonly traces: number; readonly refused: readonly Verdict[] }> {
+): Promise<readonly Verdict[]> {
   const refused: Verdict[] = [];
-  let traces = 0;
-  let steps = 0;
-  for (let first = firstSeed; first < firstSeed + seeds; first += batch) {
-    const last = Math.min(first + batch, firstSeed + seeds) - 1;
-    const verdicts = await verdictsOn(tools, await tracesFrom(first, last, options), options.interrupted);
-    traces += verdicts.length;
-    steps += verdicts.reduce((sum, { accepted }) => sum + accepted, 0);
-    const bad = verdicts.filter((verdict) => verdict.refused !== undefined);
-    refused.push(...bad);
-    options.say(
-      `traces of the client, seeds ${first} to ${last}: ${verdicts.length - bad.length} accepted, ${bad.length} refused`,
-    );
-    for (const verdict of bad) for (const line of linesOf(verdict)) options.say(line);
+  let [traces, steps] = [0, 0];
+  let deciding = Promise.resolve();
+  for (let first = 0; first < runs; first += batch) {
+    const last = Math.min(first + batch, runs) - 1;
+    const recorded = await tracesFrom(first, last, options);
+    await deciding;
+    // While TLC decides of these, the next ones are recorded.
+    deciding = verdictsOn(tools, recorded, options.interrupted).then((verdicts) => {
+      const bad = verdicts.filter((verdict) => verdict.refused !== undefined);
+      traces += verdicts.length;
+      steps += verdicts.reduce((sum, { accepted }) => sum + accepted, 0);
+      refused.push(...bad);
+      const words = `${verdicts.length - bad.length} accepted, ${bad.length} refused`;
+      options.say(`traces of the client, seeds ${seedOf(first)} to ${seedOf(last)}: ${words}`);
+      for (const verdict of bad) for (const line of linesOf(verdict)) options.say(line);
+    });
+    deciding.catch(() => {});
   }
+  await deciding;
   options.say(`traces of the client: ${traces - refused.length} of ${traces} accepted, ${steps} steps`);
-  return { traces, refused };
+  return refused;
 }
 
 /** The mutants of the client that a trace shows, with the first seed that does. */
@@ -57,17 +84,21 @@ export const shownByTraces: ReadonlyMap<string, number> = new Map([
   ["a release deletes without comparing", 8],
   ["the key is set first and its expiry afterwards", 8],
   ["a master is sent what another one was asked", 8],
+  ["a writer does not look for readers", 1],
+  ["a reader does not look for the writer", 5],
+  ["a key is granted beside those who hold it", 1],
 ]);
 
 /** Runs of each of those mutants: the names of those whose trace is accepted. */
 export async function checkMutants(tools: Tools, options: TraceOptions): Promise<readonly string[]> {
-  const mutants = hunts.flatMap((hunt) => hunt.mutants);
   const traces: Trace[] = [];
   for (const [name, seed] of shownByTraces) {
     options.interrupted.throwIfAborted();
-    const mutant = mutants.find((one) => one.name === name);
-    if (!mutant) throw new Error(`no mutant of the simulator has the name "${name}"`);
-    const trace = await recorded(seed, `${name}, seed ${seed}`, false, await mutatedClient(mutant));
+    const hunt = hunts.find(({ mutants }) => mutants.some((one) => one.name === name));
+    const mutant = hunt?.mutants.find((one) => one.name === name);
+    if (!hunt || !mutant) throw new Error(`no mutant of the simulator has the name "${name}"`);
+    const of = { planOf: hunt.planOf, subject: await mutatedClient(mutant) };
+    const trace = await recorded(seed, `${name}, seed ${seed}`, false, of);
     if (!trace) throw new Error(`"${name}": the run of seed ${seed} has no key`);
     traces.push(trace);
   }
@@ -87,12 +118,17 @@ async function tracesFrom(
   { interrupted, quick }: TraceOptions,
 ): Promise<Trace[]> {
   const traces: Trace[] = [];
-  for (let seed = first; seed <= last; seed += 1) {
+  for (let run = first; run <= last; run += 1) {
     interrupted.throwIfAborted();
-    const trace = await recorded(seed, `seed ${seed}`, quick);
+    const subject = subjects[run % subjects.length]!;
+    const trace = await recorded(seedOf(run), `${subject.name}, seed ${seedOf(run)}`, quick, subject);
     if (trace) traces.push(trace);
   }
   return traces;
+}
+
+function seedOf(run: number): number {
+  return firstSeed + Math.floor(run / subjects.length);
 }
 
 /** Of the first resource that the run has a key for. */
@@ -100,11 +136,10 @@ async function recorded(
   seed: number,
   name: string,
   quick: boolean,
-  subject?: Subject,
+  { planOf, subject }: Pick<Hunt, "planOf"> & { readonly subject: Subject },
 ): Promise<Trace | undefined> {
-  const options = subject ? { subject } : {};
   const cut = quick ? cuts.quick : cuts.usual;
-  const recording = await record(promisedPlan(seed), { maxEvents: cut.events, ...options });
+  const recording = await record(planOf(seed), { maxEvents: cut.events, subject });
   const [trace] = tracesOf(recording, name);
   return trace && { ...trace, steps: trace.steps.slice(0, cut.steps) };
 }

@@ -76,10 +76,10 @@ function moduleOf(traces: readonly Trace[]): string {
   const length = Math.max(0, ...traces.map(({ steps }) => steps.length)) + 1;
   const pass = textOf({ ...blank, what: "passes", of: 0, words: "" });
   const runs = traces.map(
-    ({ masters, drift, steps }, index) =>
-      `Run${index} == [masters |-> ${masters}, drift |-> ${drift}, steps |-> <<${steps.map(textOf).join(",\n")}>>]`,
+    ({ drift, steps }, index) =>
+      `Run${index} == [drift |-> ${drift}, steps |-> <<${steps.map(textOf).join(",\n")}>>]`,
   );
-  const last = `[masters |-> 1, drift |-> 0, steps |-> [step \\in 1..${length} |-> ${pass}]]`;
+  const last = `[drift |-> 0, steps |-> [step \\in 1..${length} |-> ${pass}]]`;
   const names = [...traces.map((_, index) => `Run${index}`), last];
   return [
     `---- MODULE ${module} ----`,
@@ -92,9 +92,8 @@ function moduleOf(traces: readonly Trace[]): string {
 }
 
 function textOf(step: Step): string {
-  const { what, of, round, does, to, ttl, sent, from, client, master, took, joins, winner, rank, until } =
-    step;
-  const numbers = [to, ttl, sent, from, client, master].join();
+  const { what, of, round, does, to, took, joins, winner, rank, until } = step;
+  const numbers = [to, step.ttl, step.sent, step.from, step.client, step.quorum, step.master].join();
   const words = [took, joins].map((word) => String(word).toUpperCase());
   return `<<"${what}",${of},${round},"${does}",${numbers},${words.join()},${winner},${rank},${until}>>`;
 }

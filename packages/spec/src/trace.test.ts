@@ -1,4 +1,5 @@
 import { promisedPlan, record } from "@quorlock/simulation";
+import { theReadWriteLock } from "@quorlock/simulation/mutants";
 import { expect, test } from "vitest";
 import { tracesOf } from "./trace.ts";
 import { operationsOf } from "./wire.ts";
@@ -11,6 +12,25 @@ test("a trace has the steps of the first resource, with the clocks of the run in
   expect([...kinds].toSorted()).toEqual(["begins", "gives up", "resumes", "runs", "sends", "shows"]);
   const [vote] = steps.filter(({ what, took }) => what === "runs" && took);
   expect(vote).toMatchObject({ does: "vote", of: 1, round: 1, ttl: 16_800, winner: 1 });
+});
+
+test("a readers-writer lock is a plain one to one of its readers and to the writers", async () => {
+  const options = { maxEvents: 2000, subject: theReadWriteLock } as const;
+  const { name, attempts, steps } = tracesOf(await record(promisedPlan(8), options), "seed 8")[0]!;
+  expect(name).toBe("seed 8, quorlock:rw:{resource-0}");
+  expect(steps.filter(({ what }) => what === "gives").length).toBeGreaterThan(0);
+  const holders = new Set(steps.flatMap(({ what, of }) => (what === "begins" ? [of] : [])));
+  expect(holders.size).toBeGreaterThan(1);
+  expect(attempts).toBeGreaterThanOrEqual(holders.size);
+});
+
+test("a trace ends before a master forgets", async () => {
+  const faults = [{ kind: "flush", masters: [0], at: 50 }] as const;
+  const recording = await record({ ...promisedPlan(8), faults }, { maxEvents: 4000 });
+  const forgot = recording.events.find(({ actor }) => actor === "fault");
+  const { steps } = tracesOf(recording, "seed 8")[0]!;
+  const last = Number(/at (\d+) us/.exec(steps.at(-1)!.words)?.[1]);
+  expect(last).toBeLessThanOrEqual(forgot!.at);
 });
 
 test("the operations of a command are read in the order of its keys", () => {

@@ -1,9 +1,19 @@
-import type { Recording } from "@quorlock/simulation";
-import { knowScript, type Operation, operationsOf } from "./wire.ts";
+import type { Fault, Recording } from "@quorlock/simulation";
+import { sharedLocksIn, type View } from "./shared.ts";
+import { knowScript, type Operation, operationsOf, waiterOf } from "./wire.ts";
 
 /** One step of a run, as spec/Trace.tla reads it. Times are in units of 10 us. */
 export interface Step {
-  readonly what: "sends" | "runs" | "shows" | "begins" | "believes" | "gives up" | "resumes" | "passes";
+  readonly what:
+    | "sends"
+    | "runs"
+    | "shows"
+    | "begins"
+    | "believes"
+    | "gives up"
+    | "resumes"
+    | "gives"
+    | "passes";
   readonly of: number;
   readonly round: number;
   readonly does: string;
@@ -12,6 +22,8 @@ export interface Step {
   readonly sent: number;
   readonly from: number;
   readonly client: number;
+  /** By the list of masters of the client whose clock that is. */
+  readonly quorum: number;
   readonly master: number;
   readonly took: boolean;
   readonly joins: boolean;
@@ -33,6 +45,8 @@ export interface Trace {
 }
 
 const unit = 100;
+/** ms; what a clock shows first. (It may step back: no reading is negative.) */
+const firstReading = 4_000_000;
 /** The end of a key without an expiry. */
 const never = 2 ** 30;
 /** The fields that most steps leave empty. */
@@ -44,6 +58,7 @@ export const blank: Omit<Step, "what" | "of" | "words"> = {
   sent: 0,
   from: 0,
   client: 0,
+  quorum: 0,
   master: 0,
   took: false,
   joins: false,
@@ -73,13 +88,13 @@ interface Written {
 export function tracesOf(recording: Recording, name: string): readonly Trace[] {
   for (const { verb, args } of recording.events)
     if (verb === "sends" && args[2] === "EVAL") knowScript(String(args[3]));
-  const resources = new Set(
-    recording.events.flatMap(({ verb, args }) => (verb === "keeps" ? [String(args[0])] : [])),
-  );
   const events = recording.events.toSorted((one, other) => one.at - other.at);
-  return [...resources]
-    .filter((resource) => !resource.startsWith("quorlock:"))
-    .map((resource) => new Converter({ ...recording, events }, resource).trace(`${name}, ${resource}`));
+  const keys = events.flatMap(({ verb, args }) => (verb === "keeps" ? [String(args[0])] : []));
+  const plain = [...new Set(keys)].filter((resource) => !resource.startsWith("quorlock:"));
+  const views: View[] = plain.map((resource) => ({ resource, events, operationsOf }));
+  return [...sharedLocksIn({ ...recording, events }), ...views].map((view) =>
+    new Converter(recording, view).trace(`${name}, ${view.resource}`),
+  );
 }
 
 /** A clock in true time: what it has counted, whether its machine was suspended or not, us. */
@@ -122,13 +137,13 @@ class Counted {
   }
 
   wallFromStart(reading: number): number {
-    return reading - (this.#firstWall ?? 0);
+    return reading - (this.#firstWall ?? 0) + firstReading;
   }
 }
 
 class Converter {
-  readonly #recording: Recording;
-  readonly #resource: string;
+  readonly #plan: Recording["plan"];
+  readonly #view: View;
   readonly #clocks = new Map<string, Counted>();
   readonly #attempts = new Map<string, number>();
   readonly #owners = new Map<number, string>();
@@ -138,26 +153,31 @@ class Converter {
   readonly #holds = new Map<string, Token>();
   readonly #held = new Set<number>();
   readonly #ids = new Set<string>();
+  /** When each client began the turn that it is in. */
+  readonly #heard = new Map<string, number>();
   readonly #steps: Step[] = [];
 
-  constructor(recording: Recording, resource: string) {
-    this.#recording = recording;
-    this.#resource = resource;
+  constructor({ plan }: Recording, view: View) {
+    this.#plan = plan;
+    this.#view = view;
   }
 
   trace(name: string): Trace {
     // A process that is stopped between its look at the clocks and what it makes of it counts as one that has looked (1.5).
-    const isStalled = this.#recording.plan.faults.some(({ kind }) => kind === "stall");
-    for (const { at, actor, verb, args } of this.#recording.events) {
+    const isStalled = this.#plan.faults.some(({ kind }) => kind === "stall");
+    for (const { at, actor, verb, args } of this.#view.events) {
+      if (actor === "fault" && this.#isForgetful(verb)) break;
       if (verb === "clocks") this.#clockOf(actor).change(at, args);
       else if (verb === "sends") this.#send(at, actor, args.map(String));
       else if (verb === "keeps" || verb === "drops") this.#write(actor, verb, args.map(String));
       else if (verb === "runs") this.#run(at, actor, args.map(String));
-      else if (verb === "begins") this.#begin(at, actor, args.map(String));
+      else if (verb === "hears" || verb === "is pushed") this.#heard.set(actor, at);
+      else if (verb === "begins")
+        this.#begin(at, isStalled ? (this.#heard.get(actor) ?? at) : at, actor, args.map(String));
       else if (verb === "believes" && !isStalled) this.#believe(at, actor, args.map(Number));
       else if (verb === "gives up") this.#giveUp(actor, String(args[0]));
     }
-    const { masters, settings } = this.#recording.plan;
+    const { masters, settings } = this.#plan;
     const drift = Math.floor(settings.driftFactor * 10_000);
     return {
       name,
@@ -168,23 +188,32 @@ class Converter {
     };
   }
 
+  /** Queue has masters that remember (1.2): Guard has others. */
+  #isForgetful(fault: string): boolean {
+    const { kind } = JSON.parse(fault) as Fault;
+    const keepsAll = this.#plan.masters.every(({ persistence }) => persistence.mode === "aof-always");
+    return (
+      ["flush", "promote", "failover", "resync", "reload"].includes(kind) || (kind === "crash" && !keepsAll)
+    );
+  }
+
   #clockOf(name: string): Counted {
     const clock = this.#clocks.get(name) ?? new Counted();
     this.#clocks.set(name, clock);
     return clock;
   }
 
-  #clientTime(at: number, client: string): number {
-    return Math.floor(this.#clockOf(client).at(at) / 10);
+  #of(client: string, at: number): Pick<Step, "client" | "quorum"> {
+    const { masters, clients } = this.#plan;
+    const { length } = clients[Number(client.slice("client-".length))]?.masters ?? masters;
+    return { client: Math.floor(this.#clockOf(client).at(at) / 10), quorum: Math.floor(length / 2) + 1 };
   }
 
   #tokenOf(text: string): Token {
-    const dot = text.lastIndexOf(".");
-    const hasRound = dot > 0 && /^\d+$/.test(text.slice(dot + 1));
-    const waiter = hasRound ? text.slice(0, dot) : text;
+    const { waiter, round } = waiterOf(text);
     const of = this.#attempts.get(waiter) ?? this.#attempts.size + 1;
     this.#attempts.set(waiter, of);
-    return { of, round: hasRound ? Number(text.slice(dot + 1)) : 1 };
+    return { of, round };
   }
 
   #add(step: Partial<Step> & Pick<Step, "what" | "of" | "words">): void {
@@ -192,7 +221,14 @@ class Converter {
   }
 
   #send(at: number, client: string, [master = "", number = "", command = "", ...args]: string[]): void {
-    const operations = operationsOf(command, args).filter(({ key }) => key === this.#resource);
+    // (A reading asks for the key by a token that has no vote.)
+    const operations = this.#view
+      .operationsOf(command, args)
+      .filter(
+        ({ key, does, tokens }) =>
+          key === this.#view.resource &&
+          (does !== "extend" || this.#attempts.has(waiterOf(tokens[0]!).waiter)),
+      );
     if (operations.length === 0) return;
     const posted = operations.map((operation) => {
       const does = this.#doesOf(operation);
@@ -207,6 +243,7 @@ class Converter {
 
   /** A claim that may create the key is the repair of a hold, or a vote. */
   #doesOf({ does, tokens }: Operation): Operation["does"] {
+    if (does === "outside") return does;
     const isHeld = this.#held.has(this.#tokenOf(tokens[0]!).of);
     if (does === "claim" || does === "vote") return isHeld && does === "claim" ? "repair" : "vote";
     return does;
@@ -228,7 +265,7 @@ class Converter {
     }
     const to = this.#numberOf(master);
     // Two equal commands of one moment are told apart.
-    let sent = this.#clientTime(at, client);
+    let { client: sent, quorum } = this.#of(client, at);
     const id = (): string => `${of} ${round} ${does} ${to} ${ttl} ${sent}`;
     while (this.#ids.has(id())) sent += 1;
     this.#ids.add(id());
@@ -240,6 +277,7 @@ class Converter {
       to,
       ttl: ttl * unit,
       client: sent,
+      quorum,
       sent,
       words: `${client} sends ${does} ${of}.${round} to ${master}, ttl ${ttl} ms, at ${at} us`,
     });
@@ -257,7 +295,7 @@ class Converter {
 
   #write(master: string, verb: string, args: string[]): void {
     const [key, value = "", expiry = "", sender = ""] = verb === "keeps" ? args : [args[0], "", "", args[1]];
-    if (key !== this.#resource || sender === "") return;
+    if (key !== this.#view.resource || sender === "") return;
     const end = Math.round(this.#clockOf(master).wallFromStart(Number(expiry)) * unit);
     const until = Number(expiry) < 0 ? never : end;
     const written = verb === "keeps" ? { token: value, until } : { token: undefined, until: 0 };
@@ -296,6 +334,13 @@ class Converter {
     const before = this.#aliveIn(master, clock);
     const { winner, isWritten } = this.#consume(master, operation, before, writes, later);
     const after = this.#keys.get(master);
+    if (does === "outside" && winner !== undefined) {
+      const to = this.#tokenOf(winner);
+      const words = `${master} gives the key to ${to.of}.${to.round}, at ${at} us`;
+      const given = { winner: to.of, rank: to.round, until: after?.until ?? 0, words };
+      const reading = this.#of(this.#owners.get(to.of) ?? "", at);
+      this.#add({ what: "gives", of: 0, to: this.#numberOf(master), master: clock, ...reading, ...given });
+    }
     for (const [index, text] of tokens.entries()) {
       const { of, round } = this.#tokenOf(text);
       const isIts = does !== "delete" || (before !== undefined && this.#isMine(before, text));
@@ -312,7 +357,7 @@ class Converter {
         to: this.#numberOf(master),
         ttl: ttl * unit,
         sent: sents[index]!,
-        client: this.#clientTime(at, owner),
+        ...this.#of(owner, at),
         master: clock,
         took,
         joins: joins && (took || !isRefused),
@@ -342,6 +387,11 @@ class Converter {
       const isOwn = token !== undefined && isOf(token) && !isDelete;
       const isNext = token !== undefined && !isOf(token) && !isLaterOf(later, token);
       const isGift = (isDelete ? isGivenUp && isWritten : joins) && isNext;
+      if (token === undefined && before === undefined && !isWritten) {
+        // It had expired.
+        this.#keys.set(master, writes.shift()!);
+        continue;
+      }
       const isDrop =
         token === undefined && isGivenUp && (isDelete ? !isWritten || winner !== undefined : joins);
       if (!isOwn && !isGift && !isDrop) break;
@@ -372,22 +422,22 @@ class Converter {
     this.#add({ what: "shows", of, round, to, until, master: clock, words });
   }
 
-  #begin(at: number, client: string, [number = "", text = "", ...resources]: string[]): void {
-    if (!resources.includes(this.#resource)) return;
+  #begin(at: number, looked: number, client: string, [number = "", text = "", ...resources]: string[]): void {
+    if (!resources.includes(this.#view.resource)) return;
     const token = this.#tokenOf(text);
     this.#holds.set(`${client} ${number}`, token);
     this.#held.add(token.of);
     const words = `${client} begins hold ${number} of ${token.of}.${token.round}, at ${at} us`;
-    this.#add({ what: "begins", ...token, client: this.#clientTime(at, client), words });
+    this.#add({ what: "begins", ...token, ...this.#of(client, looked), words });
   }
 
   #believe(at: number, client: string, [number = 0, end = 0]: number[]): void {
     const token = this.#holds.get(`${client} ${number}`);
     if (!token) return;
-    const now = this.#clientTime(at, client);
+    const reading = this.#of(client, at);
     const left = Math.floor((end - this.#clockOf(client).monotonicAt(at) * 1000) / 10);
     const words = `${client} counts on hold ${number} of ${token.of}.${token.round} for ${left * 10} us, at ${at} us`;
-    this.#add({ what: "believes", of: token.of, client: now, until: now + left, words });
+    this.#add({ what: "believes", of: token.of, ...reading, until: reading.client + left, words });
   }
 
   #giveUp(client: string, number: string): void {

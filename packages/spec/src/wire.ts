@@ -3,7 +3,8 @@ import { operationsIn, twinScripts } from "@quorlock/simulation/mutants";
 
 /** One operation of a command on one resource, as the specification knows it. */
 export interface Operation {
-  readonly does: "vote" | "claim" | "repair" | "extend" | "transfer" | "delete";
+  /** _outside_: of a client that the trace leaves out. */
+  readonly does: "vote" | "claim" | "repair" | "extend" | "transfer" | "delete" | "outside";
   readonly key: string;
   /** Those of a delete may be several. */
   readonly tokens: readonly string[];
@@ -53,7 +54,7 @@ function ofScript(name: string, keys: readonly string[], args: readonly string[]
   if (name === "voteBatchScript")
     return keys.flatMap((key, index) => claims("vote", [key], args[index + 1]!, first));
   if (name === "releaseBatchScript") return keys.flatMap((key, index) => deletes([key], [args[index]!]));
-  if (name !== "batchScript") return [];
+  if (!/batchScript$/i.test(name)) return [];
   return operationsIn(first, keys, args.slice(1)).flatMap((one) =>
     ofKind(one.kind, one.keys, one.args, one.numbers[0]),
   );
@@ -92,4 +93,10 @@ function joining(operations: readonly Operation[]): Operation[] {
 
 function deletes(keys: readonly string[], tokens: readonly string[]): Operation[] {
   return keys.map((key) => ({ does: "delete", key, tokens, ttl: 0 }));
+}
+
+/** A token is that of a waiter, with the number of its round. */
+export function waiterOf(token: string): { readonly waiter: string; readonly round: number } {
+  const [, waiter = token, round = "1"] = /^(.+)\.(\d+)$/s.exec(token) ?? [];
+  return { waiter, round: Number(round) };
 }

@@ -1,5 +1,10 @@
 export { operationsIn } from "../master/twins/batch.ts";
 export { twinScripts } from "../master/twins/script-twins.ts";
+export { theOnce } from "../once/once-client.ts";
+export { membershipPlan } from "../plan/membership.ts";
+export { guardedPlan, watchedPlan } from "../plan/swarm.ts";
+export { theReadWriteLock } from "../read-write/read-write-client.ts";
+export { theSemaphore } from "../semaphore/semaphore-client.ts";
 export { type Hunt, hunts } from "./every-mutant.ts";
 export type { Mutant } from "./mutant.ts";
 export { mutatedClient } from "./mutated-client.ts";
