@@ -6,10 +6,8 @@ const source = { conditions: ["quorlock-source", "node"] };
 const shared = { resolve: source, ssr: { resolve: source } };
 const deep = "**/*.deep.test.ts";
 /** Those that need the processor and neither masters nor a clock: beside them, tests of real time would come late. */
-const computing = [
-  "packages/{simulation,models,site}/**/*.deep.test.ts",
-  "test/{simulation,tarball}/**/*.deep.test.ts",
-];
+const computing = ["packages/{simulation,site}/**/*.deep.test.ts", "test/simulation/**/*.deep.test.ts"];
+const packages = ["test/tarball/**/*.deep.test.ts"];
 // Only for a test that does not end, ms: each has its own time limits for what it promises.
 const hang = 400_000;
 
@@ -46,7 +44,8 @@ export default defineConfig({
     // More than the cores of a small machine: most tests wait for real masters and real time. (`test:deep` takes one less.)
     maxWorkers: 4,
     // The report is for `.ci/run`, which counts.
-    reporters: ["default", ["json", { outputFile: "node_modules/.vitest-results.json" }]],
+    reporters: ["default", "json"],
+    outputFile: { json: "node_modules/.vitest-results.json" },
     projects: [
       {
         ...shared,
@@ -98,7 +97,7 @@ export default defineConfig({
           name: "deep",
           include: [deep],
           // The last one is the copy of `pnpm mutation`.
-          exclude: [...computing, "**/node_modules/**", ".stryker-tmp/**"],
+          exclude: [...computing, ...packages, "**/node_modules/**", ".stryker-tmp/**"],
           testTimeout: hang,
           hookTimeout: hang,
         },
@@ -109,6 +108,20 @@ export default defineConfig({
         test: {
           name: "computing",
           include: computing,
+          exclude: ["**/node_modules/**"],
+          sequence: { groupOrder: 1 },
+          maxWorkers: 2,
+          testTimeout: hang,
+          hookTimeout: hang,
+        },
+      },
+      {
+        ...shared,
+        // `pnpm test:deep`, too: what is published, packed once for all of these tests.
+        test: {
+          name: "packages",
+          globalSetup: "test/tarball/packed.ts",
+          include: packages,
           exclude: ["**/node_modules/**"],
           sequence: { groupOrder: 1 },
           maxWorkers: 2,

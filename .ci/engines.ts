@@ -69,8 +69,10 @@ interface Counts {
 function run(server: string): Counts[] {
   rmSync(results, { force: true });
   const files = Object.values(suites).flat();
-  const vitest = ["-y", "pnpm@12", "--silent", "exec", "vitest", "run", "--project", "integration", ...files];
-  spawnSync("npx", vitest, { stdio: "inherit", env: { ...process.env, REDLOCK_ENGINE: server } });
+  spawnSync("vitest", ["run", "--project", "integration", ...files], {
+    stdio: "inherit",
+    env: { ...process.env, REDLOCK_ENGINE: server },
+  });
   const report: Report = existsSync(results)
     ? JSON.parse(readFileSync(results, "utf8"))
     : { testResults: [] };
@@ -114,9 +116,7 @@ if (!own && !areOthers) {
   const head = text.slice(0, text.indexOf("| server |"));
   const table = ["| server | contract | queue | faults |", "| --- | --- | --- | --- |", ...rows];
   writeFileSync(page, `${head}${table.join("\n")}\n`);
-  execFileSync("npx", ["-y", "pnpm@12", "--silent", "exec", "biome", "check", "--write", page], {
-    stdio: "inherit",
-  });
+  execFileSync("biome", ["check", "--write", page], { stdio: "inherit" });
 }
 console.log(`${rows.length} servers, ${failures} failures`);
 process.exitCode = failures === 0 ? 0 : 1;

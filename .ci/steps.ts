@@ -1,40 +1,59 @@
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 
-// Runs the steps one after the other, goes on after a failure, and counts. A step that runs tests counts each of
-// them, any other counts as one.
+// Runs the steps, goes on after a failure, and counts. A step that runs tests counts each of them, any other counts as one.
+// Steps that wait for servers run beside steps that compute, which have the lower priority; what such a step prints is
+// shown when it is over. All programs are on the path: `.ci/run` starts this by pnpm.
 
-const results = join("node_modules", ".vitest-results.json");
 let passed = 0;
 let failed = 0;
+/** Of vitest. */
+let runs = 0;
 /** Steps that could not run on this machine; repeated at the end, so that they are not overlooked. */
 const untried: string[] = [];
 /** Each failure with its reason; repeated at the end, where a log that was cut still shows it. */
 const failures: string[] = [];
 
-function run(command: string, args: readonly string[]): boolean {
-  const { status } = spawnSync(command, args, { stdio: "inherit" });
-  return status === 0;
+const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as {
+  scripts: Readonly<Record<string, string>>;
+};
+
+type Command = readonly [program: string, ...args: string[]];
+
+/** A script of package.json. (`npx -y pnpm@12` costs six seconds of processor time before it begins.) */
+function script(name: string, ...args: string[]): Command {
+  return ["sh", "-c", `${scripts[name]!} "$@"`, name, ...args];
 }
 
-function pnpm(...args: string[]): boolean {
-  return run("npx", ["-y", "pnpm@12", "--silent", ...args]);
+/** Whether it succeeded, and what it printed unless that is shown at once. */
+function ended([program, ...args]: Command, isShown: boolean): Promise<{ good: boolean; output: string }> {
+  return new Promise((resolve) => {
+    const shown = isShown ? "inherit" : "pipe";
+    const child = spawn(program, args, { stdio: ["ignore", shown, shown] });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr])
+      stream?.setEncoding("utf8").on("data", (text: string) => {
+        output += text;
+      });
+    child.once("error", ({ message }) => resolve({ good: false, output: message }));
+    child.once("close", (code) => resolve({ good: code === 0, output }));
+  });
 }
 
-function step(name: string, act: () => boolean): boolean {
-  console.log(`\n=== ${name}`);
+async function step(name: string, command: Command, isBeside = false): Promise<void> {
+  if (!isBeside) console.log(`\n=== ${name}`);
   const start = Date.now();
-  const good = act();
+  const { good, output } = await ended(command, !isBeside);
   if (good) {
     passed += 1;
   } else {
     failed += 1;
     failures.push(`the step "${name}"`);
   }
-  console.log(`=== ${name}: ${good ? "passed" : "FAILED"} in ${((Date.now() - start) / 1000).toFixed(1)} s`);
-  return good;
+  const seconds = ((Date.now() - start) / 1000).toFixed(1);
+  if (isBeside) console.log(`\n=== ${name}\n${output}`);
+  console.log(`=== ${name}: ${good ? "passed" : "FAILED"} in ${seconds} s`);
 }
 
 /** The part of vitest's report that the end of this run needs. */
@@ -65,9 +84,12 @@ function failuresOf(report: Report): string[] {
 }
 
 /** A run of vitest, by the counts in its report; one that left no report failed before its first test. */
-function tests(name: string, act: () => boolean): void {
+async function tests(name: string, given: Command, isBeside = false): Promise<void> {
+  runs += 1;
+  const results = join("node_modules", `.vitest-results-${runs}.json`);
   rmSync(results, { force: true });
-  step(name, act);
+  const command = [...given, `--outputFile.json=${results}`] as const;
+  await step(name, command, isBeside);
   if (!existsSync(results)) return;
   const report = JSON.parse(readFileSync(results, "utf8")) as Report;
   passed += report.numPassedTests;
@@ -76,78 +98,77 @@ function tests(name: string, act: () => boolean): void {
   if (report.numPendingTests > 0) untried.push(`${report.numPendingTests} tests were skipped in "${name}"`);
 }
 
-function explore(name: string, ...args: string[]): void {
-  step(`simulation: ${name}`, () => pnpm("sim", "explore", ...args));
-}
-
-function packageChecks(): void {
-  const folder = mkdtempSync(join(tmpdir(), "quorlock-pack-"));
-  step("build", () => pnpm("run", "build"));
-  for (const name of [
-    "redlock",
-    "simulation",
-    "testing",
-    "opentelemetry",
-    "express",
-    "fastify",
-    "nestjs",
-    "cli",
-  ]) {
-    const directory = join("packages", name);
-    const packed = join(folder, name);
-    step(`pack ${name}`, () => pnpm("--dir", directory, "pack", "--pack-destination", packed));
-    const tarball = existsSync(packed)
-      ? readdirSync(packed).find((file) => file.endsWith(".tgz"))
-      : undefined;
-    if (tarball === undefined) continue;
-    step(`publint, ${name}`, () => pnpm("exec", "publint", join(packed, tarball), "--strict"));
-    step(`types as published, ${name}`, () => pnpm("exec", "attw", join(packed, tarball)));
-  }
-  step("nothing unused", () => pnpm("exec", "knip"));
-  rmSync(folder, { recursive: true, force: true });
-}
-
 /** The contract on masters in containers, and docker-compose.redlock.yml brought up once. */
-function dockerChecks(): void {
-  const engine = "packages/testbed/src/docker/docker-engine.ts";
-  const withEngine = (...args: string[]) => pnpm("exec", "tsx", engine, ...args);
-  if (!withEngine("docker", "version")) {
+async function dockerChecks(): Promise<void> {
+  const engine: Command = ["tsx", "packages/testbed/src/docker/docker-engine.ts"];
+  if (!(await ended([...engine, "docker", "version"], false)).good) {
     untried.push("Docker: no engine answers and none could be started");
     return;
   }
-  const run = ["npx", "-y", "pnpm@12", "--silent", "exec", "vitest", "run", "--no-file-parallelism"];
-  const contract = [...run, "test/contract/ioredis-6.test.ts"];
-  const inContainers = [
-    "packages/testbed/src/docker/docker.test.ts",
-    "packages/testbed/src/docker/docker-fault.test.ts",
-  ];
-  tests("contract suite on masters in Docker", () =>
-    withEngine("sh", ".ci/with-image", ...contract, ...inContainers),
+  const inImage = [...engine, "sh", ".ci/with-image"] as const;
+  const contract = ["vitest", "run", "--no-file-parallelism", "test/contract/ioredis-6.test.ts"];
+  const inContainers = ["docker", "docker-fault"].map(
+    (name) => `packages/testbed/src/docker/${name}.test.ts`,
   );
-  tests("contract suite on docker-compose.redlock.yml", () =>
-    withEngine("sh", ".ci/with-image", "sh", ".ci/with-compose", ...contract),
-  );
+  await tests("contract suite on masters in Docker", [...inImage, ...contract, ...inContainers], true);
+  const composed = [...inImage, "sh", ".ci/with-compose", ...contract] as const;
+  await tests("contract suite on docker-compose.redlock.yml", composed, true);
 }
 
-step("pnpm check", () => pnpm("check"));
-tests("pnpm test", () => pnpm("test"));
-tests("pnpm test:deep", () => pnpm("test:deep"));
-packageChecks();
-// `pnpm test:deep` runs the first 150 seeds, and 20 of each primitive.
-explore("300 further seeds", "--from", "151", "--seeds", "300");
-for (const subject of ["semaphore", "read-write-lock", "once"])
-  explore(`100 further seeds, ${subject}`, "--from", "21", "--seeds", "100", "--subject", subject);
-explore("100 seeds, watched clocks", "--seeds", "100", "--watched");
-explore("100 further seeds, lists of masters that change", "--from", "21", "--seeds", "100", "--changing");
-step("the same hashes on other versions of Node", () => pnpm("exec", "tsx", ".ci/node-versions.ts"));
-step("specification, quick", () => pnpm("spec", "--quick"));
-step("interop", () => pnpm("--dir", "test", "run", "interop"));
-step("benchmark, short", () => pnpm("bench", "--short"));
-step("soak, 60 s", () => pnpm("soak", "--minutes", "1"));
-if (spawnSync("python3", ["-m", "pip", "--version"], { stdio: "ignore" }).status === 0)
-  step("contract, queue and faults on other servers", () => pnpm("engines", "--others"));
-else untried.push("servers of other versions: no python3 with pip, which gets them");
-dockerChecks();
+function vitest(...projects: string[]): Command {
+  return ["vitest", "run", ...projects.flatMap((project) => ["--project", project])];
+}
+
+async function waiting(): Promise<void> {
+  await tests("deep tests", [...vitest("deep", "node-redis"), "--maxWorkers", "3"], true);
+  await step("soak, 60 s", script("soak", "--minutes", "1"), true);
+  await step("interop", ["pnpm", "--silent", "--dir", "test", "run", "interop"], true);
+  if (spawnSync("python3", ["-m", "pip", "--version"], { stdio: "ignore" }).status === 0)
+    await step("contract, queue and faults on other servers", script("engines", "--others"), true);
+  else untried.push("servers of other versions: no python3 with pip, which gets them");
+  await dockerChecks();
+}
+
+/** Searches, from the first seed that `pnpm test:deep` leaves out to the last one that a release searches. */
+const searches = [
+  { name: "the lock", seeds: 60, first: 151, last: 5000, args: [] },
+  { name: "the semaphore", seeds: 30, first: 21, last: 2000, args: ["--subject", "semaphore"] },
+  {
+    name: "the readers-writer lock",
+    seeds: 30,
+    first: 21,
+    last: 2000,
+    args: ["--subject", "read-write-lock"],
+  },
+  { name: "jobs that run once", seeds: 30, first: 21, last: 2000, args: ["--subject", "once"] },
+  { name: "watched clocks", seeds: 25, first: 77, last: 2000, args: ["--watched"] },
+  { name: "lists of masters that change", seeds: 25, first: 21, last: 2000, args: ["--changing"] },
+];
+
+function inBackground(command: Command): Command {
+  return ["nice", "-n", "10", ...command];
+}
+
+async function computing(): Promise<void> {
+  await step("pnpm check", inBackground(script("check")), true);
+  await tests("deep tests that compute", inBackground(vitest("packages", "computing")), true);
+  await step("nothing unused", inBackground(["knip"]), true);
+  await step("specification, quick", inBackground(script("spec", "--quick")), true);
+  // Each commit searches other seeds, so that in time all of them have run.
+  const commits = Number(spawnSync("git", ["rev-list", "--count", "HEAD"], { encoding: "utf8" }).stdout);
+  for (const { name, seeds, first, last, args } of searches) {
+    const from = first + ((commits * seeds) % (last - first - seeds));
+    const range = ["--from", `${from}`, "--seeds", `${seeds}`];
+    const search = inBackground(script("sim", "explore", ...range, ...args));
+    await step(`simulation, ${name}, from seed ${from}`, search, true);
+  }
+}
+
+// Alone: its time is a promise.
+await tests("pnpm test", script("test"));
+await Promise.all([waiting(), computing()]);
+// Alone: it measures.
+await step("benchmark, short", script("bench", "--short"));
 
 for (const line of failures) console.log(`failed: ${line.slice(0, 2000)}`);
 for (const line of untried) console.log(`not tried: ${line}`);

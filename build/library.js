@@ -46,6 +46,19 @@ const licences = {
 };
 
 const isLibrary = Object.keys(entries).length > 0;
+// The declarations of both formats are one bundle, since a second one would compile everything again.
+const declarations = isLibrary
+  ? await rollup({
+      input: entries,
+      external: isExternal,
+      plugins: [
+        dts({
+          compilerOptions: { stripInternal: true, composite: false, incremental: false },
+          includeExternal: included,
+        }),
+      ],
+    })
+  : undefined;
 for (const format of isLibrary ? ["esm", "cjs"] : ["esm"]) {
   const [module, declaration] = format === "esm" ? [".js", ".d.ts"] : [".cjs", ".d.cts"];
   const dir = `dist/${format}`;
@@ -71,18 +84,7 @@ for (const format of isLibrary ? ["esm", "cjs"] : ["esm"]) {
     // Bundlers read the annotations; people read the declarations.
     comments: { annotation: true, legal: true, jsdoc: false },
   });
-  if (!isLibrary) continue;
-  const declarations = await rollup({
-    input: entries,
-    external: isExternal,
-    plugins: [
-      dts({
-        compilerOptions: { stripInternal: true, composite: false, incremental: false },
-        includeExternal: included,
-      }),
-    ],
-  });
-  await declarations.write({
+  await declarations?.write({
     dir,
     format: "esm",
     entryFileNames: `[name]${declaration}`,

@@ -1,33 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, join, resolve } from "node:path";
+import { basename, join } from "node:path";
 import { Extractor, ExtractorConfig, type IConfigFile } from "@microsoft/api-extractor";
+import { manifestIn, repository } from "./published.ts";
 
 // The public names of each published package with their types: `packages/*/api/*.api.md`, one for each subpath.
-
-const repository = resolve(import.meta.dirname, "../..");
-
-interface Manifest {
-  readonly private?: boolean;
-  readonly exports: Readonly<Record<string, { readonly import?: { readonly types: string } } | string>>;
-}
-
-function manifestIn(folder: string): Manifest {
-  return JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
-}
-
-/** The folders of `packages` that are published. */
-export const publishedPackages: readonly string[] = readdirSync(join(repository, "packages")).filter(
-  (name) => manifestIn(join(repository, "packages", name)).private !== true,
-);
-
-/** Those that are imported; the others are programs. */
-export const publishedLibraries: readonly string[] = publishedPackages.filter((name) =>
-  Object.values(manifestIn(join(repository, "packages", name)).exports).some(
-    (entry) => typeof entry !== "string",
-  ),
-);
 
 /** The folder of the reports that are kept. */
 export function keptReports(name: string): string {

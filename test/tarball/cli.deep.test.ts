@@ -1,18 +1,17 @@
 import { execFile } from "node:child_process";
-import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { Child } from "@quorlock/simulation/processes";
 import { startMasters } from "@quorlock/testbed";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { userEnvironment } from "./environment.ts";
+import { repository } from "./published.ts";
 
-// The program as users get it: built, packed, and run with its dependencies alone beside it.
+// The program as users get it: packed, and run with its dependencies alone beside it.
 
 const run = promisify(execFile);
-const repository = resolve(import.meta.dirname, "../..");
-const source = join(repository, "packages/cli");
 
 let folder: string;
 let tarball: string;
@@ -40,38 +39,25 @@ async function quorlock(
   );
 }
 
-/** Packs a package, and unpacks it where its user has it. Returns the file. */
-async function installPacked(directory: string, name: string): Promise<string> {
-  const origin = join(repository, "packages", directory);
-  // A copy is packed, so that no other test reads a package that is half written. The sources that it bundles are linked.
-  const copy = join(folder, "copy/packages", directory);
-  await cp(origin, copy, { recursive: true, filter: (file) => !/\/(node_modules|dist)$/.test(file) });
-  await symlink(join(origin, "node_modules"), join(copy, "node_modules"));
-  const packing = ["-y", "pnpm@12", "pack", "--json", "--pack-destination", folder];
-  const { stdout } = await run("npx", packing, { cwd: copy });
-  const { filename } = JSON.parse(stdout.slice(stdout.lastIndexOf("\n{"))) as { filename: string };
-  expect(await readFile(join(copy, "package.json"), "utf8")).toBe(
-    await readFile(join(origin, "package.json"), "utf8"),
-  );
+/** Unpacks a package where its user has it. */
+async function install(directory: string, name: string): Promise<string> {
+  const tarball = inject("tarballs")[directory]!;
   const target = join(folder, "user/node_modules", name);
   await mkdir(target, { recursive: true });
-  await run("tar", ["-xzf", resolve(folder, filename), "--strip-components=1", "-C", target]);
-  return resolve(folder, filename);
+  await run("tar", ["-xzf", tarball, "--strip-components=1", "-C", target]);
+  return tarball;
 }
 
 beforeAll(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), "quorlock-program-")));
-  const copy = join(folder, "copy");
-  await mkdir(join(copy, "packages"), { recursive: true });
-  await symlink(join(repository, "node_modules"), join(copy, "node_modules"));
-  for (const file of ["package.json", "pnpm-workspace.yaml", "tsconfig.base.json", "CHANGELOG.md", "build"])
-    await cp(join(repository, file), join(copy, file), { recursive: true });
-  tarball = await installPacked("cli", "quorlock");
+  tarball = await install("cli", "quorlock");
   installed = join(folder, "user/node_modules/quorlock");
-  await installPacked("redlock", "@quorlock/redlock");
-  for (const name of ["commander", "ioredis"])
-    await symlink(await realpath(join(source, "node_modules", name)), join(installed, "..", name));
-}, 600_000);
+  await install("redlock", "@quorlock/redlock");
+  for (const name of ["commander", "ioredis"]) {
+    const dependency = join(repository, "packages/cli/node_modules", name);
+    await symlink(await realpath(dependency), join(installed, "..", name));
+  }
+});
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test("the package holds its program, its page and its licence, no more", async () => {

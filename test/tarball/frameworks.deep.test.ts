@@ -8,10 +8,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { Child } from "@quorlock/simulation/processes";
 import { type Masters, startMasters } from "@quorlock/testbed";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { keptReports, reportsIn, writeReports } from "./api-reports.ts";
 import { userEnvironment } from "./environment.ts";
-import { packed } from "./packed.ts";
 
 // The packages for frameworks as users get them: a new project installs them with its framework, and runs the example of the README.
 
@@ -23,7 +22,6 @@ const projects = [
   ["nestjs", "NestJS 11", nest("11", "6")],
   ["nestjs", "NestJS 12", nest("12", "12")],
 ] as const;
-const names = ["redlock", "express", "fastify", "nestjs"] as const;
 
 function nest(version: string, ofSchedule: string): readonly string[] {
   const own = ["common", "core", "platform-express"].map((name) => `@nestjs/${name}@${version}`);
@@ -37,12 +35,11 @@ const decorators = ["experimentalDecorators", "emitDecoratorMetadata", "strictNu
   .concat("--module", "nodenext", "--target", "es2023");
 
 let folder: string;
-let tarballs: Record<(typeof names)[number], string>;
+const tarballs = inject("tarballs");
 
 beforeAll(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), "quorlock-frameworks-")));
-  tarballs = await packed(names, folder);
-}, 600_000);
+});
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** The service that the examples call; it answers a payment when the test says so. */
@@ -98,8 +95,8 @@ describe.each(projects)("a new project with @quorlock/%s, %s and the example of 
     user = join(folder, framework.replace(" ", "-"));
     await mkdir(user);
     await writeFile(join(user, "package.json"), '{ "private": true }');
-    const install = ["install", "--prefer-offline", "--no-audit", "--no-fund", tarballs.redlock];
-    await run("npm", [...install, tarballs[name], "ioredis@6", ...dependencies], { cwd: user });
+    const install = ["install", "--prefer-offline", "--no-audit", "--no-fund", tarballs["redlock"]!];
+    await run("npm", [...install, tarballs[name]!, "ioredis@6", ...dependencies], { cwd: user });
     const readme = await readFile(join(user, "node_modules/@quorlock", name, "README.md"), "utf8");
     const [, , file, example] = readme
       .split("```")

@@ -1,16 +1,29 @@
-import { execFile } from "node:child_process";
-import { cp, mkdir, readdir, readFile, symlink } from "node:fs/promises";
+import { execFile, spawnSync } from "node:child_process";
+import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { expect } from "vitest";
+import type { TestProject } from "vitest/node";
+import { publishedPackages, repository } from "./published.ts";
+
+// Builds and packs each published package once, before the tests of the project `packages` begin.
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** The tarball of each published package, by its folder in `packages`. */
+    tarballs: Readonly<Record<string, string>>;
+  }
+}
 
 const run = promisify(execFile);
-const repository = resolve(import.meta.dirname, "../..");
+/** Under `pnpm test:deep` it is on the path. */
+const pnpm: readonly [string, ...string[]] =
+  spawnSync("pnpm", ["--version"]).status === 0 ? ["pnpm"] : ["npx", "-y", "pnpm@12"];
 
-/** A copy is packed, so that no other test reads a package that is half written. */
+/** A copy is packed, so that nobody reads a package that is half written. */
 async function copyOf(name: string, folder: string): Promise<string> {
   const source = join(repository, "packages", name);
-  const copy = join(folder, "copy/packages", name);
+  const copy = join(folder, "packages", name);
   await mkdir(copy, { recursive: true });
   const skipped = ["node_modules", "dist"];
   for (const file of await readdir(source)) {
@@ -22,27 +35,33 @@ async function copyOf(name: string, folder: string): Promise<string> {
 
 async function pack(name: string, folder: string): Promise<string> {
   const copy = await copyOf(name, folder);
-  const packing = ["-y", "pnpm@12", "pack", "--json", "--pack-destination", folder];
-  const { stdout } = await run("npx", packing, { cwd: copy });
+  const [program, ...args] = pnpm;
+  const packing = [...args, "pack", "--json", "--pack-destination", folder];
+  const { stdout } = await run(program, packing, { cwd: copy });
   const { filename } = JSON.parse(stdout.slice(stdout.lastIndexOf("\n{"))) as { filename: string };
-  // The manifest is as it was.
-  const manifest = await readFile(join(copy, "package.json"), "utf8");
-  expect(manifest).toBe(await readFile(join(repository, "packages", name, "package.json"), "utf8"));
+  for (const changed of ["package.json", "README.md"]) {
+    const source = await readFile(join(repository, "packages", name, changed), "utf8");
+    const isAsBefore = (await readFile(join(copy, changed), "utf8")) === source;
+    if (!isAsBefore) throw new Error(`${name}: ${changed} is not put back after the package is packed`);
+  }
   return resolve(folder, filename);
 }
 
-/** Packs these packages into `folder`, and returns their tarballs. */
-export async function packed<Name extends string>(
-  names: readonly Name[],
-  folder: string,
-): Promise<Record<Name, string>> {
-  const copy = join(folder, "copy");
-  await mkdir(copy);
-  await symlink(join(repository, "node_modules"), join(copy, "node_modules"));
+/** Called by vitest. */
+export default async function packAll(project: TestProject): Promise<() => Promise<void>> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), "quorlock-packed-")));
+  await symlink(join(repository, "node_modules"), join(folder, "node_modules"));
   for (const file of ["package.json", "pnpm-workspace.yaml", "tsconfig.base.json", "CHANGELOG.md", "build"]) {
-    await cp(join(repository, file), join(copy, file), { recursive: true });
+    await cp(join(repository, file), join(folder, file), { recursive: true });
   }
-  const tarballs: Partial<Record<Name, string>> = {};
-  for (const name of names) tarballs[name] = await pack(name, folder);
-  return tarballs as Record<Name, string>;
+  const tarballs: Record<string, string> = {};
+  const left = [...publishedPackages];
+  const packNext = async (): Promise<void> => {
+    for (let name = left.pop(); name !== undefined; name = left.pop())
+      tarballs[name] = await pack(name, folder);
+  };
+  // Two at a time: a build waits for little else than the processor.
+  await Promise.all([packNext(), packNext()]);
+  project.provide("tarballs", tarballs);
+  return () => rm(folder, { recursive: true, force: true });
 }

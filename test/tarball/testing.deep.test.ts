@@ -14,19 +14,19 @@ import {
 } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { build } from "esbuild";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { runtimes } from "../process/runtimes.ts";
 import { keptReports, reportsIn, writeReports } from "./api-reports.ts";
 import { userEnvironment } from "./environment.ts";
-import { packed } from "./packed.ts";
+import { repository } from "./published.ts";
 
 // The packages beside the client as users get them: packed, installed into an empty folder beside the client, and used there.
 
 const run = promisify(execFile);
-const repository = resolve(import.meta.dirname, "../..");
 const names = ["redlock", "simulation", "testing", "opentelemetry"] as const;
 type Name = (typeof names)[number];
 const ioredis = fileURLToPath(import.meta.resolve("ioredis"));
@@ -57,11 +57,10 @@ function folderOf(dependency: string, of: Name): string {
   return realpathSync(join(repository, "packages", of, "node_modules", dependency));
 }
 
-let tarballs: Readonly<Record<Name, string>>;
+const tarballOf = (name: Name): string => inject("tarballs")[name]!;
 
 beforeAll(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), "quorlock-testing-")));
-  tarballs = await packed(names, folder);
   user = join(folder, "user");
   await mkdir(user);
   await writeFile(join(user, "package.json"), '{ "private": true }');
@@ -69,7 +68,7 @@ beforeAll(async () => {
   const tinypool = folderOf("tinypool", "simulation");
   const api = folderOf("@opentelemetry/api", "opentelemetry");
   const offline = ["install", "--offline", "--no-audit", "--no-fund"];
-  await run("npm", [...offline, ...Object.values(tarballs), tinypool, api], { cwd: user });
+  await run("npm", [...offline, ...names.map(tarballOf), tinypool, api], { cwd: user });
 }, 600_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -119,7 +118,7 @@ test.each([
       files.map((file) => readFile(join(user, "node_modules/@quorlock", name, file), "utf8")),
     );
     expect(texts.filter((text) => /\bfrom ["'](esbuild|@typescript|redlock|tsx)/.test(text))).toEqual([]);
-    const { size } = await stat(tarballs[name]);
+    const { size } = await stat(tarballOf(name));
     console.log(`@quorlock/${name}: ${files.length} files, ${size} bytes packed`);
     expect(size).toBeLessThan(most);
   },
@@ -369,6 +368,23 @@ describe("quorlock-sim", () => {
     const shown = await program("showcase");
     expect(shown.stdout).toContain("npx quorlock-sim showcase --out showcase.html");
     expect(shown.stdout).not.toContain("pnpm");
+  });
+
+  // PROTOCOL 5.8.
+  test.each(["Node 22", "Node 24"])("comes to the same hashes under %s", async (runtime) => {
+    const [other] = await runtimes[runtime]!(folder);
+    const file = join(user, "node_modules/@quorlock/simulation/dist/esm/quorlock-sim.js");
+    const hashes = async (binary: string): Promise<string[]> => {
+      const lines: string[] = [];
+      for (const seed of ["1", "2", "3", "4", "5", "6"]) {
+        const { stdout } = await run(binary, [file, "run", "--seed", seed], { env: userEnvironment });
+        lines.push(stdout.trim().split("\n").at(-1)!);
+      }
+      return lines;
+    };
+    const [there, here] = await Promise.all([hashes(other), hashes(process.execPath)]);
+    expect(there).toEqual(here);
+    expect(here.join()).toMatch(/^(hash [0-9a-f]{16},?){6}$/);
   });
 
   test("runs many in threads", async () => {

@@ -1,0 +1,31 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, inject, test } from "vitest";
+import { publishedPackages, repository } from "./published.ts";
+
+// What is published resolves, and has types, in every way in which users load it.
+
+const run = promisify(execFile);
+
+/** What a program of the repository says of the package. */
+async function complaintsOf(program: string, name: string, ...args: string[]): Promise<string> {
+  const file = join(repository, "node_modules/.bin", program);
+  return await run(file, [inject("tarballs")[name]!, ...args]).then(
+    () => "",
+    ({ stdout, stderr }: { stdout: string; stderr: string }) => `${stdout}${stderr}`,
+  );
+}
+
+test("all packages are packed", () => {
+  expect(Object.keys(inject("tarballs")).sort()).toEqual([...publishedPackages].sort());
+  expect(publishedPackages.length).toBeGreaterThan(7);
+});
+
+test.each(publishedPackages)("%s is as publint wants it", async (name) => {
+  expect(await complaintsOf("publint", name, "--strict")).toBe("");
+});
+
+test.each(publishedPackages)("%s has types for each way of loading it", async (name) => {
+  expect(await complaintsOf("attw", name)).toBe("");
+});
