@@ -23,6 +23,7 @@ const long = [
   "cli/cli.deep",
   "contract/oldest-versions.deep",
   "mutants/mutants.deep",
+  "contract/ioredis.deep",
   "run/unviolated.deep",
 ];
 

@@ -1,7 +1,6 @@
 import { startMasters } from "@quorlock/testbed";
 import { contract } from "@quorlock/testing/contract";
 import { Redis } from "ioredis";
-import { createClient } from "redis";
 import * as vitest from "vitest";
 import { afterAll } from "vitest";
 // The package makes connections of clients and exports no function for it: here they are the adapter of an author.
@@ -25,12 +24,5 @@ contract({
   redis: `redis://:a%20secret@${host}:${port}/3`,
   keyPrefix: "app:",
   connect: ({ url }) => connectionOf(new Redis(url, { keyPrefix: "app:" }).on("error", () => {})),
-  framework: vitest,
-});
-
-contract({
-  name: "as an author calls it, with the url of a Redis, node-redis",
-  redis: `redis://default:a%20secret@${host}:${port}`,
-  connect: ({ url }) => connectionOf(createClient({ url }).on("error", () => {})),
   framework: vitest,
 });

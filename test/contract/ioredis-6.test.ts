@@ -1,5 +1,4 @@
 import { Redis } from "ioredis";
-import { lockNodeContract } from "./lock-node-contract.ts";
-import { redisDriver } from "./redis-driver.ts";
+import { contracts } from "./lock-node-contract.ts";
 
-lockNodeContract("ioredis 6", redisDriver({ client: (port) => new Redis(port, "127.0.0.1") }));
+contracts({ "ioredis 6": { client: (port) => new Redis(port, "127.0.0.1") } });

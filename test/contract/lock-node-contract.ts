@@ -1,7 +1,13 @@
 import { lockNodeContract as contractIn, type DriverMaker } from "@quorlock/testing/contract";
 import * as vitest from "vitest";
+import { type RedisDriverOptions, redisDriver } from "./redis-driver.ts";
 
 /** The suite as authors of adapters get it. */
 export function lockNodeContract(name: string, makeDriver: DriverMaker): void {
   contractIn(name, makeDriver, vitest);
+}
+
+/** The suite for each of these clients, by name. */
+export function contracts(clients: Readonly<Record<string, RedisDriverOptions>>): void {
+  for (const [name, options] of Object.entries(clients)) lockNodeContract(name, redisDriver(options));
 }

@@ -1,8 +1,6 @@
 import { createClient } from "redis";
-import { lockNodeContract } from "./lock-node-contract.ts";
-import { redisDriver } from "./redis-driver.ts";
+import { contracts } from "./lock-node-contract.ts";
 
-lockNodeContract(
-  "node-redis 6",
-  redisDriver({ client: (port) => createClient({ socket: { host: "127.0.0.1", port } }) }),
-);
+contracts({
+  "node-redis 6": { client: (port) => createClient({ socket: { host: "127.0.0.1", port } }) },
+});

@@ -3,11 +3,11 @@ import { Cluster as Cluster58, Redis as Redis58 } from "ioredis-5.8";
 import { Cluster as ClusterOfValkey, Redis as RedisOfValkey } from "iovalkey";
 import { createClient as createClient50, createCluster as createCluster50 } from "redis-5.0";
 import { createClient as createClient60, createCluster as createCluster60 } from "redis-6.0";
-import { lockNodeContract } from "./lock-node-contract.ts";
-import { ofCluster, redisDriver } from "./redis-driver.ts";
+import { contracts } from "./lock-node-contract.ts";
+import { ofCluster } from "./redis-driver.ts";
 
 // The contract with the oldest version that each peer range admits, and the last one of ioredis that does not find the
-// keys of commands in upper case. The newest versions have their own files.
+// keys of commands in upper case: the keys of each command are found where they have a prefix.
 
 const host = "127.0.0.1";
 const keyPrefix = "app:";
@@ -21,42 +21,36 @@ for (const [name, Redis, Cluster] of [
   ["ioredis 5.8", Redis58, Cluster58],
   ["iovalkey", RedisOfValkey as unknown as AnyRedis, ClusterOfValkey as unknown as AnyCluster],
 ] as const) {
-  lockNodeContract(name, redisDriver({ client: (port) => new Redis(port, host) }));
-  lockNodeContract(
-    `${name}, keyPrefix`,
-    redisDriver({ client: (port) => new Redis(port, host, { keyPrefix }), keyPrefix }),
-  );
-  lockNodeContract(
-    `${name}, keyPrefix, without scripts`,
-    redisDriver({ scripts: false, client: (port) => new Redis(port, host, { keyPrefix }), keyPrefix }),
-  );
-  lockNodeContract(
-    `${name}, Cluster, keyPrefix`,
-    redisDriver({
+  const client = (port: number) => new Redis(port, host, { keyPrefix });
+  contracts({
+    [`${name}, keyPrefix`]: { client, keyPrefix },
+    [`${name}, keyPrefix, without scripts`]: { scripts: false, client, keyPrefix },
+    [`${name}, Cluster, keyPrefix`]: {
       ...ofCluster,
       keepsQueues: false,
       keepsCounters: false,
       keyPrefix,
       client: (port, master) =>
         new Cluster([{ host, port }], { keyPrefix, natMap: { [`${host}:${master.port}`]: { host, port } } }),
-    }),
-  );
+    },
+  });
 }
+
+contracts({ iovalkey: { client: (port) => new RedisOfValkey(port, host) } });
 
 for (const [name, createClient, createCluster] of [
   ["node-redis 5.0", createClient50, createCluster50],
   ["node-redis 6.0", createClient60, createCluster60],
 ] as unknown as [string, typeof createClient50, typeof createCluster50][]) {
-  lockNodeContract(name, redisDriver({ client: (port) => createClient({ socket: { host, port } }) }));
-  lockNodeContract(
-    `${name}, Cluster`,
-    redisDriver({
+  contracts({
+    [name]: { client: (port) => createClient({ socket: { host, port } }) },
+    [`${name}, Cluster`]: {
       ...ofCluster,
       client(port, master) {
         const socket = { host, port };
         const nodeAddressMap = { [`${host}:${master.port}`]: socket };
         return createCluster({ rootNodes: [{ socket }], nodeAddressMap });
       },
-    }),
-  );
+    },
+  });
 }

@@ -51,6 +51,12 @@ export const ofCluster: Omit<RedisDriverOptions, "client"> = {
   },
 };
 
+/** The mode for servers that forbid scripts, and on such a server: one that has no EVAL at all. */
+export const withoutScriptCommands: Omit<RedisDriverOptions, "client"> = {
+  scripts: false,
+  config: ["EVAL", "EVALSHA"].flatMap((command) => ["--rename-command", command, ""]),
+};
+
 /** Nodes of clients of any library, each through a proxy to another master. */
 export function redisDriver(options: RedisDriverOptions): DriverMaker {
   const { scripts = true, queue = true, pushes = true, keepsQueues = true, keepsCounters = true } = options;

@@ -1,0 +1,82 @@
+import { Cluster, Redis } from "ioredis";
+import { Redis as Redis5 } from "ioredis-5";
+import { describe, expect, it } from "vitest";
+// The package has no name for it: how commands are sent is seen here.
+import { connectionOf } from "../../packages/redlock/src/adapters/client-libraries.ts";
+import { contracts } from "./lock-node-contract.ts";
+import { ofCluster, withoutScriptCommands } from "./redis-driver.ts";
+import { contractWithTls } from "./tls-master.ts";
+
+// The contract with ioredis 6 in its further forms, and with the last ioredis 5. (The plain ioredis 6 is in
+// `ioredis-6.test.ts`, and older versions and their Clusters are in `oldest-versions.deep.test.ts`.)
+
+const host = "127.0.0.1";
+const keyPrefix = "app:";
+const password = "a secret";
+
+const plainClient = (port: number): Redis => new Redis(port, host);
+
+/** A client whose command class cannot be replaced: its commands are sent by `call`, each with a promise. */
+function callingClient(port: number): Redis {
+  const client = new Redis(port, host);
+  const duplicate = client.duplicate.bind(client);
+  client.duplicate = (override) => {
+    const own = duplicate(override);
+    const call = own.call.bind(own);
+    return Object.assign(own, {
+      call(this: unknown, command: string, args: string[]) {
+        if (this !== own) throw new Error("only by its own client");
+        return call(command, args);
+      },
+    });
+  };
+  return client;
+}
+
+describe("ioredis 6, by call", () => {
+  it("sends its commands by `call`, and a plain client does not", () => {
+    const clients = [callingClient(1), new Redis(1, host)] as const;
+    for (const client of clients) client.on("error", () => {});
+    const ways = clients.map((client) => connectionOf(client).deliver === undefined);
+    for (const client of clients) client.disconnect();
+    expect(ways).toEqual([true, false]);
+  });
+});
+
+contracts({
+  "ioredis 5": { client: (port) => new Redis5(port, host) },
+  "ioredis 6, by call": { client: callingClient },
+  "ioredis 6, without group commit": { client: plainClient, groupCommit: false },
+  "ioredis 6, without queues": { client: plainClient, queue: false },
+  "ioredis 6, RESP2, keyPrefix and password": {
+    client: (port) => new Redis(port, host, { protocol: 2, keyPrefix, password }),
+    config: ["--requirepass", password],
+    keyPrefix,
+    password,
+  },
+  // They change the effect or the time of a user's commands, and must not affect locks.
+  "ioredis 6, enableAutoPipelining, lazyConnect, stringNumbers and replyMapping resp3": {
+    client: (port) =>
+      new Redis(port, host, {
+        enableAutoPipelining: true,
+        lazyConnect: true,
+        stringNumbers: true,
+        replyMapping: "resp3",
+      }),
+  },
+  "ioredis 6, Cluster": {
+    ...ofCluster,
+    // The cluster tells its clients where its masters are: the proxy has to be put in between there as well.
+    client: (port, master) =>
+      new Cluster([{ host, port }], { natMap: { [`${host}:${master.port}`]: { host, port } } }),
+  },
+  "ioredis 5, without scripts": { ...withoutScriptCommands, client: (port) => new Redis5(port, host) },
+  "ioredis 6, without scripts": { ...withoutScriptCommands, client: plainClient },
+  "ioredis 6, RESP2 and keyPrefix, without scripts": {
+    ...withoutScriptCommands,
+    client: (port) => new Redis(port, host, { protocol: 2, keyPrefix }),
+    keyPrefix,
+  },
+});
+
+contractWithTls("ioredis 6, TLS", (port) => new Redis(port, host, { tls: { rejectUnauthorized: false } }));
