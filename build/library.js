@@ -45,6 +45,9 @@ const licences = {
   },
 };
 
+/** Another one than `dist` may be given. */
+const folder = process.argv[2] ?? "dist";
+
 const isLibrary = Object.keys(entries).length > 0;
 // The declarations of both formats are one bundle, since a second one would compile everything again.
 const declarations = isLibrary
@@ -61,7 +64,7 @@ const declarations = isLibrary
   : undefined;
 for (const format of isLibrary ? ["esm", "cjs"] : ["esm"]) {
   const [module, declaration] = format === "esm" ? [".js", ".d.ts"] : [".cjs", ".d.cts"];
-  const dir = `dist/${format}`;
+  const dir = `${folder}/${format}`;
   // A command is run, and never required.
   const input = format === "esm" ? { ...entries, ...commands } : entries;
   const modules = await rolldown({

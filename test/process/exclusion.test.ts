@@ -6,7 +6,7 @@ import { type Counted, type CountingTask, counter } from "./counting.ts";
 
 // PROTOCOL 1.9.
 
-const workers = 4;
+const workers = 3;
 const rounds = 25;
 
 it.concurrent.each([

@@ -254,7 +254,8 @@ const nowhere: Exits<never> = { next: [], broken: [], returned: [], failed: [] }
 const keyOf = (state: unknown): string => JSON.stringify(state);
 
 /** One run for each state, with the shortest of its paths. */
-function unique<State>(runs: readonly Run<State>[]): Run<State>[] {
+function unique<State>(runs: readonly Run<State>[]): readonly Run<State>[] {
+  if (runs.length < 2) return runs;
   const best = new Map<string, Run<State>>();
   for (const run of runs) {
     const other = best.get(keyOf(run.state));
@@ -270,7 +271,10 @@ function joined<State>(first: Exits<State>, second: Exits<State>): Exits<State> 
 
 /** The one or the other. */
 function together<State>(one: Exits<State>, other: Exits<State>): Exits<State> {
-  const both = (way: keyof Exits<State>) => unique([...one[way], ...other[way]]);
+  const both = (way: keyof Exits<State>) => {
+    if (one[way].length === 0) return other[way];
+    return other[way].length === 0 ? one[way] : unique([...one[way], ...other[way]]);
+  };
   return { next: both("next"), broken: both("broken"), returned: both("returned"), failed: both("failed") };
 }
 

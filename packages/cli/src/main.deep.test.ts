@@ -2,16 +2,16 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Child, type Ending, runProgram, sourceFlags } from "@quorlock/simulation/processes";
+import { Child, type Ending, runProgram } from "@quorlock/simulation/processes";
 import { startProxy } from "@quorlock/testbed";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { program } from "./built.ts";
 import type { Report } from "./doctor/doctor.ts";
 import { type GoodMasters, startGoodMasters } from "./doctor/good-masters.ts";
 import { remedies } from "./doctor/remedies.ts";
 
 // The program as its users call it, in its own process.
 
-const main = new URL("main.ts", import.meta.url);
 const folder = mkdtempSync(join(tmpdir(), "quorlock-cli-"));
 const secret = "hunter2-%40-long";
 const tokenFile = join(folder, "token");
@@ -46,7 +46,7 @@ async function quorlock(
     NO_COLOR: undefined,
     ...env,
   };
-  const ending = await runProgram(main, args, { env: clean });
+  const ending = await runProgram(program, args, { env: clean });
   expect(ending.output + ending.errors).not.toMatch(/hunter2/);
   return ending;
 }
@@ -133,7 +133,7 @@ describe("exit code", () => {
   test("130: Ctrl-C ends it while a master hangs", async () => {
     const proxy = await startProxy({ host: "127.0.0.1", port: Number(new URL(good.addresses[0]!).port) });
     proxy.hold("replies");
-    const child = Child.node(main, ["doctor", proxy.url, "--timeout", "600000"]);
+    const child = Child.node(program, ["doctor", proxy.url, "--timeout", "600000"]);
     await proxy.nextRequest();
     child.process.kill("SIGINT");
     const { code, output, errors } = await child.ended;
@@ -209,7 +209,7 @@ test("--help has examples and exit codes, and --version the version of the packa
 
 /** Its output on a terminal. */
 function onTerminal(env: Readonly<Record<string, string>>): string {
-  const line = [process.execPath, ...sourceFlags, main.pathname, "doctor", "127.0.0.1:1"].join(" ");
+  const line = [process.execPath, program, "doctor", "127.0.0.1:1"].join(" ");
   return execFileSync("script", ["-qc", `${line} || true`, "/dev/null"], {
     encoding: "utf8",
     env: { ...process.env, NO_COLOR: "", TERM: "xterm", ...env },

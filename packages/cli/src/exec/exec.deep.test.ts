@@ -5,10 +5,10 @@ import { Child, type Ending, runProgram } from "@quorlock/simulation/processes";
 import { type Proxy as FaultProxy, type Masters, startMasters, startProxy } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { program } from "../built.ts";
 import { clientOf, mastersFrom } from "../masters.ts";
 import { execute } from "./exec.ts";
 
-const main = new URL("../main.ts", import.meta.url);
 const folder = mkdtempSync(join(tmpdir(), "quorlock-exec-"));
 let masters: Masters;
 let admins: readonly Redis[];
@@ -31,7 +31,7 @@ function nodes(): Readonly<Record<string, string>> {
 }
 
 function exec(...args: readonly string[]): Promise<Ending> {
-  return runProgram(main, ["exec", ...args], { env: nodes() });
+  return runProgram(program, ["exec", ...args], { env: nodes() });
 }
 
 function lockBy(owner: string, key: string, count = 3): Promise<unknown> {
@@ -91,7 +91,7 @@ describe("quorlock exec", () => {
 
   test("passes SIGTERM on to the command, and ends with its code", async () => {
     const script = 'trap "echo stopped; exit 5" TERM; echo ready; while :; do sleep 0.05; done';
-    await using child = Child.node(main, ["exec", "job", "--", "sh", "-c", script], { env: nodes() });
+    await using child = Child.node(program, ["exec", "job", "--", "sh", "-c", script], { env: nodes() });
     await child.printed(/ready/);
     child.process.kill("SIGTERM");
     expect(await child.ended).toMatchObject({ code: 5, output: "ready\nstopped\n" });
@@ -99,7 +99,7 @@ describe("quorlock exec", () => {
 
   test("ends with 130 if Ctrl-C ends the wait", async () => {
     await lockBy("another", "job");
-    await using child = Child.node(main, ["exec", "job", "--wait", "1h", "--", "true"], { env: nodes() });
+    await using child = Child.node(program, ["exec", "job", "--wait", "1h", "--", "true"], { env: nodes() });
     // It waits once a master has its queue entry.
     await vi.waitFor(async () => expect(await admins[0]!.exists("quorlock:queue:{job}")).toBe(1), 20_000);
     child.process.kill("SIGINT");
@@ -109,7 +109,7 @@ describe("quorlock exec", () => {
   test("is killed: its command is killed with it", async () => {
     const held = join(folder, "killed");
     const script = `exec 9>${held}; flock -n 9; echo ready; sleep 600`;
-    const child = Child.node(main, ["exec", "job", "--", "sh", "-c", script], { env: nodes() });
+    const child = Child.node(program, ["exec", "job", "--", "sh", "-c", script], { env: nodes() });
     await child.printed(/ready/);
     child.process.kill("SIGKILL");
     const after = await new Child("flock", [held, "echo", "free"]).ended;
@@ -119,7 +119,7 @@ describe("quorlock exec", () => {
   test("loses the lock and its command ends with 0: the code is 70", async () => {
     const script = 'trap "exit 0" TERM; echo ready; while :; do sleep 0.05; done';
     const args = ["exec", "job", "--ttl", "2s", "--", "sh", "-c", script];
-    await using child = Child.node(main, args, { env: nodes() });
+    await using child = Child.node(program, args, { env: nodes() });
     await child.printed(/ready/);
     await lockBy("another", "job");
     const { code, errors } = await child.ended;

@@ -5,9 +5,9 @@ import { Child, type Ending, runProgram } from "@quorlock/simulation/processes";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { program } from "../built.ts";
 import type { LockView, Overview } from "./look.ts";
 
-const main = new URL("../main.ts", import.meta.url);
 const hostile = "billing\u001b[2J-7";
 let masters: Masters;
 let admins: readonly Redis[];
@@ -47,7 +47,7 @@ function addresses(): readonly string[] {
 
 /** Runs it; what it prints has no token of the lock and nothing that a terminal would obey. */
 async function quorlock(args: readonly string[], ...locks: readonly Lock[]): Promise<Ending> {
-  const ending = await runProgram(main, [...args, ...addresses()]);
+  const ending = await runProgram(program, [...args, ...addresses()]);
   for (const { value } of locks) expect(ending.output).not.toContain(value.slice(0, 9));
   expect(ending.output).not.toContain("\u001b");
   return ending;
@@ -128,7 +128,7 @@ describe("quorlock inspect", () => {
 
   test("ends with 2 if no quorum of masters answers", async () => {
     const args = ["inspect", "r", "--master", masters.list[0]!.url, "--master", "127.0.0.1:1"];
-    const { code, output } = await runProgram(main, args);
+    const { code, output } = await runProgram(program, args);
     expect({ code, output }).toEqual({ code: 2, output: "r: free\n  127.0.0.1:1 says ECONNREFUSED\n" });
   });
 });
@@ -197,7 +197,7 @@ describe("quorlock ls --scan", () => {
 });
 
 test("quorlock watch prints a line for each change, also when a master dies and comes back", async () => {
-  await using child = Child.node(main, ["watch", "r", "--json", "--interval", "50ms", ...addresses()]);
+  await using child = Child.node(program, ["watch", "r", "--json", "--interval", "50ms", ...addresses()]);
   await child.printed(/"change": "free"/);
   const lock = await billing.acquire("r", 60_000);
   await child.printed(/"change": "held"/);
@@ -218,7 +218,7 @@ test("quorlock watch prints a line for each change, also when a master dies and 
 });
 
 test("quorlock watch says that a quorum is lost, and never that a lock is free because nobody answers", async () => {
-  await using child = Child.node(main, ["watch", "r", "--json", "--interval", "50ms", ...addresses()]);
+  await using child = Child.node(program, ["watch", "r", "--json", "--interval", "50ms", ...addresses()]);
   await child.printed(/"change": "free"/);
   const lock = await billing.acquire("r", 60_000);
   await child.printed(/"change": "held"/);
@@ -247,7 +247,7 @@ test("quorlock watch says that a quorum is lost, and never that a lock is free b
 
 test("quorlock watch says that a master that hangs is unreachable", async () => {
   const args = ["watch", "r", "--json", "--interval", "50ms", "--timeout", "300", ...addresses()];
-  await using child = Child.node(main, args);
+  await using child = Child.node(program, args);
   await child.printed(/"change": "free"/);
   await masters.list[0]!.hang();
   await child.printed(/"change": "unreachable"/);

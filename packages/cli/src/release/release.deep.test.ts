@@ -3,10 +3,10 @@ import { type Ending, runProgram } from "@quorlock/simulation/processes";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { program } from "../built.ts";
 import { mastersFrom } from "../masters.ts";
 import { type Release, releaseByName } from "./release.ts";
 
-const main = new URL("../main.ts", import.meta.url);
 let masters: Masters;
 let admins: readonly Redis[];
 let redlock: Redlock;
@@ -28,7 +28,7 @@ afterAll(async () => {
 
 function release(...args: readonly string[]): Promise<Ending> {
   const addresses = masters.list.flatMap(({ url }) => ["--master", url]);
-  return runProgram(main, ["release", ...addresses, ...args]);
+  return runProgram(program, ["release", ...addresses, ...args]);
 }
 
 async function revoke(resource: string, now = false): Promise<Release | undefined> {
@@ -145,7 +145,7 @@ describe("quorlock release", () => {
   test("says so if too few masters answer", async () => {
     await redlock.acquire("r", 60_000);
     const args = ["release", "r", "--json", "--master", masters.list[0]!.url];
-    const { code, output } = await runProgram(main, [
+    const { code, output } = await runProgram(program, [
       ...args,
       "--master",
       "127.0.0.1:1",
