@@ -57,6 +57,7 @@ export default defineConfig({
           exclude: [deep, "**/node_modules/**"],
           isolate: false,
           testTimeout: hang,
+          hookTimeout: hang,
         },
       },
       {

@@ -62,8 +62,12 @@ const impossible = [
 /** Fencing tokens that are possible, and that no other master has seen. */
 const implausible = ["9007199254740991", "9007199253692415", "9007199253692414", "8000000000000000"];
 
-describe.each([2, 4])("beside %i honest masters, one returns a false fencing counter", (honest) => {
-  it.each([...impossible, ...implausible])("%j: no client's tokens change", async (counter) => {
+describe.each([
+  [2, [...impossible, ...implausible]],
+  // A quorum without the liar is there as well.
+  [4, ["inf", ...implausible]],
+])("beside %i honest masters, one returns a false fencing counter", (honest, counters) => {
+  it.each(counters)("%j: no client's tokens change", async (counter) => {
     await using fixture = await besides(
       honest,
       (asked) => (isClaim(asked) && asked.isFenced ? [-1, asked.ttl, counter] : undefined),
@@ -81,7 +85,7 @@ describe.each([2, 4])("beside %i honest masters, one returns a false fencing cou
         await lock.release();
       }
       // Several at once go out in one command, and each has its own keys.
-      const resources = Array.from({ length: 20 }, () => fresh());
+      const resources = Array.from({ length: 8 }, () => fresh());
       const locks = await Promise.all(resources.map((one) => fixture.redlock.acquire([one, `${one}+`], ttl)));
       for (const [index, lock] of locks.entries()) {
         expect(lock.fencingToken).toBeLessThan(soon());

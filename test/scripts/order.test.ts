@@ -85,13 +85,18 @@ function removalsBeforeClaims(source: string): string[] {
   return [...found];
 }
 
-/** Which command can come next behind which, from "begin" on. */
+/** Which command can come next behind which, from "begin" on, for each script that was walked for it. */
+const orders = new Map<string, ReadonlyMap<string, ReadonlySet<string>>>();
+
 function successors(source: string): ReadonlyMap<string, ReadonlySet<string>> {
+  const known = orders.get(source);
+  if (known) return known;
   const next = new Map<string, Set<string>>();
   walk(source, { last: "begin" }, ({ last }, { name }) => {
     next.set(last, (next.get(last) ?? new Set()).add(name));
     return { last: name };
   });
+  orders.set(source, next);
   return next;
 }
 

@@ -428,7 +428,7 @@ describe("acquire", () => {
       permits,
       minimumValidity: 987,
       backoff,
-      waitTimeout: 50_000,
+      waitTimeout: 3_000,
     });
     failing.catch(() => {});
     await time.advance(200);
