@@ -3,6 +3,9 @@ import { Cluster as Cluster58, Redis as Redis58 } from "ioredis-5.8";
 import { Cluster as ClusterOfValkey, Redis as RedisOfValkey } from "iovalkey";
 import { createClient as createClient50, createCluster as createCluster50 } from "redis-5.0";
 import { createClient as createClient60, createCluster as createCluster60 } from "redis-6.0";
+import { expect, it } from "vitest";
+// The package has no name for it: how commands are sent is seen here.
+import { connectionOf } from "../../packages/redlock/src/adapters/client-libraries.ts";
 import { contracts } from "./lock-node-contract.ts";
 import { ofCluster } from "./redis-driver.ts";
 
@@ -22,6 +25,11 @@ for (const [name, Redis, Cluster] of [
   ["iovalkey", RedisOfValkey as unknown as AnyRedis, ClusterOfValkey as unknown as AnyCluster],
 ] as const) {
   const client = (port: number) => new Redis(port, host, { keyPrefix });
+  it(`${name} is given whole commands, which is the fast way`, () => {
+    const unused = new Redis(1, host, { keyPrefix, lazyConnect: true });
+    expect(connectionOf(unused).deliver).toBeDefined();
+    unused.disconnect();
+  });
   contracts({
     [`${name}, keyPrefix`]: { client, keyPrefix },
     [`${name}, keyPrefix, without scripts`]: { scripts: false, client, keyPrefix },

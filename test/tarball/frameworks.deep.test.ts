@@ -189,6 +189,9 @@ describe.each(projects)("a new project with @quorlock/%s, %s and the example of 
     expect(required!.stdout).toBe(imported!.stdout);
   });
 
+  // Once for each package, whatever its framework's version.
+  if (projects.find(([other]) => other === name)![1] !== framework) return;
+
   test("has the API reports that are kept", async () => {
     const built = join(folder, "built", framework.replace(" ", "-"));
     await cp(join(user, "node_modules/@quorlock", name), built, { recursive: true });

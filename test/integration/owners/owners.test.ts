@@ -57,6 +57,17 @@ describe("the record of an owner", () => {
     );
   });
 
+  // One whose process was killed: nobody deletes it, and it expires. Its place in the index is left.
+  it("takes the places of owners that are gone out of the index with it", async () => {
+    await fleet.empty();
+    await Promise.all(fleet.admins.slice(0, 3).map((admin) => admin.zadd(ownersKey(false), 1, "deadbeef")));
+    const opened = fleet.open({ on: three(), owner: "survivor" });
+    await begin(opened);
+    await until("only the survivor is named", async () =>
+      (await tags()).every((one) => one.length === 1 && one[0] !== "deadbeef"),
+    );
+  });
+
   it("is not written with owner: false, and has the name host:pid by default", async () => {
     await fleet.empty();
     await begin(fleet.open({ on: three(), owner: false }));

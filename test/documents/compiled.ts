@@ -22,6 +22,15 @@ export const fromSource: ts.CompilerOptions = {
   allowImportingTsExtensions: true,
 };
 
+/** Code that compiles with redlock 5 only, as its page says. */
+export const linesOfRedlock5: readonly string[] = [
+  `redlock.on("other", () => {});`,
+  `new Redlock(redlock.clients, {}, { acquireScript: (script: string) => script });`,
+].map((line) => {
+  const declarations = "declare const redlock: Redlock;\ndeclare const lock: Lock;";
+  return `import Redlock, { type Lock } from "redlock";\n${declarations}\n${line}`;
+});
+
 /** The compiler's errors for these modules, by name, in this folder. */
 export function complaintsAbout(
   modules: Readonly<Record<string, string>>,
