@@ -80,7 +80,10 @@ export default defineConfig({
           name: "node-redis",
           isolate: false,
           env: { REDLOCK_CLIENT: "node-redis" },
-          include: ["test/integration/{connections,waiting}/**/*.test.ts", "test/{faults,hostile}/**/*.test.ts"],
+          include: [
+            "test/integration/{connections,waiting}/**/*.test.ts",
+            "test/{faults,hostile}/**/*.test.ts",
+          ],
           exclude: [
             "**/node_modules/**",
             "test/{faults,hostile,integration/waiting}/**/*.deep.test.ts",
