@@ -19,10 +19,7 @@ Max(x, y) == IF x > y THEN x ELSE y
 Elapsed == Max(0, Max(monotonic, wall))
 \* 1.4 The clocks are read between a suspension and a step back.
 MayBeBoth == FALSE
-
-Init ==
-  /\ real = 0 /\ monotonic = 0 /\ wall = 0 /\ lease = 0
-  /\ suspended = FALSE /\ slept = FALSE /\ stepped = FALSE
+Init == real = 0 /\ monotonic = 0 /\ wall = 0 /\ lease = 0 /\ suspended = FALSE /\ slept = FALSE /\ stepped = FALSE
 Pass ==
   /\ real < Duration
   /\ real' = real + 1 /\ wall' = wall + 1
@@ -30,8 +27,7 @@ Pass ==
   /\ UNCHANGED <<lease, suspended, slept, stepped>>
 Suspend ==
   /\ ~suspended /\ (stepped => MayBeBoth)
-  /\ suspended' = TRUE /\ slept' = TRUE
-  /\ UNCHANGED <<real, monotonic, wall, lease, stepped>>
+  /\ suspended' = TRUE /\ slept' = TRUE /\ UNCHANGED <<real, monotonic, wall, lease, stepped>>
 Resume == suspended /\ suspended' = FALSE /\ UNCHANGED <<real, monotonic, wall, lease, slept, stepped>>
 Step ==
   /\ \E by \in Steps : (by < 0 /\ slept => MayBeBoth) /\ wall' = wall + by /\ stepped' = (stepped \/ by < 0)
@@ -40,8 +36,7 @@ Read ==
   /\ ~suspended
   /\ lease' = lease + Elapsed
   /\ monotonic' = 0 /\ wall' = 0
-  /\ slept' = FALSE /\ stepped' = FALSE
-  /\ UNCHANGED <<real, suspended>>
+  /\ slept' = FALSE /\ stepped' = FALSE /\ UNCHANGED <<real, suspended>>
 Next == Pass \/ Suspend \/ Resume \/ Step \/ Read
 Spec == Init /\ [][Next]_vars
 

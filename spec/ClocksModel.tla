@@ -2,7 +2,6 @@
 \* The variants of Clocks: see LockModel.
 EXTENDS Clocks
 StepsBy == {-2, -1, 1, 2}
-
 \* Elapsed, 3.4, five units: only the monotonic clock counts
 ByMonotonic == monotonic
 \* Elapsed, 3.4, five units: only the wall clock counts

@@ -75,18 +75,15 @@ Expire(m) == key[m] # 0 /\ key' = [key EXCEPT ![m] = 0] /\ UNCHANGED <<counter, 
 \* 9.1 Its quarantine has passed when it is restored: no attempt that it had voted for is under way.
 Forget(m) ==
   /\ losses < Losses /\ losses' = losses + 1 /\ restoring' = restoring \cup {m}
-  /\ key' = [key EXCEPT ![m] = 0] /\ counter' = [counter EXCEPT ![m] = 0]
-  /\ UNCHANGED <<order, state, proposal, token, seen, stored>>
+  /\ key' = [key EXCEPT ![m] = 0] /\ counter' = [counter EXCEPT ![m] = 0] /\ UNCHANGED <<order, state, proposal, token, seen, stored>>
 QuarantineIsOver(m) == \A a \in Attempts : seen[a][m] >= 0 => state[a] \in {"held", "over"}
 Restore(m) ==  \* 8.8
   /\ ~Restored(m) /\ QuarantineIsOver(m)
   /\ \E others \in SUBSET (Masters \ {m}) :
        /\ Cardinality(others) = Sources /\ \A o \in others : Restored(o)
        /\ counter' = [counter EXCEPT ![m] = Largest({counter[o] : o \in others})]
-  /\ restoring' = restoring \ {m}
-  /\ UNCHANGED <<key, order, state, proposal, token, seen, stored, losses>>
+  /\ restoring' = restoring \ {m} /\ UNCHANGED <<key, order, state, proposal, token, seen, stored, losses>>
 GiveUp(a) == state[a] \in {"asking", "storing"} /\ state' = [state EXCEPT ![a] = "over"] /\ UNCHANGED <<key, counter, order, proposal, token, seen, stored, losses, restoring>>
-
 Init ==
   /\ key = [m \in Masters |-> 0] /\ order = [m \in Masters |-> <<>>]
   /\ counter = [m \in Masters |-> 0]

@@ -3,7 +3,6 @@
 EXTENDS Fencing, TLC
 CONSTANTS A, B, C
 AnyMaster == Permutations(Masters)
-
 \* StoredByVote, 8.1, two attempts: the proposal is not stored with the vote
 NotStored(m, a) == counter[m]
 \* IsAtOnce, 8.2, two attempts: the token is the proposal, whatever the counters are

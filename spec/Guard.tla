@@ -60,7 +60,6 @@ Tick ==
   /\ quarantine' = [m \in Masters |-> Less(quarantine[m])]
   /\ valid' = [a \in Attempts |-> Less(valid[a])] /\ validThen' = [a \in Attempts |-> Less(validThen[a])]
   /\ UNCHANGED <<unnoticed, losses, state, votes, asked, extended>>
-
 Init ==
   /\ key = [m \in Masters |-> 0] /\ left = [m \in Masters |-> 0] /\ quarantine = [m \in Masters |-> 0]
   /\ unnoticed = {} /\ losses = 0

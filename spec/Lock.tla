@@ -83,20 +83,17 @@ Vote(m, c) ==
   /\ c \in net /\ c.to = m /\ c.do # "delete" /\ MayVote(m, c)
   /\ key' = [key EXCEPT ![m] = [of |-> Token(c.of), round |-> c.round, until |-> KeptUntil(m, c)]]
   /\ attempt' = IF Counts(c) THEN [attempt EXCEPT ![c.of].deadline[m] = Max(@, DeadlineAt(m, c))] ELSE attempt
-  /\ net' = Without(c)
-  /\ UNCHANGED clock
+  /\ net' = Without(c) /\ UNCHANGED clock
 \* A master that refuses a vote, refuses to write (1.7), or has nothing to delete.
 Refuse(m, c) == c \in net /\ c.to = m /\ net' = Without(c) /\ UNCHANGED <<clock, key, attempt>>
 \* 2.3, 2.5 A quorum of votes that leaves validity is a lease.
 Grant(a) ==
   /\ attempt[a].state = "asking" /\ LeaseEnd(a) > Now(ClientOf(a))
-  /\ attempt' = [attempt EXCEPT ![a].state = "held"]
-  /\ UNCHANGED <<clock, key, net>>
+  /\ attempt' = [attempt EXCEPT ![a].state = "held"] /\ UNCHANGED <<clock, key, net>>
 \* 4.2 Only an extension repairs, and only before the deadline. 2.7, 4.5 Without repair it is a question, at any time.
 Extend(a, do, M, ttl) ==
   /\ Holds(a) \/ do = "extend"
-  /\ net' = net \cup Commands(a, do, attempt[a].round, M, ttl)
-  /\ UNCHANGED <<clock, key, attempt>>
+  /\ net' = net \cup Commands(a, do, attempt[a].round, M, ttl) /\ UNCHANGED <<clock, key, attempt>>
 \* 7.17 A transfer gives the lease to a fresh token of the same client, and its send ends the old lease (5.3).
 Transfer(a, b, r, M, ttl) ==
   /\ attempt[a].state \in {"held", "over"} /\ attempt[b].state \in {"idle", "asking"} /\ r >= attempt[b].round
@@ -113,8 +110,7 @@ End(a, r, M) ==
 Delete(m, c) ==
   /\ c \in net /\ c.to = m /\ c.do = "delete" /\ MayDelete(m, c)
   /\ key' = [key EXCEPT ![m] = NoKey]
-  /\ net' = Without(c)
-  /\ UNCHANGED <<clock, attempt>>
+  /\ net' = Without(c) /\ UNCHANGED <<clock, attempt>>
 \* 1.1 The clocks differ in rate.
 Tick == clock' = [p \in Masters \cup Clients |-> clock[p] + Rate(p)] /\ UNCHANGED <<key, net, attempt>>
 \* Faults that the assumptions of section 1 exclude.
@@ -125,15 +121,16 @@ Init ==
   /\ key = [m \in Masters |-> NoKey]
   /\ net = {}
   /\ attempt = [a \in Attempts |-> [state |-> "idle", round |-> 0, deadline |-> NoVotes]]
-OfClients ==
-  \E a \in Attempts :
-    \/ \E ttl \in Ttls : attempt[a].round < Rounds /\ Ask(a, attempt[a].round + 1, Masters, ttl)
-    \/ Grant(a)
-    \/ \E ttl \in Ttls : a \in Extending /\ (\A c \in net : c.do = "repair" => c.of # a) /\ Extend(a, "repair", Masters, ttl)
-    \/ attempt[a].state \in {"asking", "held"} /\ End(a, attempt[a].round, Masters)
+\* The steps of a search: a trace has the actions above.
+Asks(a, ttl) == attempt[a].round < Rounds /\ Ask(a, attempt[a].round + 1, Masters, ttl)
+Extends(a, ttl) == a \in Extending /\ (\A c \in net : c.do = "repair" => c.of # a) /\ Extend(a, "repair", Masters, ttl)
+Ends(a) == attempt[a].state \in {"asking", "held"} /\ End(a, attempt[a].round, Masters)
 \* A command that changes nothing may as well be late: only traces have refusals.
-OfMasters == \E c \in net : Vote(c.to, c) \/ Delete(c.to, c)
-Next == OfClients \/ OfMasters \/ Tick \/ Fault
+Next ==
+  \/ \E a \in Attempts : Grant(a) \/ Ends(a) \/ \E ttl \in Ttls : Asks(a, ttl) \/ Extends(a, ttl)
+  \/ \E c \in net : Vote(c.to, c)
+  \/ \E c \in net : Delete(c.to, c)
+  \/ Tick \/ Fault
 Spec == Init /\ [][Next]_vars
 
 \* 1.9

@@ -8,7 +8,6 @@ AnyMaster == Permutations(Masters)
 TwoClients(a) == IF a = 1 THEN "c1" ELSE "c2"
 \* The client of the first attempt is slow, all others are fast.
 SlowHolder(p) == IF p = "c1" THEN Slow ELSE Fast
-
 \* Quorum, 2.3, one round: a minority is a quorum
 Minority == Cardinality(Masters) \div 2
 \* Token, 2.1, one round: a client uses one token for ever
@@ -38,8 +37,7 @@ KeepVotes(a, r) == [attempt EXCEPT ![a].state = "asking", ![a].round = r]
 \* End, 5.3, one round: a lease ends when its release is answered, not before it is sent
 EndLater(a, r, M) ==
   /\ attempt[a].state \in {"asking", "held"}
-  /\ net' = net \cup Commands(a, "delete", r, M, 0)
-  /\ UNCHANGED <<clock, key, attempt>>
+  /\ net' = net \cup Commands(a, "delete", r, M, 0) /\ UNCHANGED <<clock, key, attempt>>
 \* Fault, 1.2, one round: a master forgets
 Forget == \E m \in Masters : Lives(m) /\ key' = [key EXCEPT ![m] = NoKey] /\ UNCHANGED <<clock, net, attempt>>
 \* Fault, 1.3, one round: the clock of a master steps forward

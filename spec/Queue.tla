@@ -48,10 +48,16 @@ Leave(m, c) ==
 Expire(m, e) == queue' = [queue EXCEPT ![m] = @ \ {e}] /\ UNCHANGED vars
 
 QueueInit == Init /\ queue = [m \in Masters |-> {}]
+\* ServedModel adds who is passed.
+Observed == TRUE
 QueueNext ==
-  \/ (OfClients \/ Tick \/ Fault) /\ UNCHANGED queue
-  \/ \E c \in net : Enqueue(c.to, c) \/ (Leave(c.to, c) /\ (MayDelete(c.to, c) \/ Entries(c.to, c.of, c.round) # {}))
-  \/ \E m \in Masters : \E e \in queue[m] : Expire(m, e)
+  \/ \E a \in Attempts : Grant(a) /\ UNCHANGED queue /\ Observed
+  \/ \E a \in Attempts : Ends(a) /\ UNCHANGED queue /\ Observed
+  \/ \E a \in Attempts : \E ttl \in Ttls : Asks(a, ttl) /\ UNCHANGED queue /\ Observed
+  \/ Tick /\ UNCHANGED queue /\ Observed
+  \/ \E c \in net : Enqueue(c.to, c) /\ Observed
+  \/ \E c \in net : Leave(c.to, c) /\ (MayDelete(c.to, c) \/ Entries(c.to, c.of, c.round) # {}) /\ Observed
+  \/ \E m \in Masters : \E e \in queue[m] : Expire(m, e) /\ Observed
 QueueSpec == QueueInit /\ [][QueueNext]_queueVars
 
 \* 7.3 On no master is a waiter overtaken: two quorums share one, so none that stands in the queues of a quorum is passed.

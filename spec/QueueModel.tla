@@ -5,7 +5,6 @@ CONSTANTS A, B, C
 AnyMaster == Permutations(Masters)
 OneClient(a) == "c"
 Even(p) == 1
-
 \* IsFirst, 7.3, three waiters: a waiter passes those before it
 AnyOfThem(e, E) == TRUE
 \* Mine, 2.13, two rounds: a waiter uses one token in all its rounds

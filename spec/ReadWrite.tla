@@ -40,10 +40,7 @@ Exchange(m, c) ==  \* 10.5
   /\ claim' = [claim EXCEPT ![m][c] = "read"] /\ net' = net \ {<<m, c, "downgrade">>} /\ UNCHANGED state
 Upgrade(c) == MayUpgrade(c) /\ claim' = claim /\ net' = net /\ state' = [state EXCEPT ![c] = "waits"]
 End(c) == state[c] \notin {"idle", "over", "waits"} /\ state' = [state EXCEPT ![c] = "over"] /\ UNCHANGED <<claim, net>>
-Expire(m, c) ==
-  /\ claim[m][c] # "none" /\ MayExpire(m, c)
-  /\ claim' = [claim EXCEPT ![m][c] = "none"] /\ UNCHANGED <<state, net>>
-
+Expire(m, c) == claim[m][c] # "none" /\ MayExpire(m, c) /\ claim' = [claim EXCEPT ![m][c] = "none"] /\ UNCHANGED <<state, net>>
 Init == claim = [m \in Masters |-> [c \in Clients |-> "none"]] /\ state = [c \in Clients |-> "idle"] /\ net = {}
 Next ==
   \E c \in Clients : Ask(c) \/ Grant(c) \/ Downgrade(c) \/ Upgrade(c) \/ End(c)

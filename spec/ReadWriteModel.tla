@@ -3,7 +3,6 @@
 EXTENDS ReadWrite, TLC
 CONSTANTS A, B, C
 AnyMaster == Permutations(Masters)
-
 \* MayExpire, 10.3, two readers and a writer: the readers of a node share one expiry, that of the last to come
 WithAnother(m, c) == state[c] = "over" \/ (c \in Readers /\ \E o \in Readers : state[o] = "over" /\ o # c)
 \* Writes, 10.5, two readers and a writer: the write claim stands during the downgrade

@@ -18,18 +18,15 @@ IsFree(m, a) == \A b \in Here(m) : wants[b] \cap wants[a] = {}
 Ask(a) ==
   /\ state[a] = "idle"
   /\ \E S \in SUBSET Slots : S # {} /\ wants' = [wants EXCEPT ![a] = S]
-  /\ state' = [state EXCEPT ![a] = "asking"] /\ asked' = [asked EXCEPT ![a] = Masters]
-  /\ UNCHANGED votes
+  /\ state' = [state EXCEPT ![a] = "asking"] /\ asked' = [asked EXCEPT ![a] = Masters] /\ UNCHANGED votes
 Vote(m, a) ==
   /\ m \in asked[a] /\ IsFree(m, a)
-  /\ votes' = [votes EXCEPT ![a] = @ \cup {m}] /\ asked' = [asked EXCEPT ![a] = @ \ {m}]
-  /\ UNCHANGED <<wants, state>>
+  /\ votes' = [votes EXCEPT ![a] = @ \cup {m}] /\ asked' = [asked EXCEPT ![a] = @ \ {m}] /\ UNCHANGED <<wants, state>>
 Grant(a) ==
   /\ state[a] = "asking" /\ Cardinality(votes[a]) >= Quorum
   /\ state' = [state EXCEPT ![a] = "held"] /\ UNCHANGED <<wants, votes, asked>>
 End(a) == state[a] \in {"asking", "held"} /\ state' = [state EXCEPT ![a] = "over"] /\ UNCHANGED <<wants, votes, asked>>
 TakeBack(m, a) == state[a] = "over" /\ m \in votes[a] /\ votes' = [votes EXCEPT ![a] = @ \ {m}] /\ UNCHANGED <<wants, state, asked>>
-
 Init ==
   /\ wants = [a \in Attempts |-> {}] /\ state = [a \in Attempts |-> "idle"]
   /\ votes = [a \in Attempts |-> {}] /\ asked = [a \in Attempts |-> {}]

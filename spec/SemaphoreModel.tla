@@ -3,7 +3,6 @@
 EXTENDS Semaphore, TLC
 CONSTANTS A, B, C
 AnyMaster == Permutations(Masters)
-
 Sum(m) == LET n(a) == Cardinality(wants[a]) IN n(1) * (IF 1 \in Here(m) THEN 1 ELSE 0) + n(2) * (IF 2 \in Here(m) THEN 1 ELSE 0) + n(3) * (IF 3 \in Here(m) THEN 1 ELSE 0)
 \* IsFree, 10.1, three attempts: each node admits as many as there are permits
 PerNode(m, a) == Sum(m) + Cardinality(wants[a]) <= Cardinality(Slots)

@@ -79,11 +79,8 @@ Matches(e) ==
     [] OTHER -> FALSE
 \* The last run has one event more than all others, and ends last: then it is told how far each has come.
 Report == place = Len(Steps) /\ run = Len(Runs) => PrintT([r \in 1..Len(Runs) |-> TLCGet(r)])
-TraceInit ==
-  /\ QueueInit /\ run \in 1..Len(Runs) /\ place = 1 /\ handles = {} /\ TLCSet(run, 0)
-TraceNext ==
-  /\ place <= Len(Steps) /\ Matches(Event) /\ TLCSet(run, place) /\ Report
-  /\ place' = place + 1 /\ UNCHANGED run
+TraceInit == QueueInit /\ run \in 1..Len(Runs) /\ place = 1 /\ handles = {} /\ TLCSet(run, 0)
+TraceNext == place <= Len(Steps) /\ Matches(Event) /\ TLCSet(run, place) /\ Report /\ place' = place + 1 /\ UNCHANGED run
 TraceSpec == TraceInit /\ [][TraceNext]_traceVars
 Where == <<run, place>>
 =============================================================================

@@ -62,6 +62,12 @@ const queue = (rounds: number, servers: string, attempts: string): readonly stri
   "Extending = {}",
 ];
 
+const ending = (rounds: number, servers: string): readonly string[] => [
+  `Masters = {${servers}}`,
+  "Attempts = {1, 2}",
+  `Rounds = ${rounds}`,
+];
+
 const fencing = (losses: number, repeating = ""): readonly string[] => [
   ...threeMasters,
   "Attempts = {1, 2}",
@@ -117,6 +123,36 @@ export const catalogue: readonly Part[] = [
       { name: "two waiters", level: "quick", constants: queue(1, "A, B, C", "1, 2") },
       { name: "two rounds", level: "variants", constants: queue(2, "A, B, C", "1, 2") },
       { name: "three waiters", level: "full", constants: queue(1, "A, B", "1, 2, 3") },
+    ],
+  },
+  {
+    module: "ServedModel",
+    specification: "ServedSpec",
+    checks: [
+      "INVARIANT FirstComeFirstServed",
+      "CONSTRAINT SomeoneIsLeft",
+      "SYMMETRY AnyMaster",
+      "VIEW Viewed",
+    ],
+    bounds: [
+      {
+        name: "two waiters",
+        level: "full",
+        constants: [...queue(1, "A, B, C", "1, 2"), "Observed <- Passing"],
+      },
+      {
+        name: "two rounds",
+        level: "variants",
+        constants: [...queue(2, "A, B", "1, 2"), "Observed <- Passing"],
+      },
+    ],
+  },
+  {
+    module: "EndingModel",
+    checks: ["PROPERTY EachAttemptEnds"],
+    bounds: [
+      { name: "two rounds", level: "quick", constants: ending(2, '"A", "B", "C"') },
+      { name: "no limit", level: "full", constants: ending(0, '"A", "B"') },
     ],
   },
   {

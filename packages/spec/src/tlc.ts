@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { constants, setPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -78,7 +78,7 @@ export async function check(
     const place = text === undefined ? modules : folder;
     const began = performance.now();
     const output = await outputOf(tools.java, args, place, limit, interrupted);
-    return foundIn(output, (performance.now() - began) / 1000);
+    return foundIn(output, config, (performance.now() - began) / 1000);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -117,13 +117,16 @@ function outputOf(
   });
 }
 
-function foundIn(output: string, seconds: number): Found {
+function foundIn(output: string, config: string, seconds: number): Found {
   const states =
     /generated, ([\d,]+) distinct states found/.exec(output) ?? /states generated: ([\d,]+)/.exec(output);
   const depth =
     /complete state graph search is (\d+)/.exec(output) ?? /State (\d+):(?!.*State \d+:)/s.exec(output);
   const violated =
-    /Invariant (\w+) is violated/.exec(output) ?? /Action property (.+?) is violated/.exec(output);
+    /Invariant (\w+) is violated/.exec(output) ??
+    /Action property (.+?) is violated/.exec(output) ??
+    // (TLC does not say which: of each module one is temporal.)
+    (/Temporal properties were violated/.test(output) ? /^PROPERTY (\w+)/m.exec(config) : undefined);
   const isOver = /No error has been found|The number of states generated/.test(output);
   const isError = /Error:/.test(output);
   if (!violated && (isError || !isOver)) throw new TlcError(`TLC found no verdict:\n${lastLines(output)}`);
@@ -139,14 +142,26 @@ function foundIn(output: string, seconds: number): Found {
 
 /** Each step with the name of its action, and without its place in the module. */
 function stepsIn(output: string): readonly string[] {
-  const states = output.split(/^State \d+: /m).slice(1);
+  const states = output.split(/^(?:State \d+: |(?=Back to state))/m).slice(1);
   return states.flatMap((state, index) => {
     const [head = "", ...rest] = state.split("\n");
-    const action = /^<(\w+)/.exec(head)?.[1] ?? head;
+    const again = /^Back to state (\d+)/.exec(head)?.[1];
+    if (again !== undefined) return [`Then again from ${again}.`];
+    if (head.trim() === "Stuttering") return ["Nothing happens any more."];
     const end = rest.findIndex((line) => line.trim() === "");
     const values = rest.slice(0, end < 0 ? rest.length : end).map((line) => `     ${line.trimEnd()}`);
-    return [`${index + 1}. ${action === "Initial" ? "Init" : action}`, ...values];
+    return [`${index + 1}. ${actionIn(head)}`, ...values];
   });
+}
+
+/** TLC names a disjunct with a condition by all that it is part of: its own text begins with the action, or with "there is". */
+function actionIn(head: string): string {
+  const [, name = head, line, column, module] =
+    /^<(\w+) line (\d+), col (\d+) .* module (\w+)>/.exec(head) ?? [];
+  if (name === "<Initial predicate>") return "Init";
+  if (!/Next$|Spec$/.test(name)) return name;
+  const text = readFileSync(join(modules, `${module}.tla`), "utf8").split("\n")[Number(line) - 1] ?? "";
+  return /\b([A-Z]\w+)(?:\(| \/\\)/.exec(text.slice(Number(column) - 1))?.[1] ?? name;
 }
 
 function lastLines(output: string): string {
