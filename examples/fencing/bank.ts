@@ -1,25 +1,19 @@
-import { EventEmitter, once } from "node:events";
+import { Crew } from "../fixture/crew.ts";
 import type { Fixture } from "../fixture/fixture.ts";
-import { WorkerGroup } from "../fixture/worker-group.ts";
 import { Account } from "./account.ts";
-import type { Order, Report } from "./teller.ts";
-
-type Of<Kind> = Extract<Report, { kind: Kind }>;
+import type { Payment, Teller } from "./teller.ts";
 
 /** An account and two tellers that book payments from it, each in its own process. */
 export class Bank {
   readonly #fixture: Fixture;
-  readonly #workers: WorkerGroup<Order, Report>;
-  readonly #reports = new EventEmitter();
+  readonly #tellers: Crew<Teller>;
   readonly #account: Account;
 
   private constructor(fixture: Fixture, account: Account) {
     this.#fixture = fixture;
     this.#account = account;
     const script = new URL("teller.ts", import.meta.url);
-    this.#workers = new WorkerGroup(fixture, script, ["Anna", "Ben"], (name, report) =>
-      this.#reports.emit(`${name} ${report.kind}`, report),
-    );
+    this.#tellers = new Crew(fixture, script, ["Anna", "Ben"], () => ({}));
   }
 
   static async open(fixture: Fixture, balance: number): Promise<Bank> {
@@ -29,57 +23,42 @@ export class Bank {
   }
 
   get broken(): Promise<never> {
-    return this.#workers.broken;
+    return this.#tellers.broken;
   }
 
   /** True if the database accepts the write of Ben, the holder, and rejects that of Anna, the previous holder. */
   async day(urls: readonly string[]): Promise<boolean> {
     const { narrator } = this.#fixture;
-    const ready = ["Anna", "Ben"].map((name) => this.#report(name, "ready"));
-    this.#workers.sendAll({ kind: "open", urls });
-    await Promise.all(ready);
+    await this.#tellers.all((teller) => teller.open(urls));
+    const [anna, ben] = [this.#tellers.the("Anna"), this.#tellers.the("Ben")];
 
-    const anna = await this.#acquire("Anna");
-    const ofAnna = this.#report("Anna", "writes");
-    this.#workers.send("Anna", {
-      kind: "book",
-      amount: 30,
-      balance: await this.#account.balance(),
-      isPaused: true,
-    });
+    const tokenOfAnna = await this.#acquire("Anna");
+    const ofAnna = anna.book(30, await this.#account.balance(), true);
     narrator.event("paused", "yellow", "Anna has looked at her lock, and is stopped just before she writes");
 
     // Anna's process cannot release the lock, so Ben gets it when it has expired.
-    const ben = await this.#acquire("Ben");
-    const ofBen = this.#report("Ben", "writes");
-    this.#workers.send("Ben", {
-      kind: "book",
-      amount: 50,
-      balance: await this.#account.balance(),
-      isPaused: false,
-    });
-    const isBenHeard = await this.#write("Ben", await ofBen);
+    const tokenOfBen = await this.#acquire("Ben");
+    const isBenHeard = await this.#write("Ben", await ben.book(50, await this.#account.balance(), false));
 
-    const looksAgain = this.#report("Anna", "looks again");
-    process.kill(this.#workers.pids[0]!, "SIGCONT");
+    process.kill(this.#tellers.pids[0]!, "SIGCONT");
     narrator.event("awake", "yellow", "Anna goes on, and writes what she was about to write");
     const isAnnaHeard = await this.#write("Anna", await ofAnna);
-    narrator.event("looks", "dim", `Anna's lock is ${(await looksAgain).state}`);
+    narrator.event("looks", "dim", `Anna's lock is ${await anna.look()}`);
 
     narrator.line(`the balance is ${await this.#account.balance()}: 100 less Ben's 50`);
-    await this.#workers.leave({ kind: "leave" });
-    return ben > anna && isBenHeard && !isAnnaHeard;
+    await this.#tellers.leave();
+    return tokenOfBen > tokenOfAnna && isBenHeard && !isAnnaHeard;
   }
 
   async #acquire(name: string): Promise<number> {
-    const holds = this.#report(name, "holds");
-    this.#workers.send(name, { kind: "acquire" });
-    const { token } = await holds;
+    const token = await this.#tellers.the(name).acquire();
     this.#fixture.narrator.event("lock", "green", `${name} holds the account, with fencing token ${token}`);
     return token;
   }
 
-  async #write(name: string, { balance, token }: Of<"writes">): Promise<boolean> {
+  async #write(name: string, payment: Payment | undefined): Promise<boolean> {
+    if (!payment) throw new Error(`the lock of ${name} was over before the payment`);
+    const { balance, token } = payment;
     const isTaken = await this.#account.write(balance, token);
     if (isTaken) this.#fixture.narrator.event("written", "green", `${name} makes the balance ${balance}`);
     else
@@ -89,10 +68,5 @@ export class Bank {
         `the database does not take ${balance} from ${name}: too old`,
       );
     return isTaken;
-  }
-
-  async #report<Kind extends Report["kind"]>(name: string, kind: Kind): Promise<Of<Kind>> {
-    const [report] = (await once(this.#reports, `${name} ${kind}`)) as [Of<Kind>];
-    return report;
   }
 }

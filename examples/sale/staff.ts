@@ -1,22 +1,22 @@
 import { EventEmitter, once } from "node:events";
+import { Crew } from "../fixture/crew.ts";
 import type { Fixture } from "../fixture/fixture.ts";
 import { listed } from "../fixture/narrator.ts";
-import { WorkerGroup } from "../fixture/worker-group.ts";
 import { Ledger } from "./ledger.ts";
 import type { Links } from "./links.ts";
 import { follow } from "./narration.ts";
 import type { Shop } from "./shop.ts";
 import { stockSize, workers } from "./terms.ts";
-import type { Order, Report } from "./worker.ts";
+import type { Office, Seller } from "./worker.ts";
 
 /** The worker processes, controlled by the parent. */
 export class Staff {
   readonly #fixture: Fixture;
   readonly #shop: Shop;
-  readonly #workers: WorkerGroup<Order, Report>;
+  readonly #sellers: Crew<Seller, Office>;
+  /** "report" for each, and one for each kind. */
   readonly #reports = new EventEmitter();
-  /** Workers that are ready for a sale, and that have finished it. */
-  readonly #count = { ready: 0, closed: 0 };
+  #selling: Promise<unknown> | undefined;
   /** Sales per printed line. */
   #step = 0;
   #ledger = new Ledger(stockSize);
@@ -25,8 +25,7 @@ export class Staff {
     this.#fixture = fixture;
     this.#shop = shop;
     const script = new URL("worker.ts", import.meta.url);
-    const handle = (name: string, report: Report): void => this.#handle(name, report);
-    this.#workers = new WorkerGroup(fixture, script, workers, handle, [shop.directory]);
+    this.#sellers = new Crew(fixture, script, workers, (worker) => this.#officeOf(worker));
   }
 
   /** Calls `listener` on every report of a worker. */
@@ -36,15 +35,12 @@ export class Staff {
 
   /** Rejects when a worker process ends unexpectedly. */
   get broken(): Promise<never> {
-    return this.#workers.broken;
+    return this.#sellers.broken;
   }
 
   /** Connects every worker to the masters over its own links. */
   async open(links: Links): Promise<void> {
-    for (const worker of workers) {
-      this.#workers.send(worker, { kind: "open", urls: links.urlsFor(worker) });
-    }
-    await this.#untilAll("ready");
+    await this.#sellers.all((seller, name) => seller.open(this.#shop.directory, links.urlsFor(name)));
     const { narrator } = this.#fixture;
     narrator.event("open", "cyan", `${listed(workers)} sell, each in a process of its own`);
   }
@@ -53,15 +49,14 @@ export class Staff {
   async sell(locked: boolean): Promise<Ledger> {
     await this.#shop.writeStock(stockSize);
     this.#ledger = new Ledger(stockSize);
-    this.#count.closed = 0;
     this.#step = locked ? 20 : 100;
-    this.#workers.sendAll({ kind: "sell", locked });
+    this.#selling = this.#sellers.all((seller) => seller.sell(locked));
     return this.#ledger;
   }
 
   /** Resolves when every worker has found the stock empty. */
-  untilClosed(): Promise<void> {
-    return this.#untilAll("closed");
+  async untilClosed(): Promise<void> {
+    await this.#selling;
   }
 
   /**
@@ -69,38 +64,41 @@ export class Staff {
    * holds the lock, so no further item is sold before it is cut off, even if the masters are slow.
    */
   async hangPayment(left: number): Promise<string> {
-    const begun = once(this.#reports, "payment-hangs");
-    this.#workers.sendAll({ kind: "hang-payment", at: left });
-    const [, worker] = (await begun) as [Report, string];
-    this.#workers.sendAll({ kind: "hang-payment", at: undefined });
+    const begun = once(this.#reports, "hangs");
+    const hang = (at: number | undefined): void => {
+      for (const worker of workers) void this.#sellers.the(worker).hangPayment.asEvent(at);
+    };
+    hang(left);
+    const [worker] = (await begun) as [string];
+    hang(undefined);
     return worker;
   }
 
   /** Resolves at the next abort of a worker's signal; only the holder's signal can abort. */
   async nextAbort(): Promise<{ readonly at: number; readonly standstill: number | undefined }> {
-    const [report] = (await once(this.#reports, "aborted")) as [
-      { at: number; standstill: number | undefined },
-    ];
-    return report;
+    const [at, standstill] = (await once(this.#reports, "aborted")) as [number, number | undefined];
+    return { at, standstill };
   }
 
   /** Ends all worker processes in order. */
   leave(): Promise<void> {
-    return this.#workers.leave({ kind: "leave" });
+    return this.#sellers.leave();
   }
 
-  async #untilAll(kind: "ready" | "closed"): Promise<void> {
-    while (this.#count[kind] < workers.length) await once(this.#reports, kind);
-  }
-
-  #handle(worker: string, report: Report): void {
-    const { narrator } = this.#fixture;
-    if (report.kind === "hold") {
-      const hold = { worker, ...report.hold };
-      this.#ledger.add(hold);
-      follow(narrator, this.#ledger, hold, this.#step);
-    } else if (report.kind === "ready" || report.kind === "closed") this.#count[report.kind] += 1;
-    this.#reports.emit(report.kind, report, worker);
-    this.#reports.emit("report");
+  #officeOf(worker: string): Office {
+    const report = (kind: "aborted" | "hangs" | "report", ...words: readonly unknown[]): void => {
+      this.#reports.emit(kind, ...words);
+      if (kind !== "report") this.#reports.emit("report");
+    };
+    return {
+      held: (hold) => {
+        const whole = { worker, ...hold };
+        this.#ledger.add(whole);
+        follow(this.#fixture.narrator, this.#ledger, whole, this.#step);
+        report("report");
+      },
+      paymentHangs: () => report("hangs", worker),
+      aborted: (at, standstill) => report("aborted", at, standstill),
+    };
   }
 }

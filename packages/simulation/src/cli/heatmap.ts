@@ -1,7 +1,7 @@
 import { until } from "../command-line/interruption.ts";
 import { parse, text, UsageError } from "../command-line/options.ts";
 import { type DriftCell, type DriftGrid, measureDrift } from "../pictures/drift-grid.ts";
-import { heatMap, heatMapPage } from "../pictures/heat-map.ts";
+import { heatMap } from "../pictures/heat-map.ts";
 import { wholeNumber } from "./arguments.ts";
 import { type Command, exitCodes, neverInterrupted } from "./command.ts";
 import { program } from "./edition.ts";
@@ -9,7 +9,7 @@ import { writeText } from "./files.ts";
 import { Progress } from "./progress.ts";
 
 const options = {
-  out: text("FILE", "the picture to write: .svg or .html"),
+  out: text("FILE", "the picture to write, an .svg"),
   drift: text("LIST", "differences between the rates of any two clocks, per cent; default 0.1,0.5,1,2,5,10"),
   ttl: text("LIST", "TTLs of the locks, ms; default 100,1000,10000"),
   seeds: text("N", "runs of each cell; default 20"),
@@ -18,7 +18,7 @@ const options = {
 
 export const heatmap: Command = {
   usage:
-    "heatmap --out FILE.svg|FILE.html [--drift 0.1,0.5,1,2,5,10] [--ttl 100,1000,10000] [--seeds 20] [--drift-factor 0.01]",
+    "heatmap --out FILE.svg [--drift 0.1,0.5,1,2,5,10] [--ttl 100,1000,10000] [--seeds 20] [--drift-factor 0.01]",
   purpose: "draws how often two clients hold the lock at once, by clock drift (per cent) and TTL (ms)",
   options,
   isInterruptible: true,
@@ -36,7 +36,8 @@ export const heatmap: Command = {
         unit: "a share of the ttl",
       })[0]!,
     };
-    const draw = drawingFor(out);
+    if (out === undefined) throw new UsageError("--out is missing");
+    if (!out.endsWith(".svg")) throw new UsageError(`--out must end in .svg, but is ${out}`);
     const command =
       `${program} heatmap --drift ${grid.drifts.join(",")} --ttl ${grid.ttls.join(",")} --seeds ${grid.seeds}` +
       `${grid.driftFactor === 0.01 ? "" : ` --drift-factor ${grid.driftFactor}`} --out ${out}`;
@@ -52,7 +53,7 @@ export const heatmap: Command = {
     const total = grid.drifts.length * grid.ttls.length;
     if (interrupted.aborted)
       console.log(`interrupted after ${cells.length} of ${total} cells: no picture is written`);
-    else await writeText(String(out), draw(grid, cells, command));
+    else await writeText(out, heatMap(grid, cells, command));
     for (const { ttl: its, drift: apart, violated, runs, leastMargin } of cells)
       console.log(
         `ttl ${its} ms, ${apart} % apart: ${violated} of ${runs} violated, least margin ${leastMargin.toFixed(3)} ms`,
@@ -60,13 +61,6 @@ export const heatmap: Command = {
     return exitCodes.ok;
   },
 };
-
-function drawingFor(out: string | undefined): typeof heatMap {
-  if (out === undefined) throw new UsageError("--out is missing");
-  if (out.endsWith(".svg")) return heatMap;
-  if (out.endsWith(".html")) return heatMapPage;
-  throw new UsageError(`--out must end in .svg or .html, but is ${out}`);
-}
 
 interface Range {
   readonly above: number;

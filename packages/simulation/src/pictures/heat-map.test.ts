@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { heatMap, heatMapPage } from "./heat-map.ts";
+import { heatMap } from "./heat-map.ts";
 
 const grid = { drifts: [0.5, 1, 2], ttls: [1000], seeds: 20, driftFactor: 0.01 };
 const cells = [
@@ -15,8 +15,8 @@ test("each cell shows its share and its margin, and looks safe only if nothing w
     expect(svg).toContain(`>${text}<`);
 });
 
-test("the page needs no other files, and no text ends its element", () => {
-  const page = heatMapPage(grid, cells, "<script>alert(1)</script>");
-  expect(page).not.toContain("<script");
-  expect(page.replaceAll("http://www.w3.org/2000/svg", "")).not.toMatch(/https?:|@import|url\(/);
+test("the picture needs no other files, and no text ends its element", () => {
+  const svg = heatMap(grid, cells, "<script>alert(1)</script>");
+  expect(svg).not.toContain("<script");
+  expect(svg.replaceAll("http://www.w3.org/2000/svg", "")).not.toMatch(/https?:|@import|url\(/);
 });

@@ -34,42 +34,6 @@ ${promise(grid, bottom)}
 `;
 }
 
-/** The same in a page, with the numbers as a table. */
-export function heatMapPage(grid: DriftGrid, cells: readonly DriftCell[], command: string): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:,">
-<title>When clocks drift apart</title>
-<style>${pageStyle}</style>
-</head>
-<body>
-<main>
-<div class="map" tabindex="0" role="region" aria-label="Heat map">${heatMap(grid, cells, command)}</div>
-<table>
-<thead><tr><th>ttl</th><th>rates apart by</th><th>violated</th><th>least margin</th></tr></thead>
-<tbody>
-${cells.map(tableRow).join("\n")}
-</tbody>
-</table>
-</main>
-</body>
-</html>
-`;
-}
-
-function tableRow({ ttl, drift, violated, runs, leastMargin }: DriftCell): string {
-  const texts = [
-    `${ttl.toLocaleString("en")} ms`,
-    `${drift} %`,
-    `${violated} of ${runs}`,
-    `${marginText(leastMargin)} ms`,
-  ];
-  return `<tr>${texts.map((text) => `<td>${text}</td>`).join("")}</tr>`;
-}
-
 function described(cells: readonly DriftCell[]): string {
   return cells
     .map(({ ttl, drift, violated, runs }) => `ttl ${ttl} ms, ${drift} %: ${violated} of ${runs} violated`)
@@ -117,10 +81,8 @@ function marginText(margin: number): string {
   return `${margin < 0 ? "−" : "+"}${Math.abs(margin).toFixed(digits)}`;
 }
 
-const fonts = `system-ui,-apple-system,"Segoe UI",Roboto,"Liberation Sans",Arial,sans-serif`;
-
 const style = `
-text{font-family:${fonts};font-size:15px;fill:#1b2330}
+text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Liberation Sans",Arial,sans-serif;font-size:15px;fill:#1b2330}
 .page{fill:#ffffff}.heading{font-size:23px;font-weight:650}.muted{fill:#566171;font-size:14px}
 .axis{fill:#566171;font-size:14px}.label{font-size:15px;font-weight:600}.middle{text-anchor:middle}
 .share{font-size:21px;font-weight:650}.margin{font-size:13.5px}
@@ -130,13 +92,4 @@ text{font-family:${fonts};font-size:15px;fill:#1b2330}
 @media (prefers-color-scheme:dark){
 text{fill:#e9ebee}.page{fill:#191d24}.muted,.axis,.command{fill:#a4aebb}
 .safe{fill:#1f3d36}.unsafe{fill:#ff7b7b}.on-strong{fill:#11151b}.on-pale{fill:#e9ebee}.bracket{stroke:#a4aebb}}
-`;
-
-const pageStyle = `
-:root{color-scheme:light dark;font-family:${fonts};line-height:1.5;color:#1b2330;background:#f7f6f3}
-body{margin:0;padding:28px clamp(10px,3vw,40px) 48px}main{max-width:1000px;margin:0 auto}
-.map{overflow-x:auto}.map svg{display:block;max-width:none}
-table{margin-top:24px;border-collapse:collapse;font-variant-numeric:tabular-nums}
-th,td{padding:5px 22px 5px 0;text-align:left;border-bottom:1px solid #e3e1db}th{font-weight:600}
-@media (prefers-color-scheme:dark){:root{color:#e9ebee;background:#12151a}th,td{border-color:#2d333d}}
 `;

@@ -54,131 +54,83 @@ export const moments = [
   "push heard",
 ] as const;
 
-export type FaultKind =
-  | PauseFault
-  | ClockFault
-  | NetworkFault
-  | MoveFault
-  /** The time that it is down; it comes back with the data that its persistence kept. */
-  | { readonly kind: "crash"; readonly masters: Targets; readonly how: CrashKind; readonly downFor: number }
-  | { readonly kind: "flush"; readonly masters: Targets }
-  /** Answers, and refuses to write. */
-  | {
-      readonly kind: "refuse";
-      readonly masters: Targets;
-      readonly why: WriteRefusal;
-      readonly duration: number;
-    }
-  /** Answers every command with BUSY, as while a script runs for long: it does not even say which server it is. */
-  | { readonly kind: "busy"; readonly masters: Targets; readonly duration: number }
-  /** A Cluster moves the slot of all locks: a key each `pause` ms, and the rest when the time is over. */
-  | {
-      readonly kind: "reshard";
-      readonly masters: Targets;
-      readonly pause: number;
-      readonly duration: number;
-    }
-  /** Replaced at once by a replica that lacks the last `lag` ms of writes. */
-  | { readonly kind: "promote"; readonly masters: Targets; readonly lag: number }
-  /**
-   * The clients are led to a replica that lacks the last `lag` ms of writes, and then back: the old master has kept its memory.
-   * `demoted`: it was a replica for a moment before they come back.
-   */
-  | {
-      readonly kind: "failover";
-      readonly masters: Targets;
-      readonly lag: number;
-      readonly duration: number;
-      readonly demoted?: boolean;
-    }
-  /** Resynchronised from a replica that lacks the last `lag` ms of writes, and promoted back: the process stays. */
-  | { readonly kind: "resync"; readonly masters: Targets; readonly lag: number }
-  /** Reloads a snapshot that lacks the last `lag` ms of writes: the process stays. */
-  | { readonly kind: "reload"; readonly masters: Targets; readonly lag: number }
-  /** Their connections lead to another database, where nothing of the plan is locked; then back to the first. */
-  | {
-      readonly kind: "select";
-      readonly clients: Targets;
-      readonly masters: Targets;
-      readonly duration: number;
-    }
-  /** The client process ends, whatever it holds. */
-  | { readonly kind: "kill"; readonly clients: Targets };
+interface OfClients {
+  readonly clients: Targets;
+}
 
-type PauseFault =
+interface OfMasters {
+  readonly masters: Targets;
+}
+
+/** Between each of these clients and each of these masters. */
+type OfBoth = OfClients & OfMasters;
+
+interface Lasting {
+  /** ms */
+  readonly duration: number;
+}
+
+/** It lacks the last `lag` ms of writes. */
+interface Lagging {
+  readonly lag: number;
+}
+
+/** Which of the two connections between a client and a master; both where it is not said. */
+interface OnWire extends OfBoth {
+  readonly of?: "commands" | "pushes";
+}
+
+/** The properties of each kind of fault, beside its name. */
+interface FaultKinds {
   /** A GC pause, a SIGSTOP. Masters hang. */
-  | {
-      readonly kind: "freeze";
-      readonly clients: Targets;
-      readonly masters: Targets;
-      readonly duration: number;
-    }
+  readonly freeze: OfBoth & Lasting;
   /** The machine sleeps: its monotonic clock stands still as well. */
-  | { readonly kind: "suspend"; readonly clients: Targets; readonly duration: number }
+  readonly suspend: OfClients & Lasting;
   /**
    * In the middle of a turn: at the `reading`-th reading of a clock from then on. Without a number at once where a
    * trigger finds the client in a turn, else at its next reading.
    */
-  | {
-      readonly kind: "stall";
-      readonly clients: Targets;
-      readonly reading?: number;
-      readonly duration: number;
-    };
-
-type ClockFault =
-  | {
-      readonly kind: "rate";
-      readonly clients: Targets;
-      readonly masters: Targets;
-      readonly rate: PartsPerMillion;
-    }
+  readonly stall: OfClients & Lasting & { readonly reading?: number };
+  readonly rate: OfBoth & { readonly rate: PartsPerMillion };
   /** The wall clock is set. */
-  | { readonly kind: "step"; readonly clients: Targets; readonly masters: Targets; readonly by: number };
-
-/** Which of the two connections between a client and a master; both where it is not said. */
-interface OnWire {
-  readonly of?: "commands" | "pushes";
-}
-
-type NetworkFault = OnWire &
+  readonly step: OfBoth & { readonly by: number };
   /** Nothing comes through in this direction; afterwards all of it does, or the connection is reset. */
-  (
-    | {
-        readonly kind: "cut";
-        readonly clients: Targets;
-        readonly masters: Targets;
-        readonly direction: "requests" | "replies" | "both";
-        readonly duration: number;
-        readonly ending: "heal" | "reset";
-      }
-    | {
-        readonly kind: "reset";
-        readonly clients: Targets;
-        readonly masters: Targets;
-        readonly inFlight: InFlight;
-        /** Additional delay of delivered requests, ms. */
-        readonly late?: number;
-      }
-    | {
-        readonly kind: "slow";
-        readonly clients: Targets;
-        readonly masters: Targets;
-        readonly factor: number;
-        readonly duration: number;
-      }
-  );
-
-/**
- * For these clients the addresses of `masters` lead to the server of master number `to`: connections that are made from
- * then on reach it, and those that exist stay. Afterwards they lead home, and connections that are elsewhere break.
- */
-interface MoveFault {
-  readonly kind: "move";
-  readonly clients: Targets;
-  readonly masters: Targets;
-  readonly to: number;
-  readonly duration: number;
+  readonly cut: OnWire &
+    Lasting & { readonly direction: "requests" | "replies" | "both"; readonly ending: "heal" | "reset" };
+  /** `late`: additional delay of delivered requests, ms. */
+  readonly reset: OnWire & { readonly inFlight: InFlight; readonly late?: number };
+  readonly slow: OnWire & Lasting & { readonly factor: number };
+  /**
+   * For these clients the addresses of `masters` lead to the server of master number `to`: connections that are made from
+   * then on reach it, and those that exist stay. Afterwards they lead home, and connections that are elsewhere break.
+   */
+  readonly move: OfBoth & Lasting & { readonly to: number };
+  /** `downFor`: the time that it is down; it comes back with the data that its persistence kept. */
+  readonly crash: OfMasters & { readonly how: CrashKind; readonly downFor: number };
+  readonly flush: OfMasters;
+  /** Answers, and refuses to write. */
+  readonly refuse: OfMasters & Lasting & { readonly why: WriteRefusal };
+  /** Answers every command with BUSY, as while a script runs for long: it does not even say which server it is. */
+  readonly busy: OfMasters & Lasting;
+  /** A Cluster moves the slot of all locks: a key each `pause` ms, and the rest when the time is over. */
+  readonly reshard: OfMasters & Lasting & { readonly pause: number };
+  /** Replaced at once by a replica. */
+  readonly promote: OfMasters & Lagging;
+  /**
+   * The clients are led to a replica, and then back: the old master has kept its memory. `demoted`: it was a replica for a
+   * moment before they come back.
+   */
+  readonly failover: OfMasters & Lagging & Lasting & { readonly demoted?: boolean };
+  /** Resynchronised from a replica, and promoted back: the process stays. */
+  readonly resync: OfMasters & Lagging;
+  /** Reloads a snapshot: the process stays. */
+  readonly reload: OfMasters & Lagging;
+  /** Their connections lead to another database, where nothing of the plan is locked; then back to the first. */
+  readonly select: OfBoth & Lasting;
+  /** The client process ends, whatever it holds. */
+  readonly kill: OfClients;
 }
 
-export type FaultName = FaultKind["kind"];
+export type FaultName = keyof FaultKinds;
+
+export type FaultKind = { [Name in FaultName]: { readonly kind: Name } & FaultKinds[Name] }[FaultName];

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { writeRefusals } from "../master/write-refusal.ts";
-import { type Fault, moments } from "./fault.ts";
+import { type Fault, type FaultName, moments } from "./fault.ts";
 import { type Plan, type Style, styles } from "./plan.ts";
 
 // The shape of a plan, field by field, for plans that come from files. Unknown fields are refused as well: a
@@ -87,69 +87,39 @@ const faultSchema: v.GenericSchema<unknown, Fault> = v.lazy((input) =>
   typeof input === "object" && input !== null && "on" in input ? faultsWith(on) : faultsWith(at),
 ) as v.GenericSchema<unknown, Fault>;
 
+const fault = <K extends FaultName, E extends v.ObjectEntries>(kind: K, entries: E) =>
+  v.strictObject({ kind: v.literal(kind), ...entries });
+
 function faultsWith(when: typeof at | typeof on) {
   const clients = { ...when, clients: targets };
   const masters = { ...when, masters: targets };
   const both = { ...clients, masters: targets };
   const wires = { ...both, of: v.exactOptional(v.picklist(["commands", "pushes"])) };
+  const lasting = { duration: positive };
+  const lagging = { lag: span };
+  const direction = v.picklist(["requests", "replies", "both"]);
+  const inFlight = v.picklist(["lost", "delivered"]);
   return v.variant("kind", [
-    v.strictObject({ kind: v.literal("freeze"), ...both, duration: positive }),
-    v.strictObject({ kind: v.literal("suspend"), ...clients, duration: positive }),
-    v.strictObject({
-      kind: v.literal("stall"),
-      ...clients,
-      reading: v.exactOptional(whole(1)),
-      duration: positive,
-    }),
-    v.strictObject({ kind: v.literal("rate"), ...both, rate }),
-    v.strictObject({ kind: v.literal("step"), ...both, by: offset }),
-    v.strictObject({
-      kind: v.literal("cut"),
-      ...wires,
-      direction: v.picklist(["requests", "replies", "both"]),
-      duration: positive,
-      ending: v.picklist(["heal", "reset"]),
-    }),
-    v.strictObject({
-      kind: v.literal("reset"),
-      ...wires,
-      inFlight: v.picklist(["lost", "delivered"]),
-      late: v.exactOptional(span),
-    }),
-    v.strictObject({
-      kind: v.literal("slow"),
-      ...wires,
-      factor: v.pipe(number, v.gtValue(0)),
-      duration: positive,
-    }),
-    v.strictObject({
-      kind: v.literal("crash"),
-      ...masters,
-      how: v.picklist(["process", "power"]),
-      downFor: positive,
-    }),
-    v.strictObject({ kind: v.literal("flush"), ...masters }),
-    v.strictObject({
-      kind: v.literal("refuse"),
-      ...masters,
-      why: v.picklist(writeRefusals),
-      duration: positive,
-    }),
-    v.strictObject({ kind: v.literal("busy"), ...masters, duration: positive }),
-    v.strictObject({ kind: v.literal("reshard"), ...masters, pause: positive, duration: positive }),
-    v.strictObject({ kind: v.literal("move"), ...both, to: whole(0), duration: positive }),
-    v.strictObject({ kind: v.literal("promote"), ...masters, lag: span }),
-    v.strictObject({
-      kind: v.literal("failover"),
-      ...masters,
-      lag: span,
-      duration: positive,
-      demoted: v.exactOptional(v.boolean()),
-    }),
-    v.strictObject({ kind: v.literal("resync"), ...masters, lag: span }),
-    v.strictObject({ kind: v.literal("reload"), ...masters, lag: span }),
-    v.strictObject({ kind: v.literal("select"), ...both, duration: positive }),
-    v.strictObject({ kind: v.literal("kill"), ...clients }),
+    fault("freeze", { ...both, ...lasting }),
+    fault("suspend", { ...clients, ...lasting }),
+    fault("stall", { ...clients, reading: v.exactOptional(whole(1)), ...lasting }),
+    fault("rate", { ...both, rate }),
+    fault("step", { ...both, by: offset }),
+    fault("cut", { ...wires, direction, ...lasting, ending: v.picklist(["heal", "reset"]) }),
+    fault("reset", { ...wires, inFlight, late: v.exactOptional(span) }),
+    fault("slow", { ...wires, factor: v.pipe(number, v.gtValue(0)), ...lasting }),
+    fault("crash", { ...masters, how: v.picklist(["process", "power"]), downFor: positive }),
+    fault("flush", masters),
+    fault("refuse", { ...masters, why: v.picklist(writeRefusals), ...lasting }),
+    fault("busy", { ...masters, ...lasting }),
+    fault("reshard", { ...masters, pause: positive, ...lasting }),
+    fault("move", { ...both, to: whole(0), ...lasting }),
+    fault("promote", { ...masters, ...lagging }),
+    fault("failover", { ...masters, ...lagging, ...lasting, demoted: v.exactOptional(v.boolean()) }),
+    fault("resync", { ...masters, ...lagging }),
+    fault("reload", { ...masters, ...lagging }),
+    fault("select", { ...both, ...lasting }),
+    fault("kill", clients),
   ]);
 }
 

@@ -1,5 +1,5 @@
+import { remoteOf, startProcess } from "@quorlock/simulation/processes";
 import type { Master } from "@quorlock/testbed";
-import { remoteOf, startProcess } from "../processes/remote.ts";
 import type { LinkFault } from "./link-fault.ts";
 import type { LinksSide } from "./process.ts";
 

@@ -1,5 +1,5 @@
+import { parentOf } from "@quorlock/simulation/processes";
 import { type Direction, type Proxy as Line, type ProxyTarget, startProxy } from "@quorlock/testbed";
-import { parentOf } from "../processes/remote.ts";
 import type { LinkFault } from "./link-fault.ts";
 
 // The process of the links: it forwards all traffic between workers and masters, so that this work does not delay the

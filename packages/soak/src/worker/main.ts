@@ -3,9 +3,8 @@ import { type Client, Redlock, RedlockError } from "@quorlock/redlock";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
 import { Random } from "@quorlock/simulation";
-import { now } from "@quorlock/simulation/processes";
+import { now, parentOf } from "@quorlock/simulation/processes";
 import { Stalls } from "@quorlock/testbed";
-import { parentOf } from "../processes/remote.ts";
 import {
   callersPerWorker,
   coldKeys,

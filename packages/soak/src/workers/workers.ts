@@ -1,8 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { type Child, now } from "@quorlock/simulation/processes";
-import type { BirpcReturn } from "birpc";
+import { type Child, now, type Remote, remoteOf, startProcess } from "@quorlock/simulation/processes";
 import type { Recorder } from "../history/recorder.ts";
-import { remoteOf, startProcess } from "../processes/remote.ts";
 import type { Store } from "../store/store.ts";
 import { leaseCount, workerCount } from "../terms.ts";
 import type {
@@ -28,7 +26,7 @@ export interface Unreachable {
 
 interface Member {
   readonly child: Child;
-  readonly remote: BirpcReturn<WorkerSide, ConductorSide>;
+  readonly remote: Remote<WorkerSide, ConductorSide>;
 }
 
 export interface WorkersPlan {

@@ -1,5 +1,8 @@
-import { Child } from "@quorlock/simulation/processes";
 import { type BirpcReturn, createBirpc } from "birpc";
+import { Child } from "./child.ts";
+
+/** The other process: each of its functions as a call, or as an event without an answer (`asEvent`). */
+export type Remote<Other extends object, Local extends object> = BirpcReturn<Other, Local>;
 
 // Typed calls between two processes over Node's own channel. No call has a time limit: a caller that waits for a
 // process that may be stopped or die sets its own.
@@ -12,11 +15,11 @@ export function startProcess(program: URL, flags: readonly string[] = []): Child
 }
 
 /** The parent's side: calls what the child offers, and offers `local` to it. */
-export function remoteOf<Remote extends object, Local extends object>(
+export function remoteOf<Other extends object, Local extends object>(
   { process: child }: Child,
   local: Local,
-): BirpcReturn<Remote, Local> {
-  const remote = createBirpc<Remote, Local>(local, {
+): Remote<Other, Local> {
+  const remote = createBirpc<Other, Local>(local, {
     post: (message) => {
       // The exit of a process that has just died is reported on its own.
       if (child.connected) child.send(message, () => {});
@@ -29,12 +32,10 @@ export function remoteOf<Remote extends object, Local extends object>(
 }
 
 /** The child's side. It ends with its parent. */
-export function parentOf<Remote extends object, Local extends object>(
-  local: Local,
-): BirpcReturn<Remote, Local> {
+export function parentOf<Other extends object, Local extends object>(local: Local): Remote<Other, Local> {
   process.on("disconnect", () => process.exit(1));
   if (!process.connected) process.exit(1);
-  return createBirpc<Remote, Local>(local, {
+  return createBirpc<Other, Local>(local, {
     post: (message) => process.send?.(message),
     on: (listener) => process.on("message", listener),
     timeout: noLimit,
