@@ -1,7 +1,9 @@
 import { mkdir, rm } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
+import type { RedlockOptions } from "@quorlock/redlock";
 import { Child } from "@quorlock/simulation/processes";
 import {
+  type Proxy as Address,
   type Master,
   type Masters,
   startMasters,
@@ -20,29 +22,71 @@ export interface Runbook {
 
 const clients = ["client 1", "client 2", "client 3"] as const;
 
-/** Says what is done, and then proves that the service works. */
-async function step(
-  narrator: Narrator,
-  fleet: Fleet,
-  text: string,
-  act: () => Promise<unknown>,
-): Promise<void> {
-  narrator.event("step", "cyan", text);
-  await act();
-  const took = await fleet.granted(50);
-  narrator.event("works", "green", `50 locks granted in ${took} ms`);
+/** A service that works while its masters are operated on. */
+class Stage {
+  readonly fleet: Fleet;
+  readonly #narrator: Narrator;
+
+  constructor(narrator: Narrator, fleet: Fleet) {
+    this.#narrator = narrator;
+    this.fleet = fleet;
+  }
+
+  /** Begins all clients, and waits until locks are granted. */
+  async begin(urls: readonly string[], options?: RedlockOptions): Promise<void> {
+    for (const name of clients) this.fleet.begin(name, urls, options);
+    // Masters that are new to the restart guard are in quarantine first.
+    await this.fleet.granted(50, options?.restartGuard ? 10 * ttl : undefined);
+  }
+
+  say(text: string): void {
+    this.#narrator.event("step", "cyan", text);
+  }
+
+  /** Says what is done, and then proves that the service works. */
+  async step(text: string, act: () => Promise<unknown>): Promise<void> {
+    this.say(text);
+    await act();
+    const took = await this.fleet.granted(50);
+    this.#narrator.event("works", "green", `50 locks granted in ${took} ms`);
+  }
+
+  /** Until every lock that was granted before has expired. */
+  async waitForLongestTtl(): Promise<void> {
+    this.#narrator.event("wait", "dim", `for the longest ttl, ${ttl} ms`);
+    await pause(ttl);
+  }
+
+  /** Gives the clients another list one after the other, as a rolling deployment does. */
+  async rollOut(text: string, urls: readonly string[]): Promise<void> {
+    await this.step(text, async () => {
+      for (const name of clients) {
+        await this.fleet.end(name);
+        this.fleet.begin(name, urls);
+        await this.fleet.granted(5);
+      }
+    });
+    await this.waitForLongestTtl();
+  }
 }
 
-/** The verdict of every runbook. */
-function conclude(narrator: Narrator, { grants, overlaps, lost }: Fleet): void {
-  narrator.event("result", "bold", `${grants} locks granted, ${overlaps} overlaps, ${lost} lost`);
-  if (overlaps > 0) throw new Error(`${overlaps} locks were valid beside another`);
-}
-
-/** Until every lock that was granted under the list of before has expired. */
-async function waitForLongestTtl(narrator: Narrator): Promise<void> {
-  narrator.event("wait", "dim", `for the longest ttl, ${ttl} ms`);
-  await pause(ttl);
+/** A runbook on masters that are started for it; the verdict is the same for all. */
+function runbook<M extends Masters>(
+  title: string,
+  start: () => Promise<M>,
+  play: (stage: Stage, masters: M) => Promise<void>,
+): Runbook {
+  return {
+    title,
+    async run(narrator) {
+      await using masters = await start();
+      await using fleet = new Fleet();
+      await play(new Stage(narrator, fleet), masters);
+      const { grants, overlaps, lost } = fleet;
+      narrator.event("result", "bold", `${grants} locks granted, ${overlaps} overlaps, ${lost} lost`);
+      if (overlaps > 0) throw new Error(`${overlaps} locks were valid beside another`);
+    },
+  };
 }
 
 async function admin<T>(master: Master, act: (redis: Redis) => Promise<T>): Promise<T> {
@@ -74,232 +118,162 @@ function untilSaved(master: Master, status: "ok" | "err"): Promise<void> {
   );
 }
 
-async function quiet(count: number, persistence: "aof-always" | "none"): Promise<Masters> {
-  return startMasters(count, { source: "local-binary", persistence, say: () => {} });
+function quiet(count: number, persistence: "aof-always" | "none"): () => Promise<Masters> {
+  return () => startMasters(count, { source: "local-binary", persistence, say: () => {} });
 }
 
-export const rollingRestart: Runbook = {
-  title: "Rolling restart of masters with appendfsync always",
-  async run(narrator) {
-    await using masters = await quiet(3, "aof-always");
-    await using fleet = new Fleet();
-    for (const name of clients) fleet.begin(name, masters.urls);
-    await fleet.granted(50);
-    for (const [index, master] of masters.list.entries()) {
-      await step(narrator, fleet, `master ${index + 1} stops; the other two are a quorum`, () =>
-        master.kill(),
-      );
-      await step(narrator, fleet, `master ${index + 1} starts, and has loaded its data`, () =>
-        master.restart(),
-      );
+export const rollingRestart: Runbook = runbook(
+  "Rolling restart of masters with appendfsync always",
+  quiet(3, "aof-always"),
+  async (stage, { urls, list }) => {
+    await stage.begin(urls);
+    for (const [index, master] of list.entries()) {
+      await stage.step(`master ${index + 1} stops; the other two are a quorum`, () => master.kill());
+      await stage.step(`master ${index + 1} starts, and has loaded its data`, () => master.restart());
     }
-    conclude(narrator, fleet);
   },
-};
+);
 
-export const rollingRestartInMemory: Runbook = {
-  title: "Rolling restart of masters that keep nothing, with restartGuard",
-  async run(narrator) {
-    await using masters = await quiet(3, "none");
-    await using fleet = new Fleet();
-    const options = { restartGuard: { maxTtl: ttl } };
-    for (const name of clients) fleet.begin(name, masters.urls, options);
-    await fleet.granted(50, 10 * ttl);
-    for (const [index, master] of masters.list.entries()) {
-      await step(
-        narrator,
-        fleet,
-        `master ${index + 1} restarts empty, and is in quarantine for maxTtl`,
-        async () => {
-          await master.kill();
-          await master.restart();
-        },
-      );
-      await waitForLongestTtl(narrator);
+export const rollingRestartInMemory: Runbook = runbook(
+  "Rolling restart of masters that keep nothing, with restartGuard",
+  quiet(3, "none"),
+  async (stage, { urls, list }) => {
+    await stage.begin(urls, { restartGuard: { maxTtl: ttl } });
+    for (const [index, master] of list.entries()) {
+      await stage.step(`master ${index + 1} restarts empty, and is in quarantine for maxTtl`, async () => {
+        await master.kill();
+        await master.restart();
+      });
+      await stage.waitForLongestTtl();
     }
-    conclude(narrator, fleet);
   },
-};
+);
 
-/** Gives the clients another list one after the other, as a rolling deployment does. */
-async function rollOut(
-  narrator: Narrator,
-  fleet: Fleet,
-  text: string,
-  urls: readonly string[],
-): Promise<void> {
-  await step(narrator, fleet, text, async () => {
-    for (const name of clients) {
-      await fleet.end(name);
-      fleet.begin(name, urls);
-      await fleet.granted(5);
-    }
-  });
-  await waitForLongestTtl(narrator);
-}
-
-export const addMasters: Runbook = {
-  title: "From three masters to five",
-  async run(narrator) {
-    await using masters = await quiet(5, "aof-always");
-    await using fleet = new Fleet();
-    for (const name of clients) fleet.begin(name, masters.urls.slice(0, 3));
-    await fleet.granted(50);
-    await rollOut(narrator, fleet, "all clients get the list of four masters", masters.urls.slice(0, 4));
-    await rollOut(narrator, fleet, "all clients get the list of five masters", masters.urls);
-    conclude(narrator, fleet);
+export const addMasters: Runbook = runbook(
+  "From three masters to five",
+  quiet(5, "aof-always"),
+  async (stage, { urls }) => {
+    await stage.begin(urls.slice(0, 3));
+    await stage.rollOut("all clients get the list of four masters", urls.slice(0, 4));
+    await stage.rollOut("all clients get the list of five masters", urls);
   },
-};
+);
 
-export const replaceMaster: Runbook = {
-  title: "One of three masters is replaced",
-  async run(narrator) {
-    await using masters = await quiet(4, "aof-always");
-    await using fleet = new Fleet();
-    const [first, second, old, next] = masters.urls as [string, string, string, string];
-    for (const name of clients) fleet.begin(name, [first, second, old]);
-    await fleet.granted(50);
-    await rollOut(narrator, fleet, "all clients get the new master as the fourth", [
-      first,
-      second,
-      old,
-      next,
-    ]);
-    await rollOut(narrator, fleet, "all clients lose the old master", [first, second, next]);
-    await step(narrator, fleet, "the old master is switched off", () => masters.list[2]!.kill());
-    conclude(narrator, fleet);
+export const replaceMaster: Runbook = runbook(
+  "One of three masters is replaced",
+  quiet(4, "aof-always"),
+  async (stage, { urls, list }) => {
+    const [first, second, old, next] = urls as [string, string, string, string];
+    await stage.begin([first, second, old]);
+    await stage.rollOut("all clients get the new master as the fourth", [first, second, old, next]);
+    await stage.rollOut("all clients lose the old master", [first, second, next]);
+    await stage.step("the old master is switched off", () => list[2]!.kill());
   },
-};
+);
 
-export const fullMaster: Runbook = {
-  title: "A master that cannot write any more",
-  async run(narrator) {
-    await using masters = await startMasters(3, {
-      source: "local-binary",
-      persistence: "rdb",
-      // So that `dir` can be set while the server runs.
-      config: ["--enable-protected-configs", "yes"],
-      say: () => {},
-    });
-    await using fleet = new Fleet();
-    for (const name of clients) fleet.begin(name, masters.urls);
-    await fleet.granted(50);
-    const [master] = masters.list as [Master];
+/** So that `dir` can be set while the server runs. */
+const settable = ["--enable-protected-configs", "yes"];
+
+export const fullMaster: Runbook = runbook(
+  "A master that cannot write any more",
+  () => startMasters(3, { source: "local-binary", persistence: "rdb", config: settable, say: () => {} }),
+  async (stage, { urls, list }) => {
+    await stage.begin(urls);
+    const [master] = list as [Master];
     const folder = (await admin(master, (redis) => redis.config("GET", "dir")))[1]!;
-    await step(narrator, fleet, "the disk of master 1 is gone: it refuses writes with MISCONF", async () => {
+    await stage.step("the disk of master 1 is gone: it refuses writes with MISCONF", async () => {
       await rm(folder, { recursive: true });
       await admin(master, (redis) => redis.bgsave());
       await untilSaved(master, "err");
-      await fleet.reported(/MISCONF/);
+      await stage.fleet.reported(/MISCONF/);
     });
-    await step(
-      narrator,
-      fleet,
-      "master 1 gets another disk, and a snapshot succeeds: it votes again",
-      async () => {
-        await mkdir(folder);
-        await admin(master, (redis) => redis.config("SET", "dir", folder));
-        await admin(master, (redis) => redis.bgsave());
-        await untilSaved(master, "ok");
-      },
-    );
-    conclude(narrator, fleet);
+    await stage.step("master 1 gets another disk, and a snapshot succeeds: it votes again", async () => {
+      await mkdir(folder);
+      await admin(master, (redis) => redis.config("SET", "dir", folder));
+      await admin(master, (redis) => redis.bgsave());
+      await untilSaved(master, "ok");
+    });
   },
-};
+);
 
-export const wrongClock: Runbook = {
-  title: "A master whose clock is wrong",
-  async run(narrator) {
-    await using masters = await startMastersWithClocks(3, { persistence: "none", say: () => {} });
-    await using fleet = new Fleet();
-    const options = { clockWatch: { exclude: true, maxTtl: ttl } };
-    for (const name of clients) fleet.begin(name, masters.urls, options);
-    await fleet.granted(50);
-    await step(
-      narrator,
-      fleet,
-      "the clock of master 1 jumps by an hour: its votes do not count",
-      async () => {
-        masters.clocks[0]!.step(3_600_000);
-        await fleet.reported(/step/);
-      },
-    );
-    await step(
-      narrator,
-      fleet,
-      "the clock is set right: its votes count again after the longest ttl",
-      async () => {
-        masters.clocks[0]!.step(-3_600_000);
-        await fleet.reported(/synced/);
-      },
-    );
-    conclude(narrator, fleet);
+export const wrongClock: Runbook = runbook(
+  "A master whose clock is wrong",
+  () => startMastersWithClocks(3, { persistence: "none", say: () => {} }),
+  async (stage, { urls, clocks }) => {
+    await stage.begin(urls, { clockWatch: { exclude: true, maxTtl: ttl } });
+    await stage.step("the clock of master 1 jumps by an hour: its votes do not count", async () => {
+      clocks[0]!.step(3_600_000);
+      await stage.fleet.reported(/step/);
+    });
+    await stage.step("the clock is set right: its votes count again after the longest ttl", async () => {
+      clocks[0]!.step(-3_600_000);
+      await stage.fleet.reported(/synced/);
+    });
   },
-};
+);
 
-export const failover: Runbook = {
-  title: "One Redis with a replica: failover with restartGuard",
-  async run(narrator) {
-    await using masters = await quiet(2, "none");
-    const [primary, replica] = masters.list as [Master, Master];
+/** Two masters, and an address that leads to the first of them. */
+async function atOneAddress(): Promise<Masters & { readonly address: Address }> {
+  const masters = await quiet(2, "none")();
+  const address = await startProxy(masters.list[0]!);
+  const stop = async (): Promise<void> => {
+    await address.stop();
+    await masters.stop();
+  };
+  return { ...masters, address, stop, [Symbol.asyncDispose]: stop };
+}
+
+export const failover: Runbook = runbook(
+  "One Redis with a replica: failover with restartGuard",
+  atOneAddress,
+  async (stage, { list, address }) => {
+    const [primary, replica] = list as [Master, Master];
     await admin(replica, (redis) => redis.replicaof(primary.host, primary.port));
     await untilMaster(replica, "in sync", async (redis) =>
       (await redis.info("replication")).includes("master_link_status:up"),
     );
-    await using address = await startProxy(primary);
-    await using fleet = new Fleet();
-    for (const name of clients) fleet.begin(name, [address.url], { restartGuard: { maxTtl: ttl } });
-    await fleet.granted(50, 10 * ttl);
-    await step(narrator, fleet, "the primary dies, the replica is promoted: no lock for maxTtl", async () => {
+    await stage.begin([address.url], { restartGuard: { maxTtl: ttl } });
+    await stage.step("the primary dies, the replica is promoted: no lock for maxTtl", async () => {
       await primary.kill();
       await admin(replica, (redis) => redis.call("REPLICAOF", "NO", "ONE"));
       address.leadTo(replica);
     });
-    conclude(narrator, fleet);
   },
-};
+);
 
-export const upgradeFromRedlock5: Runbook = {
-  title: "From redlock 5 to Quorlock in a running fleet",
-  async run(narrator) {
-    await using masters = await quiet(3, "aof-always");
-    await using fleet = new Fleet();
-    for (const name of clients) fleet.beginRedlock5(name, masters.urls);
+export const upgradeFromRedlock5: Runbook = runbook(
+  "From redlock 5 to Quorlock in a running fleet",
+  quiet(3, "aof-always"),
+  async (stage, { urls }) => {
+    const { fleet } = stage;
+    for (const name of clients) fleet.beginRedlock5(name, urls);
     await fleet.granted(20);
     for (const name of clients) {
-      await step(narrator, fleet, `${name} is deployed with Quorlock`, async () => {
+      await stage.step(`${name} is deployed with Quorlock`, async () => {
         await fleet.end(name);
-        fleet.begin(name, masters.urls);
+        fleet.begin(name, urls);
       });
     }
-    conclude(narrator, fleet);
   },
-};
+);
 
 const worker = new URL("worker.ts", import.meta.url);
 
-export const sigterm: Runbook = {
-  title: "SIGTERM, as Kubernetes sends it, while a process holds the lock",
-  async run(narrator) {
-    await using masters = await quiet(3, "aof-always");
-    await using fleet = new Fleet();
-    for (const name of clients) fleet.begin(name, masters.urls);
-    await fleet.granted(50);
-    await using child = Child.node(worker, masters.urls);
+export const sigterm: Runbook = runbook(
+  "SIGTERM, as Kubernetes sends it, while a process holds the lock",
+  quiet(3, "aof-always"),
+  async (stage, { urls }) => {
+    await stage.begin(urls);
+    await using child = Child.node(worker, urls);
     const time = async (line: number): Promise<number> => Number((await child.line(line)).split(" ")[1]);
     const begin = await time(0);
-    narrator.event("step", "cyan", "the process holds the lock and gets SIGTERM: quit({ drain })");
+    stage.say("the process holds the lock and gets SIGTERM: quit({ drain })");
     child.process.kill("SIGTERM");
     const end = await time(1);
-    narrator.event(
-      "step",
-      "cyan",
-      `its routine ends after ${Math.round(end - begin)} ms, and the process exits`,
-    );
+    stage.say(`its routine ends after ${Math.round(end - begin)} ms, and the process exits`);
     const { code, signal, errors } = await child.ended;
     if (code !== 0) throw new Error(`the process ended with ${code ?? signal}: ${errors}`);
-    fleet.compareWith([begin, end]);
-    await step(narrator, fleet, "the other clients go on", async () => {});
-    conclude(narrator, fleet);
+    stage.fleet.compareWith([begin, end]);
+    await stage.step("the other clients go on", async () => {});
   },
-};
+);

@@ -1,4 +1,3 @@
-import type { Fault } from "../plan/fault.ts";
 import {
   faults,
   getsAfter,
@@ -10,19 +9,10 @@ import {
   winsAVoteWhileHeld,
 } from "./evidence.ts";
 import type { Scenario } from "./scenario.ts";
-import { A, B, C, cutOff, D, E, type Sketch, sketched, use } from "./sketch.ts";
+import { A, B, C, cutOff, D, E, onceHeld, type Sketch, sketched, use } from "./sketch.ts";
 import { antirez, kleppmann, redisDocumentation } from "./sources.ts";
 
-const jumpOfC: Fault = {
-  on: "granted",
-  occurrence: 1,
-  client: 0,
-  after: 100,
-  kind: "step",
-  clients: [],
-  masters: [C],
-  by: 20_000,
-};
+const jumpOfC = onceHeld(100, { kind: "step", clients: [], masters: [C], by: 20_000 });
 
 /** Client 0 holds for as long as it may, looking all the time, and lets the keys run out; client 1 asks at `at` ms. */
 function changeOfHolder(at: number): Pick<Sketch, "script" | "faults" | "settings"> {
@@ -128,18 +118,7 @@ export const clockFaults: readonly Scenario[] = [
     source: antirez,
     plan: sketched({
       script: [[use(10, 3500, 70)], [use(2300, 300, 3)]],
-      faults: [
-        {
-          on: "granted",
-          occurrence: 1,
-          client: 0,
-          after: 100,
-          kind: "step",
-          clients: [0],
-          masters: [],
-          by: -5000,
-        },
-      ],
+      faults: [onceHeld(100, { kind: "step", clients: [0], masters: [], by: -5000 })],
     }),
     shows: [
       faults(1),

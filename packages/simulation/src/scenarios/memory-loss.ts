@@ -1,5 +1,5 @@
 import type { Persistence } from "../master/durability.ts";
-import type { Fault, FaultKind } from "../plan/fault.ts";
+import type { Fault } from "../plan/fault.ts";
 import {
   type Evidence,
   faults,
@@ -12,19 +12,14 @@ import {
   winsAVoteWhileHeld,
 } from "./evidence.ts";
 import type { Scenario } from "./scenario.ts";
-import { A, B, C, cutOff, D, E, type Sketch, sketched, ttl, use } from "./sketch.ts";
+import { A, B, C, cutOff, D, E, onceHeld, type Sketch, sketched, ttl, use } from "./sketch.ts";
 import { kleppmann, redisDocumentation } from "./sources.ts";
 
 const fsync = redisDocumentation('"Performance, crash recovery and fsync"');
 const failover = redisDocumentation('"Why failover-based implementations are not enough"');
 
-/** A fault of a master soon after client 0 has the lock. */
-function soonAfter(kind: FaultKind): Fault {
-  return { on: "granted", occurrence: 1, client: 0, after: 1, ...kind };
-}
-
 function crash(how: "process" | "power", downFor: number): Fault {
-  return soonAfter({ kind: "crash", masters: [C], how, downFor });
+  return onceHeld(1, { kind: "crash", masters: [C], how, downFor });
 }
 
 /** Client 0 reaches A, B and C, client 1 reaches C, D and E: C alone stands between them. */
@@ -103,8 +98,8 @@ export const memoryLoss: readonly Scenario[] = [
         cutOff(0, [D, E], 1500),
         cutOff(1, [A, B], 1500),
         crash("process", 10),
-        soonAfter({ kind: "step", clients: [], masters: [C], by: -3_600_000 }),
-        { ...soonAfter({ kind: "step", clients: [], masters: [C], by: 3_600_000 }), after: 500 },
+        onceHeld(1, { kind: "step", clients: [], masters: [C], by: -3_600_000 }),
+        onceHeld(500, { kind: "step", clients: [], masters: [C], by: 3_600_000 }),
       ],
       areClocksSynced: true,
       ...restartGuard,
@@ -169,7 +164,7 @@ export const memoryLoss: readonly Scenario[] = [
       ...restartGuard,
       masters: 1,
       script: [[use(10, 1000, 10)], [use(300, 200, 2)]],
-      faults: [soonAfter({ kind: "promote", masters: [A], lag: 500 })],
+      faults: [onceHeld(1, { kind: "promote", masters: [A], lag: 500 })],
     }),
     shows: [faults(1), struckWhileHolding(0), onlyWith("redlock-5", getsWhileHeld(1, 0))],
     expected: guarded,
@@ -183,7 +178,7 @@ export const memoryLoss: readonly Scenario[] = [
       "which reaches C, D and E, has a majority as well.",
     source: failover,
     plan: sketched({
-      ...betweenTwo(soonAfter({ kind: "promote", masters: [C], lag: 500 })),
+      ...betweenTwo(onceHeld(1, { kind: "promote", masters: [C], lag: 500 })),
       ...restartGuard,
     }),
     shows: takesCUnguarded,
@@ -199,7 +194,7 @@ export const memoryLoss: readonly Scenario[] = [
     source: failover,
     plan: sketched({
       script: [[use(10, 1000, 10)], [use(300, 200, 2)]],
-      faults: [soonAfter({ kind: "promote", masters: [C], lag: 500 })],
+      faults: [onceHeld(1, { kind: "promote", masters: [C], lag: 500 })],
     }),
     shows: [faults(1), hasVotesOf(0, A, B, C, D, E), winsAVoteWhileHeld(1, C, 0), getsAfter(1, 0)],
     expected: { quorlock: "safe", "redlock-5": "safe" },
@@ -211,7 +206,7 @@ export const memoryLoss: readonly Scenario[] = [
       "Client 0 holds by the votes of A, B and C. An operator runs FLUSHALL on C. Client 1, which reaches C, D and E, " +
       "has a majority as well.",
     source: fsync,
-    plan: sketched({ ...betweenTwo(soonAfter({ kind: "flush", masters: [C] })), ...restartGuard }),
+    plan: sketched({ ...betweenTwo(onceHeld(1, { kind: "flush", masters: [C] })), ...restartGuard }),
     shows: takesCUnguarded,
     expected: guarded,
     with: "the restart guard",

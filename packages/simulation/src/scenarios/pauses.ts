@@ -1,6 +1,6 @@
 import { faults, getsAfter, getsWhileHeld, onlyWith, struckWhileHolding, writesLast } from "./evidence.ts";
 import type { Scenario } from "./scenario.ts";
-import { type Sketch, sketched, ttl, use } from "./sketch.ts";
+import { onceHeld, type Sketch, sketched, ttl, use } from "./sketch.ts";
 import { antirez, kleppmann } from "./sources.ts";
 
 const longPause = 1.5 * ttl;
@@ -46,18 +46,7 @@ export const pauses: readonly Scenario[] = [
     source: antirez,
     plan: sketched({
       script: everyClientWaits,
-      faults: [
-        {
-          on: "granted",
-          occurrence: 1,
-          client: 0,
-          after: 50,
-          kind: "freeze",
-          clients: [0],
-          masters: [],
-          duration: longPause,
-        },
-      ],
+      faults: [onceHeld(50, { kind: "freeze", clients: [0], masters: [], duration: longPause })],
     }),
     shows: [faults(1), struckWhileHolding(0), writesLast(1, 0)],
     expected: { quorlock: "safe", "redlock-5": "safe" },
@@ -98,17 +87,7 @@ export const pauses: readonly Scenario[] = [
     },
     plan: sketched({
       script: everyClientWaits,
-      faults: [
-        {
-          on: "granted",
-          occurrence: 1,
-          client: 0,
-          after: 50,
-          kind: "suspend",
-          clients: [0],
-          duration: longPause,
-        },
-      ],
+      faults: [onceHeld(50, { kind: "suspend", clients: [0], duration: longPause })],
     }),
     shows: [faults(1), struckWhileHolding(0), writesLast(1, 0)],
     expected: { quorlock: "safe", "redlock-5": "safe" },

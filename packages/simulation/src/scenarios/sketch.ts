@@ -1,5 +1,5 @@
 import type { Persistence } from "../master/durability.ts";
-import type { Fault } from "../plan/fault.ts";
+import type { Fault, FaultKind } from "../plan/fault.ts";
 import type { LockSettings, Plan, ScriptedTask } from "../plan/plan.ts";
 import { Random } from "../random.ts";
 
@@ -79,6 +79,11 @@ const nothingDrawn = { acquire: 1, try: 0, extend: 0, using: 0, abandon: 0, abor
 /** A client's way to these masters is cut, both ways, from before it asks for anything; later all comes through. */
 export function cutOff(client: number, masters: readonly number[], duration: number): Fault {
   return { at: 8, kind: "cut", clients: [client], masters, direction: "both", duration, ending: "heal" };
+}
+
+/** A fault that comes `after` ms after client 0 has the lock. */
+export function onceHeld(after: number, kind: FaultKind): Fault {
+  return { on: "granted", occurrence: 1, client: 0, after, ...kind };
 }
 
 /** One use of the lock, with a look and a write every `hold / looks` ms. */
