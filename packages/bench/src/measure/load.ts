@@ -1,10 +1,8 @@
 import { within } from "@quorlock/simulation/processes";
 import { acquireAndRelease, type Contender } from "../contenders/contender.ts";
-import type { Lineup } from "../contenders/lineup.ts";
 import type { Scale } from "../workload.ts";
-import { Meter } from "./meter.ts";
-import type { Column, Rounds } from "./rounds.ts";
-import { alternate, quantile } from "./statistics.ts";
+import type { Column } from "./rounds.ts";
+import { alternate } from "./statistics.ts";
 
 /** Callers in this process, each with its own resource, so without contention. */
 export interface Load {
@@ -101,37 +99,4 @@ export const loadNote = "CPU is per acquire and release, of all masters together
 /** Seven rounds are enough for a median with a confidence interval; three are for a quick look. */
 export function roundsOf(scale: Scale): number {
   return scale.quick ? 3 : 7;
-}
-
-/** Runs the same load on each contender in turn, round after round. */
-export async function compareLoads(
-  lineup: Lineup,
-  urls: readonly string[],
-  scale: Scale,
-  load: Omit<Load, "milliseconds">,
-): Promise<Rounds<LoadQuantity>> {
-  await using meter = await Meter.open(urls);
-  await warmUp(lineup.contenders, load.callers, scale);
-  const timed: Load = { ...load, milliseconds: scale.quick ? 150 : 400 };
-  const turns = await alternate(lineup.contenders, roundsOf(scale), (contender) =>
-    measuredTurn(contender, meter, timed),
-  );
-  return new Map([...turns].map(([{ name }, measured]) => [name, measured]));
-}
-
-async function measuredTurn(
-  contender: Contender,
-  meter: Meter,
-  load: Load,
-): Promise<Record<LoadQuantity, number>> {
-  const { result, clientCpu, serverCpu } = await meter.measure(() => runLoad(contender, load));
-  const waits = result.waits.toSorted((a, b) => a - b);
-  return {
-    rate: result.cycles / result.seconds,
-    clientCpu: clientCpu / result.cycles,
-    serverCpu: serverCpu / result.cycles,
-    p50: quantile(waits, 0.5),
-    p99: quantile(waits, 0.99),
-    failures: result.failures,
-  };
 }

@@ -5,15 +5,6 @@ import { runInNewContext } from "node:vm";
 import type { Redis } from "ioredis";
 import { closeClients, openClients } from "../contenders/contender.ts";
 
-/** The result of a run with its cost; CPU in microseconds. */
-export interface Cost<T> {
-  readonly result: T;
-  /** Of this process. */
-  readonly clientCpu: number;
-  /** Of all masters together. */
-  readonly serverCpu: number;
-}
-
 /** Reads the masters' CPU time and deletes keys, on its own connections. */
 export class Meter implements AsyncDisposable {
   readonly #clients: readonly Redis[];
@@ -24,17 +15,6 @@ export class Meter implements AsyncDisposable {
 
   private constructor(clients: readonly Redis[]) {
     this.#clients = clients;
-  }
-
-  async measure<T>(run: () => Promise<T>): Promise<Cost<T>> {
-    const serverBefore = await this.serverCpu();
-    const clientBefore = process.cpuUsage();
-    const result = await run();
-    // The servers are read first: each master answers INFO after its last replies to the contender, and reading these
-    // is part of the contender's client CPU.
-    const serverCpu = (await this.serverCpu()) - serverBefore;
-    const { user, system } = process.cpuUsage(clientBefore);
-    return { result, clientCpu: user + system, serverCpu };
   }
 
   /** The CPU time of all masters so far, microseconds. */

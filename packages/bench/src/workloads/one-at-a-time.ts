@@ -26,9 +26,9 @@ const measureLimit = 300_000;
 const paired = [ours, before, baseline, control, "redlock"];
 const everyone = [ours, before, baseline, control, pipelinedBaseline, ...peers, ...pipelinedPeers];
 
-type Quantity = "time" | "rate" | "cpu";
+export type Quantity = "time" | "rate" | "cpu";
 
-const timeColumn: Column<Quantity> = { quantity: "time", title: "ms" };
+export const timeColumn: Column<Quantity> = { quantity: "time", title: "ms" };
 const rowColumns: readonly Column<Quantity>[] = [
   timeColumn,
   { quantity: "rate", title: "acquire+release a second" },
@@ -109,17 +109,25 @@ export const distantMasters: Workload = {
 };
 
 /** `near`: the same masters without the added latency, for the warm-up. */
+export async function playPairs(
+  setting: Pick<Setting, "urls" | "names" | "inARow" | "turns">,
+  near: readonly string[],
+  { contenders, quick }: Scale,
+): Promise<Rounds<Quantity>> {
+  const { urls, inARow, turns } = setting;
+  const names = setting.names.filter((name) => contenders.includes(name));
+  const task: PairsTask = { names, terms: { urls, ttl }, near, inARow, turns, quick };
+  await using child = startProgram<Pairs>("pairs", task);
+  return new Map((await child.message("pairs", measureLimit)).rounds);
+}
+
 async function measured(
   setting: Setting,
   near: readonly string[],
   scale: Scale,
 ): Promise<Required<Findings>> {
-  const { title, urls, inARow, turns } = setting;
-  const names = setting.names.filter((name) => scale.contenders.includes(name));
-  const task: PairsTask = { names, terms: { urls, ttl }, near, inARow, turns, quick: scale.quick };
-  await using child = startProgram<Pairs>("pairs", task);
-  const { rounds: taken } = await child.message("pairs", measureLimit);
-  const rounds: Rounds<Quantity> = new Map(taken);
+  const { title, inARow } = setting;
+  const rounds = await playPairs(setting, near, scale);
   // Single operations are too short for the kernel's accounting.
   const columns = inARow === 1 ? [timeColumn] : rowColumns;
   return {
