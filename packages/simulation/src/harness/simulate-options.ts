@@ -1,6 +1,7 @@
 import { InvalidArgumentError, type Settings } from "@quorlock/redlock";
 import { suggestion } from "../command-line/nearest.ts";
 import type { TraceValue } from "../engine/trace.ts";
+import { faultNames } from "../pictures/fault-words.ts";
 import type { Fault, FaultName } from "../plan/fault.ts";
 import type { Plan } from "../plan/plan.ts";
 import { PlanError, validPlan } from "../plan/validate.ts";
@@ -79,27 +80,7 @@ const checks: { readonly [Name in keyof Required<SimulateOptions<object>>]: Chec
 };
 
 /** (A slot moves in a Cluster only.) */
-const faultNames: Readonly<Record<Exclude<FaultName, "reshard">, true>> = {
-  freeze: true,
-  suspend: true,
-  stall: true,
-  rate: true,
-  step: true,
-  cut: true,
-  reset: true,
-  slow: true,
-  crash: true,
-  flush: true,
-  refuse: true,
-  busy: true,
-  move: true,
-  promote: true,
-  failover: true,
-  resync: true,
-  reload: true,
-  select: true,
-  kill: true,
-};
+const kinds: readonly string[] = faultNames.filter((name) => name !== "reshard");
 
 /** @throws InvalidArgumentError for an unknown option, with the nearest name, and for a value that is none. */
 export function checkSimulateOptions(options: unknown): void {
@@ -121,8 +102,7 @@ function checkFaults(name: string, value: unknown): void {
   if (names.length > 0 && names.length < value.length)
     throw invalid(`${name} must be kinds of faults, or exact faults, but not both`);
   for (const kind of names) {
-    if (!Object.hasOwn(faultNames, kind))
-      throw invalid(`${name}: unknown kind "${kind}": ${suggestion(kind, Object.keys(faultNames))}`);
+    if (!kinds.includes(kind)) throw invalid(`${name}: unknown kind "${kind}": ${suggestion(kind, kinds)}`);
   }
 }
 

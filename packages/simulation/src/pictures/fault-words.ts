@@ -1,4 +1,4 @@
-import type { Fault } from "../plan/fault.ts";
+import type { Fault, FaultName } from "../plan/fault.ts";
 
 /** A fault in words, and until when it lasts (true time, us; begun at `at`). `struck` are those that it befell. */
 export function describeFault(
@@ -7,56 +7,46 @@ export function describeFault(
   at: number,
 ): { readonly words: string; readonly until: number } {
   const lasting = "duration" in fault ? fault.duration : fault.kind === "crash" ? fault.downFor : 0;
-  return { words: `${deed(fault)}: ${listed(struck)}`, until: at + Math.round(lasting * 1000) };
+  return {
+    words: `${(deeds[fault.kind] as (fault: Fault) => string)(fault)}: ${listed(struck)}`,
+    until: at + Math.round(lasting * 1000),
+  };
 }
 
-function deed(fault: Fault): string {
-  switch (fault.kind) {
-    case "freeze":
-      return `frozen for ${ms(fault.duration)}`;
-    case "suspend":
-      return `suspended for ${ms(fault.duration)}`;
-    case "stall":
-      return `stalled in the middle of a turn, for ${ms(fault.duration)}`;
-    case "rate":
-      return `clock rate ${signed(fault.rate)} ppm`;
-    case "step":
-      return `wall clock set by ${signed(fault.by)} ms`;
-    case "cut":
-      return `cut off, ${directions[fault.direction]}, for ${ms(fault.duration)}${fault.ending === "reset" ? ", then reset" : ""}`;
-    case "reset":
-      return `connections reset, requests on their way ${fault.inFlight}${fault.late ? `, ${ms(fault.late)} late` : ""}`;
-    case "slow":
-      return `network ${Math.round(fault.factor)} times slower for ${ms(fault.duration)}`;
-    case "crash":
-      return `${fault.how === "power" ? "lost power" : "crashed"}, down for ${ms(fault.downFor)}`;
-    case "flush":
-      return "emptied (FLUSHALL)";
-    case "refuse":
-      return `refuses to write (${fault.why}) for ${ms(fault.duration)}`;
-    case "busy":
-      return `busy (a script runs) for ${ms(fault.duration)}`;
-    case "reshard":
-      return `moves the slot of the locks, a key each ${ms(fault.pause)}, for ${ms(fault.duration)}`;
-    case "move":
-      return `addresses lead to master ${fault.to} for ${ms(fault.duration)}`;
-    case "promote":
-      return `replaced by a replica that lacks the last ${ms(fault.lag)}`;
-    case "failover":
-      return (
-        `replaced by a replica that lacks the last ${ms(fault.lag)} for ${ms(fault.duration)}` +
-        (fault.demoted ? ", and made a replica before it comes back" : "")
-      );
-    case "resync":
-      return `resynchronised from a replica that lacks the last ${ms(fault.lag)}, and promoted back`;
-    case "reload":
-      return `reloads a snapshot that lacks the last ${ms(fault.lag)}`;
-    case "select":
-      return `switched to another database for ${ms(fault.duration)}`;
-    case "kill":
-      return "killed";
-  }
-}
+type Deeds = { readonly [Name in FaultName]: (fault: Extract<Fault, { kind: Name }>) => string };
+
+const lacking = ({ lag }: { readonly lag: number }): string => `that lacks the last ${ms(lag)}`;
+
+const deeds: Deeds = {
+  freeze: ({ duration }) => `frozen for ${ms(duration)}`,
+  suspend: ({ duration }) => `suspended for ${ms(duration)}`,
+  stall: ({ duration }) => `stalled in the middle of a turn, for ${ms(duration)}`,
+  rate: ({ rate }) => `clock rate ${signed(rate)} ppm`,
+  step: ({ by }) => `wall clock set by ${signed(by)} ms`,
+  cut: ({ direction, duration, ending }) =>
+    `cut off, ${directions[direction]}, for ${ms(duration)}${ending === "reset" ? ", then reset" : ""}`,
+  reset: ({ inFlight, late }) =>
+    `connections reset, requests on their way ${inFlight}${late ? `, ${ms(late)} late` : ""}`,
+  slow: ({ factor, duration }) => `network ${Math.round(factor)} times slower for ${ms(duration)}`,
+  crash: ({ how, downFor }) => `${how === "power" ? "lost power" : "crashed"}, down for ${ms(downFor)}`,
+  flush: () => "emptied (FLUSHALL)",
+  refuse: ({ why, duration }) => `refuses to write (${why}) for ${ms(duration)}`,
+  busy: ({ duration }) => `busy (a script runs) for ${ms(duration)}`,
+  reshard: ({ pause, duration }) =>
+    `moves the slot of the locks, a key each ${ms(pause)}, for ${ms(duration)}`,
+  move: ({ to, duration }) => `addresses lead to master ${to} for ${ms(duration)}`,
+  promote: (fault) => `replaced by a replica ${lacking(fault)}`,
+  failover: (fault) =>
+    `replaced by a replica ${lacking(fault)} for ${ms(fault.duration)}` +
+    (fault.demoted ? ", and made a replica before it comes back" : ""),
+  resync: (fault) => `resynchronised from a replica ${lacking(fault)}, and promoted back`,
+  reload: (fault) => `reloads a snapshot ${lacking(fault)}`,
+  select: ({ duration }) => `switched to another database for ${ms(duration)}`,
+  kill: () => "killed",
+};
+
+/** All kinds of faults. */
+export const faultNames: readonly FaultName[] = Object.keys(deeds) as FaultName[];
 
 /** "client-1, masters 0, 2": the deed comes first, as there may be no room for all of them. */
 function listed(struck: readonly string[]): string {

@@ -1,14 +1,14 @@
-import type { RecordedHold, Recording } from "./recording.ts";
+import type { Hold, Picture } from "../pictures/picture.ts";
 
 /** The subjects that every scenario is run with. */
 export const scenarioSubjects = ["quorlock", "redlock-5"] as const;
 
 export type ScenarioSubject = (typeof scenarioSubjects)[number];
 
-/** Something that is seen in a recording, or is not. */
+/** Something that is seen in the picture of a run, or is not. */
 export interface Evidence {
   readonly what: string;
-  readonly isIn: (recording: Recording) => boolean;
+  readonly isIn: (picture: Picture) => boolean;
   /** With this subject alone. */
   readonly of?: ScenarioSubject;
 }
@@ -20,20 +20,34 @@ export function onlyWith(of: ScenarioSubject, evidence: Evidence): Evidence {
 
 const letters = "ABCDEFG";
 
-/** The `nth` hold of a client, from 1. */
-function hold({ holds }: Recording, client: number, nth = 1): RecordedHold | undefined {
-  return holds.filter((candidate) => candidate.client === client)[nth - 1];
+/** The first hold of a client. */
+function hold({ holds }: Picture, client: number): Hold | undefined {
+  return holds.find((candidate) => candidate.client === client);
+}
+
+/** A key that a client has set on a master. */
+interface Vote {
+  /** us */
+  readonly at: number;
+  readonly master: number;
+  readonly client: number;
+}
+
+function votesIn({ masters }: Picture): readonly Vote[] {
+  return masters.flatMap(({ keys }, master) =>
+    keys.map(([, client, , at]): Vote => ({ at, master, client })),
+  );
 }
 
 /** All of a plan's faults struck. */
 export function faults(count: number): Evidence {
-  return { what: `all ${count} faults struck`, isIn: (recording) => recording.faults.length === count };
+  return { what: `all ${count} faults struck`, isIn: (picture) => picture.faults.length === count };
 }
 
 export function gets(client: number): Evidence {
   return {
     what: `client ${client} got the lock`,
-    isIn: (recording) => hold(recording, client) !== undefined,
+    isIn: (picture) => hold(picture, client) !== undefined,
   };
 }
 
@@ -41,9 +55,9 @@ export function gets(client: number): Evidence {
 export function getsBetween(client: number, from: number, to: number): Evidence {
   return {
     what: `client ${client} got the lock between ${from} and ${to} ms`,
-    isIn: (recording) => {
-      const { begins } = hold(recording, client) ?? { begins: Number.NaN };
-      return begins >= from && begins <= to;
+    isIn: (picture) => {
+      const { from: begins } = hold(picture, client) ?? { from: Number.NaN };
+      return begins >= 1000 * from && begins <= 1000 * to;
     },
   };
 }
@@ -52,10 +66,10 @@ export function getsBetween(client: number, from: number, to: number): Evidence 
 export function hasVotesOf(client: number, ...masters: readonly number[]): Evidence {
   return {
     what: `client ${client} held by the votes of ${names(masters)} alone`,
-    isIn: (recording) => {
-      const first = hold(recording, client);
+    isIn: (picture) => {
+      const first = hold(picture, client);
       if (!first) return false;
-      const own = recording.votes.filter((vote) => vote.client === client && vote.at <= first.ends);
+      const own = votesIn(picture).filter((vote) => vote.client === client && vote.at <= first.until);
       return sameNumbers(
         own.map(({ master }) => master),
         masters,
@@ -68,9 +82,11 @@ export function hasVotesOf(client: number, ...masters: readonly number[]): Evide
 export function struckWhileHolding(client: number): Evidence {
   return {
     what: `a fault struck while client ${client} held the lock`,
-    isIn: (recording) => {
-      const first = hold(recording, client);
-      return first !== undefined && recording.faults.some((at) => at >= first.begins && at < first.ends);
+    isIn: (picture) => {
+      const first = hold(picture, client);
+      return (
+        first !== undefined && picture.faults.some(({ from }) => from >= first.from && from < first.until)
+      );
     },
   };
 }
@@ -79,9 +95,9 @@ export function struckWhileHolding(client: number): Evidence {
 export function getsWhileHeld(client: number, holder: number): Evidence {
   return {
     what: `client ${client} got the lock while client ${holder} had not given it up`,
-    isIn: (recording) => {
-      const [later, earlier] = [hold(recording, client), hold(recording, holder)];
-      return later !== undefined && earlier !== undefined && later.begins < earlier.ends;
+    isIn: (picture) => {
+      const [later, earlier] = [hold(picture, client), hold(picture, holder)];
+      return later !== undefined && earlier !== undefined && later.from < earlier.until;
     },
   };
 }
@@ -90,9 +106,9 @@ export function getsWhileHeld(client: number, holder: number): Evidence {
 export function getsAfter(client: number, holder: number): Evidence {
   return {
     what: `client ${client} got the lock after client ${holder} had given it up`,
-    isIn: (recording) => {
-      const [later, earlier] = [hold(recording, client), hold(recording, holder)];
-      return later !== undefined && earlier !== undefined && later.begins >= earlier.ends;
+    isIn: (picture) => {
+      const [later, earlier] = [hold(picture, client), hold(picture, holder)];
+      return later !== undefined && earlier !== undefined && later.from >= earlier.until;
     },
   };
 }
@@ -101,9 +117,9 @@ export function getsAfter(client: number, holder: number): Evidence {
 export function writesLast(client: number, other: number): Evidence {
   return {
     what: `client ${client}'s last write came after client ${other}'s`,
-    isIn: (recording) => {
-      const [mine, theirs] = [hold(recording, client), hold(recording, other)];
-      return (mine?.writes.at(-1) ?? 0) > (theirs?.writes.at(-1) ?? Number.POSITIVE_INFINITY);
+    isIn: (picture) => {
+      const [mine, theirs] = [hold(picture, client), hold(picture, other)];
+      return (mine?.writes.at(-1)?.[0] ?? 0) > (theirs?.writes.at(-1)?.[0] ?? Number.POSITIVE_INFINITY);
     },
   };
 }
@@ -112,16 +128,10 @@ export function writesLast(client: number, other: number): Evidence {
 export function winsAVoteWhileHeld(client: number, master: number, holder: number): Evidence {
   return {
     what: `${letters[master]} gave client ${client} its vote while client ${holder} held the lock`,
-    isIn: (recording) => {
-      const held = hold(recording, holder);
-      return recording.votes.some(
-        (vote) =>
-          held !== undefined &&
-          vote.client === client &&
-          vote.master === master &&
-          vote.at > held.begins &&
-          vote.at < held.ends,
-      );
+    isIn: (picture) => {
+      const held = hold(picture, holder);
+      const own = votesIn(picture).filter((vote) => vote.client === client && vote.master === master);
+      return held !== undefined && own.some(({ at }) => at > held.from && at < held.until);
     },
   };
 }
@@ -130,7 +140,7 @@ export function winsAVoteWhileHeld(client: number, master: number, holder: numbe
 export function lateVote(client: number, at: number): Evidence {
   return {
     what: `a master voted for client ${client} after ${at} ms`,
-    isIn: ({ votes }) => votes.some((vote) => vote.client === client && vote.at >= at),
+    isIn: (picture) => votesIn(picture).some((vote) => vote.client === client && vote.at >= 1000 * at),
   };
 }
 
@@ -138,8 +148,8 @@ export function lateVote(client: number, at: number): Evidence {
 export function votesAfter(client: number, at: number, ...masters: readonly number[]): Evidence {
   return {
     what: `${names(masters)} voted for client ${client} after ${at} ms`,
-    isIn: ({ votes }) => {
-      const later = votes.filter((vote) => vote.client === client && vote.at > at);
+    isIn: (picture) => {
+      const later = votesIn(picture).filter((vote) => vote.client === client && vote.at > 1000 * at);
       return sameNumbers(
         later.map(({ master }) => master),
         masters,
@@ -152,8 +162,13 @@ export function votesAfter(client: number, at: number, ...masters: readonly numb
 export function restores(master: number): Evidence {
   return {
     what: `${letters[master]} came back with a key`,
-    // A vote that no client sent.
-    isIn: ({ votes }) => votes.some((vote) => vote.master === master && Number.isNaN(vote.client)),
+    isIn: ({ masters }) => {
+      const { keys } = masters[master]!;
+      const lost = keys.filter(([, , , , , , end]) => end === "lost");
+      return lost.some(([, , token, , until]) =>
+        keys.some(([, , of, from]) => of === token && from >= until),
+      );
+    },
   };
 }
 
@@ -161,7 +176,8 @@ export function restores(master: number): Evidence {
 export function splitVote(masters: number): Evidence {
   return {
     what: "the vote was split, and no client had a majority",
-    isIn: ({ votes }) => {
+    isIn: (picture) => {
+      const votes = votesIn(picture);
       const first = Array.from({ length: masters }, (_, master) =>
         votes.find((vote) => vote.master === master),
       );

@@ -1,7 +1,7 @@
-import { runPlan } from "../run/run-plan.ts";
+import { pictureOf } from "../pictures/picture-of.ts";
+import { record } from "../pictures/recording.ts";
 import type { Subject } from "../run/subject.ts";
 import { type ScenarioSubject, scenarioSubjects } from "./evidence.ts";
-import { Recording } from "./recording.ts";
 import { type Scenario, type ScenarioOutcome, scenarioOutcome } from "./scenario.ts";
 
 /** The seeds that a scenario is run with. */
@@ -25,15 +25,14 @@ async function runScenario(
   const outcomes = new Map<ScenarioOutcome, number>();
   const missing: string[] = [];
   for (const seed of seeds) {
-    const recording = new Recording();
-    const options = { subject: implementation, onEvent: recording.see } as const;
-    const { verdict, violations } = await runPlan(plan(seed), options);
+    const recording = await record(plan(seed), { subject: implementation });
+    const { verdict, violations } = recording.outcome;
     const outcome = scenarioOutcome(verdict, violations);
+    const picture = pictureOf(recording);
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
     for (const { what, isIn, of } of shows) {
       if (of !== undefined && of !== subject) continue;
-      if (!isIn(recording))
-        missing.push(`${name} with ${subject}, seed ${seed}: it was not seen that ${what}`);
+      if (!isIn(picture)) missing.push(`${name} with ${subject}, seed ${seed}: it was not seen that ${what}`);
     }
   }
   return { seeds, outcomes, missing };
