@@ -189,18 +189,6 @@ describe.concurrent("the sale", { timeout }, () => {
     expect(await demo.survivors(5_000)).toEqual([]);
     expect(demo.leftovers).toEqual([]);
   });
-
-  test("plays with masters that are not its own", async (context) => {
-    await using masters = await startMasters(5);
-    const demo = start(context, "sale/main.ts", { REDLOCK_NODES: masters.urls.join() });
-    await demo.printed(/ cut /);
-    expect(await demo.exit(), demo.output + demo.errors).toBe(0);
-    expect(demo.output).toContain("not ours to kill");
-    expect(demo.output).not.toMatch(/ s {2}(killed|hung) /);
-    expect(figures(demo.output, "with the lock")).toEqual({ sold: 100, oversold: 0, atOnce: 1 });
-    expect(await demo.survivors(grace)).toEqual([]);
-    expect(demo.leftovers).toEqual([]);
-  });
 });
 
 test.concurrent("the lottery is drawn once", { timeout }, async (context) => {

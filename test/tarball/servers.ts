@@ -58,11 +58,14 @@ export function applicationsSuite(folderOf: () => string): void {
       );
     });
 
-    test("passes its tests", async () => {
-      await using masters = await startMasters(3, { say: () => {} });
-      const told = await expectSuccess(tool(application, "node_modules/jest/bin/jest.js", [], masters.urls));
-      expect(told).toContain("Tests:       1 passed, 1 total");
-    });
+    // Its runner compiles all of it again, and both versions compile alike.
+    if (version === "11") {
+      test("passes its tests", async () => {
+        await using masters = await startMasters(3, { say: () => {} });
+        const runner = tool(application, "node_modules/jest/bin/jest.js", [], masters.urls);
+        expect(await expectSuccess(runner)).toContain("Tests:       1 passed, 1 total");
+      });
+    }
 
     test("locks", async () => {
       await using masters = await startMasters(3, { say: () => {} });

@@ -9,7 +9,7 @@ import { Fleet, fresh } from "../fleet/fleet.ts";
 
 const fleet = Fleet.forTests(3);
 const made = makeCertificates();
-const tries = 50;
+const tries = 25;
 /** At a time. */
 const processes = 5;
 
