@@ -2,6 +2,7 @@ import { runProgram } from "@quorlock/simulation/processes";
 import { startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { expect, it } from "vitest";
+import { bundled } from "./bundled.ts";
 import { type Counted, type CountingTask, counter } from "./counting.ts";
 
 // PROTOCOL 1.9.
@@ -10,8 +11,8 @@ const workers = 3;
 const rounds = 25;
 
 it.concurrent.each([
-  ["the workers of a cluster", new URL("counting-cluster.ts", import.meta.url)],
-  ["worker threads", new URL("counting-threads.ts", import.meta.url)],
+  ["the workers of a cluster", await bundled(new URL("counting-cluster.ts", import.meta.url))],
+  ["worker threads", await bundled(new URL("counting-threads.ts", import.meta.url))],
 ])("%s exclude each other, lose no update, and exit", async (_, program) => {
   await using masters = await startMasters(3, { say: () => {} });
   const task: CountingTask = { urls: masters.urls, rounds };

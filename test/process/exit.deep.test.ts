@@ -3,11 +3,12 @@ import { Child, type Ending } from "@quorlock/simulation/processes";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
+import { bundled } from "./bundled.ts";
 import { scenarios } from "./scenarios.ts";
 
 // PROTOCOL 5.11, 12.11.
 
-const program = new URL("child.ts", import.meta.url);
+const program = await bundled(new URL("child.ts", import.meta.url));
 
 /** A process needs some 50 ms to exit; the rest is for a busy machine, ms. */
 const slack = 4000;

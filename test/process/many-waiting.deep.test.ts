@@ -13,7 +13,7 @@ afterAll(() => fleet?.stop());
 
 const ttl = 60_000;
 const nodeTimeout = 2000;
-const many = 10_000;
+const many = 4000;
 /** The time a round may take on a busy machine while 1000 are in flight, ms. */
 const slack = 8000;
 
@@ -89,7 +89,7 @@ const ways = [
 ];
 
 it.each(ways)(
-  "10,000 waiting acquires aborted at once, %o: all settle, and nothing is kept or sent any more",
+  "4,000 waiting acquires aborted at once, %o: all settle, and nothing is kept or sent any more",
   async (way) => {
     const { have, ...options } = way;
     const runtime = new CountingRuntime();
@@ -102,7 +102,7 @@ it.each(ways)(
 
     const controller = new AbortController();
     const waiting = waitingFor(redlock, resource, controller.signal);
-    await until("they wait", async () => have((await executed()) - executedBefore), 25_000);
+    await until("they wait", async () => have((await executed()) - executedBefore), 120_000);
     const heapWaiting = heapInMegabytes();
     const { result, net } = await timed(() => {
       controller.abort(new Error("enough"));
@@ -114,7 +114,7 @@ it.each(ways)(
       expect((settled as PromiseRejectedResult).reason).toMatchObject({ code: "ABORTED" });
     }
     expect(net).toBeLessThan(2 * nodeTimeout + slack);
-    expect(heapWaiting - heapBefore).toBeLessThan(200);
+    expect(heapWaiting - heapBefore).toBeLessThan(80);
 
     await until("no timer is set", () => runtime.set.size <= timersBefore);
     // Behind everything that was sent: the connections answer in order.
@@ -130,7 +130,7 @@ it.each(ways)(
       "released",
     );
     result.length = 0;
-    expect(heapInMegabytes() - heapBefore).toBeLessThan(20);
+    expect(heapInMegabytes() - heapBefore).toBeLessThan(8);
   },
-  60_000,
+  240_000,
 );

@@ -101,7 +101,7 @@ export const scenarios: Record<string, Scenario> = {
     await quitting;
   },
   async "quit after callers gave up while late extensions held them back"({ redlock }) {
-    const short = 2000;
+    const short = 5000;
     const end = new AbortController();
     const ended = untilAborted(end.signal);
     let held = 0;
