@@ -20,6 +20,8 @@ export const callersPerWorker = 3;
 /** The ttl of the locks, ms. */
 export const ttl = 1500;
 export const nodeTimeout = 75;
+/** Clients reconnect to a master within this time after a fault, ms. */
+export const reconnection = 2000;
 /** Pause between attempts, ms. With many waiters one of them retries soon even if pauses are long; shorter ones only cost. */
 export const retryDelay = 60;
 export const retryJitter = 40;

@@ -7,6 +7,10 @@ function block(milliseconds: number): void {
   while (performance.now() < end);
 }
 
+function sum(stood: readonly number[]): number {
+  return stood.reduce((all, one) => all + one, 0);
+}
+
 test("Stalls counts the time in which this process did not run, while it lasts and afterwards", async () => {
   using stalls = new Stalls();
   const begun = performance.now();
@@ -17,6 +21,9 @@ test("Stalls counts the time in which this process did not run, while it lasts a
   await pause(20);
   expect(stalls.longest).toBeGreaterThanOrEqual(90);
   expect(stalls.total).toBeGreaterThanOrEqual(140);
+  expect(sum(stalls.within(30_000))).toBeCloseTo(stalls.total, -1);
+  expect(Math.max(...stalls.within(performance.now() - begun))).toBeCloseTo(stalls.longest, -1);
+  expect(sum(stalls.within(0))).toBeLessThan(stalls.total);
   // It is a part of the time that has passed, on a busy machine too: limits are compared with the rest.
   expect(stalls.total).toBeLessThan(performance.now() - begun);
 });

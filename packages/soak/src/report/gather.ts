@@ -5,6 +5,7 @@ import { isRefusal } from "../nemesis/inject.ts";
 import type { Injection, Nemesis } from "../nemesis/nemesis.ts";
 import type { Options } from "../options.ts";
 import type { Store } from "../store/store.ts";
+import { nodeTimeout, reconnection } from "../terms.ts";
 import { type Memory, unhandledRejection } from "../worker/protocol.ts";
 import type { Unreachable, Workers } from "../workers/workers.ts";
 import { countsOf, type Report } from "./report.ts";
@@ -54,6 +55,7 @@ export function gather({
     faults: countedBy(nemesis.injections, ({ name }) => name),
     lost: store.lost,
     ...countsOf(findings),
+    missedLeases: workers.missedLeases,
     refusals: Object.fromEntries(workers.refusals),
     furthestCalls: [...workers.furthest.values()].sort((a, b) => b.beyond - a.beyond),
     memoryGrowth: memory && growthOf(memory),
@@ -63,12 +65,11 @@ export function gather({
   };
 }
 
-/** Clients reconnect to a master within this time after a fault, ms. */
-const reconnection = 2000;
-
-/** Reports of unreachable masters that no fault of the worker or the master explains. */
-function withoutReason(reports: readonly Unreachable[], injections: readonly Injection[]): string[] {
-  const falsely = reports.filter((one) => !injections.some((injection) => isReason(injection, one)));
+/** Reports of unreachable masters that neither a fault nor a stall of the worker explains. */
+export function withoutReason(reports: readonly Unreachable[], injections: readonly Injection[]): string[] {
+  // A process that has not run for so long may have closed its connections: it has heard nothing.
+  const whoRan = reports.filter(({ stoodStill }) => stoodStill < nodeTimeout);
+  const falsely = whoRan.filter((one) => !injections.some((injection) => isReason(injection, one)));
   const spells = new Map<string, { times: number; from: number; to: number; why: string }>();
   for (const one of falsely) {
     const latest = injections.findLast((injection) => injection.until < one.at && isAbout(injection, one));

@@ -28,6 +28,8 @@ export interface Report {
     /** Minimum time from the notification to the next grant. */
     readonly leastUntilNext: number | undefined;
   };
+  /** Leases that were lost while their process did not run: no defect, and told. */
+  readonly missedLeases: number;
   readonly refusals: Readonly<Record<string, number>>;
   readonly furthestCalls: readonly TimedCall[];
   readonly memoryGrowth: { readonly heap: number; readonly rss: number } | undefined;

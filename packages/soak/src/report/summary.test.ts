@@ -17,6 +17,7 @@ const clean: Report = {
   outOfOrder: 0,
   stale: 0,
   notified: { count: 5, late: 0, leastMargin: 21, leastUntilNext: 30 },
+  missedLeases: 0,
   refusals: {},
   furthestCalls: [{ name: "release", beyond: 7.5, stoodStill: 0 }],
   memoryGrowth: { heap: 1, rss: 2 },

@@ -20,6 +20,9 @@ export function summaryOf(report: Report): string[] {
         ? `heap ${mebibytes(memoryGrowth.heap)}, rss ${mebibytes(memoryGrowth.rss)}`
         : "not measured",
     ),
+    ...(report.missedLeases > 0
+      ? [row("leases missed", `${count(report.missedLeases)}, while their process did not run`)]
+      : []),
     row("unhandled rejections", `${report.unhandledRejections}`),
     row("failures", `${failures.length}`),
     ...failures.slice(0, 20).map((failure) => `  ${failure}`),

@@ -20,6 +20,7 @@ import {
   nodeTimeout,
   permits,
   permitsKey,
+  reconnection,
   restOnCluster,
   retryDelay,
   retryJitter,
@@ -92,7 +93,9 @@ const conductor = parentOf<ConductorSide, WorkerSide>({
     leaving.abort();
     await callers;
     await Promise.all(resumed);
+    const began = now();
     await Promise.all([redlock, onCluster].map((one) => stopwatch.time("quit", quitLimit, () => one.quit())));
+    return Math.max(...stalls.within(now() - began));
   },
 });
 
@@ -117,17 +120,21 @@ function connect(urls: Assignment["urls"], random: Random): Redlock {
 /** Reports unreachable masters to the conductor. */
 function redlockOf(members: readonly Client[], indexOf: (node: string) => number): Redlock {
   const made = new Redlock(members, { nodeTimeout, retryDelay, retryJitter });
-  const unreachable = new Map<string, { times: number; readonly why: string }>();
+  const unreachable = new Map<string, { times: number; readonly why: string; readonly stoodStill: number }>();
   made.on("error", ({ node, reason, error }) => {
     if (reason !== "UNREACHABLE") return;
     if (unreachable.size === 0) setTimeout(report, 50);
-    const entry = unreachable.get(node) ?? { times: 0, why: error.message };
+    const entry = unreachable.get(node) ?? {
+      times: 0,
+      why: error.message,
+      stoodStill: Math.max(...stalls.within(reconnection)),
+    };
     entry.times += 1;
     unreachable.set(node, entry);
   });
   const report = (): void => {
-    for (const [node, { times, why }] of unreachable)
-      void conductor.unreachable.asEvent(indexOf(node), times, why);
+    for (const [node, { times, why, stoodStill }] of unreachable)
+      void conductor.unreachable.asEvent(indexOf(node), times, why, stoodStill);
     unreachable.clear();
   };
   return made;
@@ -160,7 +167,11 @@ function leaseHeld(from: Redlock, key: string, lives: number): Promise<void> {
     const using = from.using(key, lives, { retryCount: -1 }, async (signal) => {
       held();
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
-      if (!leaving.signal.aborted) void conductor.leaseLost.asEvent(String(signal.reason));
+      if (leaving.signal.aborted) return;
+      // It is extended each third of its time, and has the other two for the votes.
+      const stood = stalls.within(lives).reduce((sum, one) => sum + one, 0);
+      if (stood > lives / 3) void conductor.leaseMissed.asEvent();
+      else void conductor.leaseLost.asEvent(String(signal.reason));
     });
     using.catch(refused);
   });

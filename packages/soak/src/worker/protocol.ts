@@ -13,10 +13,15 @@ export interface ConductorSide {
   handOn(detached: Detached): void;
   /** The call that came closest to its limit so far, or went furthest beyond it. */
   took(call: TimedCall): void;
-  /** A master was reported as unreachable, `times` times since the previous report; `why` is the first message. */
-  unreachable(master: number, times: number, why: string): void;
-  /** A lease that was kept extended is lost. */
+  /**
+   * A master was reported as unreachable, `times` times since the previous report; `why` is the first message. `stoodStill`:
+   * the longest time for which this process did not run shortly before, ms.
+   */
+  unreachable(master: number, times: number, why: string, stoodStill: number): void;
+  /** A lease that was kept extended is lost, in a process that ran when it was due to be extended. */
   leaseLost(why: string): void;
+  /** A lease was lost by a process that did not run when it was due to be extended. */
+  leaseMissed(): void;
   /** An error that is an answer: who is contended for or cut off hears such. */
   refused(code: string): void;
   /** Something that should never happen, {@link unhandledRejection} for one. */
@@ -58,8 +63,8 @@ export interface WorkerSide {
   reaches(master: number, limit: number): Promise<boolean>;
   /** After a garbage collection. */
   measure(): Memory;
-  /** Ends what is under way, and its Redlock. */
-  leave(): Promise<void>;
+  /** Ends what is under way, and its Redlock. Resolves to the longest time for which the process did not run meanwhile, ms. */
+  leave(): Promise<number>;
 }
 
 export interface Assignment {

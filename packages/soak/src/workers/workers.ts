@@ -21,6 +21,8 @@ export interface Unreachable {
   readonly times: number;
   /** The message of the first report. */
   readonly why: string;
+  /** The longest time for which the worker did not run shortly before, ms. */
+  readonly stoodStill: number;
   readonly at: number;
 }
 
@@ -45,6 +47,10 @@ export class Workers implements AsyncDisposable {
   /** The reports of workers that do not reach a master. */
   readonly unreachable: Unreachable[] = [];
   readonly lostLeases: string[] = [];
+  /** The number of those that were lost while their process did not run. */
+  missedLeases = 0;
+  /** The longest time for which the holder of the leases did not run while it gave them back, ms. */
+  heldUp = 0;
   /** The number of rejections by each expected error code. */
   readonly refusals: Map<string, number> = new Map();
   /** For each kind of call the one that came closest to its limit, or exceeded it most. */
@@ -103,9 +109,12 @@ export class Workers implements AsyncDisposable {
         const before = this.furthest.get(call.name);
         if (!before || call.beyond > before.beyond) this.furthest.set(call.name, call);
       },
-      unreachable: (master, times, why) =>
-        void this.unreachable.push({ worker, master, times, why, at: now() }),
+      unreachable: (master, times, why, stoodStill) =>
+        void this.unreachable.push({ worker, master, times, why, stoodStill, at: now() }),
       leaseLost: (why) => void this.lostLeases.push(why),
+      leaseMissed: () => {
+        this.missedLeases += 1;
+      },
       refused: (code) => void this.refusals.set(code, (this.refusals.get(code) ?? 0) + 1),
       failed: (what) => void this.failures.push(what),
     };
@@ -169,6 +178,7 @@ export class Workers implements AsyncDisposable {
       });
       const left = await Promise.race([remote.leave(), timeUp]);
       if (left === "late") this.failures.push(`w${worker + 1} is stuck, for ${Math.round(now() - began)} ms`);
+      else if (worker === leaseHolder) this.heldUp = left;
     });
     await Promise.all(leaving);
   }
