@@ -15,5 +15,6 @@ if (isMainThread) {
   );
   process.stdout.write(JSON.stringify(told));
 } else {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port has no origin
   parentPort!.postMessage(await count(workerData as CountingTask));
 }
