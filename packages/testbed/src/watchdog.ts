@@ -12,31 +12,26 @@ export interface Watchdog {
   dismiss(): void;
 }
 
-// Reads "+ id" and "- id" until we are gone; then $ids are those that are left. The pid of a process that we
-// have reaped is taken off the list, since the system may give it to a stranger.
-const readIds = `
-ids=
-while read -r sign id; do
+// Reads "+ pid" and "- pid" until we are gone, then kills what is left and removes the directory, $1. A pid
+// that we have reaped is taken off the list, since the system may give it to a stranger.
+const processWatch = `
+pids=
+while read -r sign pid; do
   if [ "$sign" = + ]; then
-    ids="$ids $id"
+    pids="$pids $pid"
   else
     kept=
-    for other in $ids; do [ "$other" = "$id" ] || kept="$kept $other"; done
-    ids=$kept
+    for other in $pids; do [ "$other" = "$pid" ] || kept="$kept $other"; done
+    pids=$kept
   fi
 done
+[ -z "$pids" ] || { kill -9 $pids; sleep 1; }
+rm -rf "$1"
 `;
 
 /** Kills the processes added to it, hung ones too, and removes `directory` when this process ends. */
 export function watchProcesses(directory: string): Watchdog {
-  const cleanUp = '[ -z "$ids" ] || { kill -9 $ids; sleep 1; }; rm -rf "$1"';
-  return startWatchdog("sh", ["-c", readIds + cleanUp, "quorlock-watchdog", directory]);
-}
-
-/** Removes the containers added to it, by their names, when this process ends. */
-export function watchContainers(): Watchdog {
-  const cleanUp = '[ -z "$ids" ] || docker rm --force --volumes $ids';
-  return startWatchdog("sh", ["-c", readIds + cleanUp, "quorlock-watchdog"]);
+  return startWatchdog("sh", ["-c", processWatch, "quorlock-watchdog", directory]);
 }
 
 /** Starts `command`, which reads "+ id" and "- id" lines from its standard input and cleans up at its end. */

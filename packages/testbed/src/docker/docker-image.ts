@@ -2,9 +2,10 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { findExecutable } from "../servers/executables.ts";
 
-const name = "quorlock/redis:local";
+export const localImageName = "quorlock/redis:local";
 
 /** Both names under which each program is run, by commands written for Redis's image or for Valkey's. */
 const programs = [
@@ -14,9 +15,9 @@ const programs = [
 
 /**
  * Makes a Docker image of this machine's own redis-server, redis-cli and the libraries they load, for where
- * no image can be pulled. There is no shell in it. Needs the docker and tar commands; returns its name.
+ * no image can be pulled. There is no shell in it. Needs the docker and tar commands; returns the image's name.
  */
-function makeLocalImage(): string {
+export function makeLocalImage(name: string = localImageName): string {
   const root = mkdtempSync(join(tmpdir(), "quorlock-image-"));
   try {
     for (const names of programs) {
@@ -60,4 +61,6 @@ function copyInto(root: string, from: string, to: string): void {
   copyFileSync(realpathSync(from), target);
 }
 
-console.log(makeLocalImage());
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  console.log(makeLocalImage(process.argv[2]));
+}
