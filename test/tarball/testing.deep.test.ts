@@ -379,7 +379,6 @@ describe("quorlock-sim", () => {
     expect(shown.stdout).not.toContain("pnpm");
   });
 
-  // PROTOCOL 5.8.
   test("comes to the same hashes under each version of Node", async () => {
     const file = join(user, "node_modules/@quorlock/simulation/dist/esm/quorlock-sim.js");
     const hashes = async (binary: string): Promise<string[]> => {
