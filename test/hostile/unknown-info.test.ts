@@ -22,8 +22,8 @@ it.each(refusals)("a server that says %s has no id, and is asked for its vote", 
   const client = createClient({ RESP: 2, socket: { host: server.host, port: server.port } });
   client.on("error", () => {});
   await client.connect();
-  const redlock = new Redlock([client], { retryCount: 0 });
+  const redlock = new Redlock([client], { retryCount: 0, nodeTimeout: 5000 });
   redlock.on("error", () => {});
-  expect(String(await rejection(redlock.acquire("resource", 1000)))).toContain(": ERR [");
+  expect(String(await rejection(redlock.acquire("resource", 20_000)))).toContain(": ERR [");
   client.destroy();
 });
