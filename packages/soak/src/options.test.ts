@@ -10,9 +10,12 @@ test("fractions of minutes, a seed, a mode and a file", () => {
     seed: 42,
     mode: "safe",
     json: undefined,
+    record: undefined,
   });
   const all = ["--minutes", "10", "--seed", "7", "--mode", "unsafe", "--json", "report.json"];
-  expect(optionsFrom(all, drawn)).toEqual({ minutes: 10, seed: 7, mode: "unsafe", json: "report.json" });
+  const given = { minutes: 10, seed: 7, mode: "unsafe", json: "report.json", record: undefined };
+  expect(optionsFrom(all, drawn)).toEqual(given);
+  expect(optionsFrom(["--minutes", "1", "--record", "record.json"], drawn).record).toBe("record.json");
   expect(optionsFrom(["--minutes", ".2"], drawn).minutes).toBe(0.2);
 });
 
@@ -31,6 +34,8 @@ test.each([
   [["--minutes", "1", "--seed", "99999999999999999999"]],
   [["--minutes", "1", "--mode", "reckless"]],
   [["--minutes", "1", "--json", ""]],
+  [["--minutes", "1", "--record", ""]],
+  [["--minutes", "1", "--mode", "unsafe", "--record", "record.json"]],
   [["--minutes", "1", "--hours", "1"]],
   [["1"]],
 ])("bad usage: %j", (args) => {

@@ -7,6 +7,8 @@ export interface Options {
   readonly mode: Mode;
   /** Where the report goes as JSON as well. */
   readonly json: string | undefined;
+  /** Where the record of one key goes, for `pnpm spec --recorded`. */
+  readonly record: string | undefined;
 }
 
 const cliOptions = {
@@ -14,10 +16,14 @@ const cliOptions = {
   seed: text("N", "determines the faults and the work; default: random, and printed"),
   mode: text("MODE", "safe (default): faults that the protocol survives; unsafe: faults beyond that"),
   json: text("FILE", "also writes the report there as JSON"),
+  record: text(
+    "FILE",
+    "what masters were asked about one key goes there, for pnpm spec --recorded; no master is killed or moved then",
+  ),
 };
 
 export const usage: string = [
-  "Usage: pnpm soak --minutes N [--seed N] [--mode safe|unsafe] [--json FILE]",
+  "Usage: pnpm soak --minutes N [--seed N] [--mode safe|unsafe] [--json FILE] [--record FILE]",
   "  runs workers against real masters while faults are injected, and checks that no update is lost",
   "Options:",
   ...optionLines(cliOptions),
@@ -31,7 +37,7 @@ const maxMinutes = 120;
 
 /** @throws UsageError for arguments that do not describe a run. */
 export function optionsFrom(args: readonly string[], randomSeed: () => number): Options {
-  const { minutes, seed, mode = "safe", json } = parse(args, cliOptions).values;
+  const { minutes, seed, mode = "safe", json, record } = parse(args, cliOptions).values;
   if (minutes === undefined) throw new UsageError("--minutes is missing");
   if (mode !== "safe" && mode !== "unsafe") {
     throw new UsageError(
@@ -39,11 +45,14 @@ export function optionsFrom(args: readonly string[], randomSeed: () => number): 
     );
   }
   if (json === "") throw new UsageError("--json needs the name of a file");
+  if (record === "") throw new UsageError("--record needs the name of a file");
+  if (record !== undefined && mode === "unsafe") throw new UsageError("--record is for the safe mode");
   return {
     minutes: minutesFrom(minutes),
     seed: seed === undefined ? randomSeed() : seedFrom(seed),
     mode,
     json,
+    record,
   };
 }
 

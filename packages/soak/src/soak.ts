@@ -12,6 +12,7 @@ import { mastersFor } from "./masters.ts";
 import { Nemesis } from "./nemesis/nemesis.ts";
 import type { Options } from "./options.ts";
 import { faultsOf, undisturbedWorkers } from "./plan/plan.ts";
+import { MasterRecorder } from "./record/record.ts";
 import { gather, type MemoryMeasured } from "./report/gather.ts";
 import { showProgress } from "./report/progress.ts";
 import type { Report } from "./report/report.ts";
@@ -33,6 +34,7 @@ import { Workers } from "./workers/workers.ts";
 
 /** The start of the memory measurement, ms: before it, caches fill and code is compiled. */
 const warmUp = 3000;
+const recordedKey = coldKeys[0]!;
 /** The maximum time for a worker to finish its current work, ms. */
 const timeToLeave = 2 * waitTimeout + 5 * ttl;
 
@@ -64,6 +66,8 @@ export async function soak(
   const field = { masters: masters.list, admins, primaries, clocks, links, workers, recorder };
   const nemesis = new Nemesis(field, mode);
 
+  using recording =
+    options.record === undefined ? undefined : await MasterRecorder.listen(admins, recordedKey);
   await workers.start();
   const began = now();
   const until = began + options.minutes * 60_000;
@@ -78,7 +82,8 @@ export async function soak(
   let memory: MemoryMeasured;
   {
     using _ = showProgress(until, progress);
-    const running = nemesis.run(faultsOf(seed, mode, clocks !== undefined), until);
+    const faults = faultsOf(seed, mode, clocks !== undefined);
+    const running = nemesis.run(recording ? heard(faults) : faults, until);
     await pause(Math.min(warmUp, (until - began) / 2));
     const before = await measured(workers);
     await running;
@@ -87,6 +92,7 @@ export async function soak(
     await workers.leave(timeToLeave);
   }
   const seconds = secondsSoFar();
+  if (options.record !== undefined) recording?.write(options.record, recorder.history.holds);
   const everywhere = [...admins, ...primaries];
   const left = await keysLeft(everywhere, workers.heldUp);
   const stuck = [
@@ -98,6 +104,16 @@ export async function soak(
   watchdog.dismiss();
   rmSync(folder, { recursive: true, force: true });
   return gather({ options, seconds, recorder, store, workers, nemesis, memory, stuck });
+}
+
+/** Those that end the connection by which a master is listened to, or have another server in its place. */
+const unheard: readonly string[] = ["kill-master", "rotate-password", "move-master", "greet-late"];
+
+function* heard(faults: ReturnType<typeof faultsOf>): ReturnType<typeof faultsOf> {
+  while (true) {
+    const { value } = faults.next();
+    if (!unheard.includes(value.fault.name)) yield value;
+  }
 }
 
 /** Of the workers that live from the beginning to the end. */

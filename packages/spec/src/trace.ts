@@ -93,8 +93,18 @@ export function tracesOf(recording: Recording, name: string): readonly Trace[] {
   const plain = [...new Set(keys)].filter((resource) => !resource.startsWith("quorlock:"));
   const views: View[] = plain.map((resource) => ({ resource, events, operationsOf }));
   return [...sharedLocksIn({ ...recording, events }), ...views].map((view) =>
-    new Converter(recording, view).trace(`${name}, ${view.resource}`),
+    converted(view, recording.plan, `${name}, ${view.resource}`),
   );
+}
+
+/** What a trace takes from the plan of its run. */
+type Setting = Pick<Recording["plan"], "faults" | "clients"> & {
+  readonly masters: ReadonlyArray<Pick<Recording["plan"]["masters"][number], "persistence">>;
+  readonly settings: Pick<Recording["plan"]["settings"], "driftFactor">;
+};
+
+export function converted(view: View, setting: Setting, name: string): Trace {
+  return new Converter(setting, view).trace(name);
 }
 
 /** A clock in true time: what it has counted, whether its machine was suspended or not, us. */
@@ -142,7 +152,7 @@ class Counted {
 }
 
 class Converter {
-  readonly #plan: Recording["plan"];
+  readonly #plan: Setting;
   readonly #view: View;
   readonly #clocks = new Map<string, Counted>();
   readonly #attempts = new Map<string, number>();
@@ -157,7 +167,7 @@ class Converter {
   readonly #heard = new Map<string, number>();
   readonly #steps: Step[] = [];
 
-  constructor({ plan }: Recording, view: View) {
+  constructor(plan: Setting, view: View) {
     this.#plan = plan;
     this.#view = view;
   }

@@ -8,6 +8,8 @@ export interface Hold {
   readonly lock: string;
   readonly worker: string;
   readonly key: string;
+  /** In the masters' keys. */
+  readonly token?: string;
   /** The time of the grant at the holder. */
   readonly grantedAt: number;
   /**

@@ -1,4 +1,4 @@
-import type { Lock } from "@quorlock/redlock";
+import { Lock } from "@quorlock/redlock";
 import { now } from "@quorlock/simulation/processes";
 import type { Stalls } from "@quorlock/testbed";
 import type { Hold } from "../history/history.ts";
@@ -6,6 +6,11 @@ import type { Hold } from "../history/history.ts";
 const driftFactor = 0.01;
 /** The margin that the client subtracts for drift and rounding: the masters keep the key for that much longer. */
 const reserveOf = (ttl: number): number => ttl - ((ttl - 1) * (1 - driftFactor) - 1);
+
+/** Not its `value`: a hold whose token is known outside is not passed on as it is. */
+function tokenOf(lock: Lock): string {
+  return Lock.leaseOf(lock).token;
+}
 
 /** The interval in which one lock is held, with the times that its holder observes. */
 export class LockInterval {
@@ -63,6 +68,7 @@ export class LockInterval {
       id: `${this.#name}/${key}`,
       lock: this.#name,
       worker: this.#worker,
+      token: tokenOf(this.lock),
       key,
       grantedAt: this.#grantedAt,
       validUntil: this.#validUntil,
