@@ -3,16 +3,16 @@
 \* beside this one has the runs. Each is about one resource, and its times are in units of 10 us. A run does not show:
 \* - whatever comes after its first events, and resources but the first;
 \* - the order of tickets (7.2, 7.3), whether an entry goes with its grant (7.4), and whether a grant was heard: the winner is the one that the run names;
-\* - what has to happen at last: a rollback (2.6), the end of a call (1.10), the turn of a waiter;
+\* - when an answer was heard: a vote counts when it is cast (2.5, 2.14, 4.1, 7.9); what a client counts on behind its release (5.3);
+\* - what has to happen at last: a rollback (2.6), a call's end (1.10), the turn of a waiter; that a transfer shortens no key (7.17);
 \* - what is left of a lease, where a process stalls between two readings of a clock (1.5);
 \* - of a readers-writer lock all readers but one: one reader and the writers exclude each other as holders of a plain lock do (10.3),
 \*   and the downgrade of another client is a release (10.5); nor marks (10.8), and what a client counts on after a downgrade;
-\* - what comes after a master has forgotten (Guard); fencing tokens, databases, several resources at once, real sockets.
+\* - what comes after a master has forgotten (Guard); fencing tokens, databases, several resources at once (12.4), real sockets.
 EXTENDS Queue, Sequences, TLC
 CONSTANT Runs
 VARIABLES run, place, handles
 traceVars == <<clock, key, net, attempt, queue, run, place, handles>>
-
 Steps == Runs[run].steps
 Event == LET s == Steps[place] IN
   [what |-> s[1], of |-> s[2], round |-> s[3], do |-> s[4], to |-> s[5], ttl |-> s[6], sent |-> s[7], from |-> s[8], client |-> s[9],

@@ -17,7 +17,11 @@ import { type Trace, tracesOf } from "./trace.ts";
 /** The seven seeds before it are the longest runs by far. */
 const firstSeed = 8;
 /** A beginning of a behaviour is a behaviour: runs are cut short after so many events, and traces after so many steps. */
-const cuts = { quick: { events: 1500, steps: 150 }, usual: { events: 4000, steps: 500 } };
+const cuts = {
+  quick: { events: 1500, steps: 150 },
+  usual: { events: 4000, steps: 500 },
+  mutant: { events: 6000, steps: 1000 },
+};
 /** Traces that TLC is given at once. */
 const batch = 50;
 
@@ -91,6 +95,10 @@ export const shownByTraces: ReadonlyMap<string, number> = new Map([
   ["an extension counts from its reply", 11],
   ["the deadline of a grant counts from its receipt", 9],
   ["a waiter uses one token in all its rounds", 10],
+  ["the commands of a waiter touch the votes of all its rounds", 20],
+  ["a lease lasts as long as its longest master", 8],
+  ["an extension may shorten a key", 11],
+  ["a key that holds the token already is not renewed, and still counts", 11],
   ["a vote overwrites the token that is there", 8],
   ["a release deletes without comparing", 8],
   ["the key is set first and its expiry afterwards", 8],
@@ -109,7 +117,7 @@ export async function checkMutants(tools: Tools, options: TraceOptions): Promise
     const mutant = hunt?.mutants.find((one) => one.name === name);
     if (!hunt || !mutant) throw new Error(`no mutant of the simulator has the name "${name}"`);
     const of = { planOf: hunt.planOf, subject: await mutatedClient(mutant) };
-    const trace = await recorded(seed, `${name}, seed ${seed}`, false, of);
+    const trace = await recorded(seed, `${name}, seed ${seed}`, "mutant", of);
     if (!trace) throw new Error(`"${name}": the run of seed ${seed} has no key`);
     traces.push(trace);
   }
@@ -132,7 +140,8 @@ async function tracesFrom(
   for (let run = first; run <= last; run += 1) {
     interrupted.throwIfAborted();
     const subject = subjects[run % subjects.length]!;
-    const trace = await recorded(seedOf(run), `${subject.name}, seed ${seedOf(run)}`, quick, subject);
+    const cut = quick ? "quick" : "usual";
+    const trace = await recorded(seedOf(run), `${subject.name}, seed ${seedOf(run)}`, cut, subject);
     if (trace) traces.push(trace);
   }
   return traces;
@@ -146,10 +155,10 @@ function seedOf(run: number): number {
 async function recorded(
   seed: number,
   name: string,
-  quick: boolean,
+  length: keyof typeof cuts,
   { planOf, subject }: Pick<Hunt, "planOf"> & { readonly subject: Subject },
 ): Promise<Trace | undefined> {
-  const cut = quick ? cuts.quick : cuts.usual;
+  const cut = cuts[length];
   const recording = await record(planOf(seed), { maxEvents: cut.events, subject });
   const [trace] = tracesOf(recording, name);
   return trace && { ...trace, steps: trace.steps.slice(0, cut.steps) };
