@@ -47,7 +47,7 @@ Executes(e) ==
   /\ IF e.do = "delete"
      THEN IF e.took /\ e.winner # Nobody THEN Leave(e.to, c)
           ELSE /\ IF e.took THEN Delete(e.to, c) ELSE Refuse(e.to, c)
-               /\ queue' = [queue EXCEPT ![e.to] = @ \ Entries(e.to, e.of, e.round)]
+               /\ queue' = [queue EXCEPT ![e.to] = IF e.joins THEN @ \ Entries(e.to, e.of, e.round) ELSE @]
      ELSE IF e.took THEN (IF e.joins THEN Enqueue(e.to, c) ELSE Vote(e.to, c) /\ UNCHANGED queue)
      ELSE /\ Refuse(e.to, c)
           /\ queue' = IF e.joins /\ ~IsOld(c, queue[e.to]) THEN [queue EXCEPT ![e.to] = (@ \ Entries(e.to, e.of, e.round)) \cup {c}] ELSE queue

@@ -3,7 +3,7 @@ import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { publishedPackages } from "./tarball/api-reports.ts";
+import { publishedPackages } from "./tarball/published.ts";
 
 // A release, in a copy of the manifests: one version, one changelog, and private packages left alone.
 

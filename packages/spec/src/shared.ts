@@ -78,9 +78,11 @@ class Projection {
     const { waiter } = waiterOf(operation.tokens[0]!);
     const seen = { ...operation, key: this.#lock };
     if (part === "write" || waiter === this.#reader) return [seen];
-    if (this.#writers.has(waiter))
-      return [{ does: "delete", key: this.#lock, tokens: operation.tokens, ttl: 0 }];
-    return [{ does: "outside", key: this.#lock, tokens: [], ttl: 0, joins: true }];
+    const outside: Operation = { does: "outside", key: this.#lock, tokens: [], ttl: 0, joins: true };
+    if (!this.#writers.has(waiter)) return [outside];
+    const given: Operation = { does: "delete", key: this.#lock, tokens: operation.tokens, ttl: 0 };
+    // Released after its downgrade, it gives way as a reader.
+    return operation.does === "delete" ? [given, outside] : [given];
   }
 
   #see(event: Event): void {

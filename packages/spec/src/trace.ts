@@ -273,6 +273,13 @@ class Converter {
       this.#owners.set(of, client);
       this.#add({ what: "resumes", of, words: `${client} goes on with the lease of ${owner}` });
     }
+    // A semaphore keeps the slots that it has while it waits for others: nobody begins anything with them yet.
+    if (does === "repair" && !this.#held.has(of)) {
+      this.#held.add(of);
+      const words = `${client} holds ${of}.${round} for itself, at ${at} us`;
+      this.#add({ what: "begins", of, round, ...this.#of(client, at), words });
+      this.#add({ what: "gives up", of, words });
+    }
     const to = this.#numberOf(master);
     // Two equal commands of one moment are told apart.
     let { client: sent, quorum } = this.#of(client, at);
@@ -370,7 +377,8 @@ class Converter {
         ...this.#of(owner, at),
         master: clock,
         took,
-        joins: joins && (took || !isRefused),
+        // A delete that was refused, as of a script that is not there, leaves the queue.
+        joins: does === "delete" ? !isRefused : joins && (took || !isRefused),
         winner: to?.of ?? 0,
         rank: to?.round ?? 0,
         until: after?.until ?? 0,
