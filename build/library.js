@@ -9,7 +9,11 @@ import { rollup } from "rollup";
 import { dts } from "rollup-plugin-dts";
 import { commands, entries, manifest } from "./entries.js";
 
-const imported = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies });
+/** Another one than `dist` may be given, for tests: what is there needs no other package of this repository to be built. */
+const given = process.argv[2];
+const imported = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }).filter(
+  (name) => given === undefined || !name.startsWith("@quorlock/"),
+);
 /** Packages of this repository that are not published: they become part of it, types included. */
 const included = Object.keys(manifest.devDependencies ?? {}).filter((name) => name.startsWith("@quorlock/"));
 
@@ -45,9 +49,6 @@ const licences = {
   },
 };
 
-/** Another one than `dist` may be given. */
-const folder = process.argv[2] ?? "dist";
-
 const isLibrary = Object.keys(entries).length > 0;
 // The declarations of both formats are one bundle, since a second one would compile everything again.
 const declarations = isLibrary
@@ -64,7 +65,7 @@ const declarations = isLibrary
   : undefined;
 for (const format of isLibrary ? ["esm", "cjs"] : ["esm"]) {
   const [module, declaration] = format === "esm" ? [".js", ".d.ts"] : [".cjs", ".d.cts"];
-  const dir = `${folder}/${format}`;
+  const dir = `${given ?? "dist"}/${format}`;
   // A command is run, and never required.
   const input = format === "esm" ? { ...entries, ...commands } : entries;
   const modules = await rolldown({
