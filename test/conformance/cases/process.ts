@@ -55,11 +55,11 @@ const endings: readonly Case[] = [
     row: 15,
     situation: "an extension in flight when `using` ends, never answered: clean exit",
     bound:
-      "the process exits by itself with code 0 within 3500 ms of the end of its routine: one node time-out for the " +
+      "the process exits by itself with code 0 within 4500 ms of the end of its routine: one node time-out for the " +
       "release (300 ms of this ttl), 500 ms for the quit, the 2000 ms that ioredis gives a silent server to close the " +
-      "caller's client, and 700 ms for a busy machine",
+      "caller's client, and 1700 ms for a busy machine",
     mostlyWaits: true,
-    run: (fixture) => endInFlight(fixture, 3500, () => {}),
+    run: (fixture) => endInFlight(fixture, 4500, () => {}),
   },
 ];
 
