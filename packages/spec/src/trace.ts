@@ -470,6 +470,7 @@ class Converter {
   }
 }
 
+/** Whether a later operation of the batch may have written the token. (A delete writes none of its own.) */
 function isLaterOf(later: readonly Operation[], token: string): boolean {
-  return later.some((one) => one.tokens.includes(token));
+  return later.some((one) => one.does !== "delete" && one.tokens.includes(token));
 }
