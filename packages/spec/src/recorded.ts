@@ -95,7 +95,7 @@ export const shownByTraces: ReadonlyMap<string, number> = new Map([
   ["an extension counts from its reply", 11],
   ["the deadline of a grant counts from its receipt", 9],
   ["a waiter uses one token in all its rounds", 10],
-  ["the commands of a waiter touch the votes of all its rounds", 20],
+  ["the commands of a waiter touch the votes of all its rounds", 23],
   ["a lease lasts as long as its longest master", 8],
   ["an extension may shorten a key", 11],
   ["a key that holds the token already is not renewed, and still counts", 11],
