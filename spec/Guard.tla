@@ -1,6 +1,6 @@
 -------------------------------- MODULE Guard -------------------------------
 \* The restart guard: section 9 of docs/protocol.md. Time passes in ticks, the same for all. A master loses its memory, and casts no
-\* vote until the longest ttl has passed. Left out: how a master notices that (9.2 to 9.5) and whose clock ends it (9.10); fencing
+\* vote until the longest ttl has passed. Left out: by which sign it notices that (9.3 to 9.5), whose clock ends it (9.10); fencing
 \* counters are in Fencing.
 EXTENDS Integers, FiniteSets
 CONSTANTS Masters, Attempts, Extending, MaxTtl, Losses

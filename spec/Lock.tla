@@ -53,7 +53,7 @@ Replaces(m, c) == Lives(m) /\ c.from # Nobody /\ key[m].of = Token(c.from)
 MayVote(m, c) == Mine(m, c) \/ Replaces(m, c) \/ (~Lives(m) /\ c.do # "extend")
 \* 5.1 A release compares and deletes in one step.
 MayDelete(m, c) == Mine(m, c)
-\* 2.11, 2.12 The key lives for at least the ttl from now, and no command shortens it.
+\* 2.11, 2.12 The key lives for at least the ttl from now, and no command but a transfer (7.17) shortens it.
 LifeAfter(m, c) == Max(IF Mine(m, c) THEN key[m].until ELSE 0, Now(m) + c.ttl)
 KeptUntil(m, c) == LifeAfter(m, c)
 \* A yes says what is left of the key.
@@ -125,7 +125,7 @@ Init ==
 Asks(a, ttl) == attempt[a].round < Rounds /\ Ask(a, attempt[a].round + 1, Masters, ttl)
 Extends(a, ttl) == a \in Extending /\ (\A c \in net : c.do = "repair" => c.of # a) /\ Extend(a, "repair", Masters, ttl)
 Ends(a) == attempt[a].state \in {"asking", "held"} /\ End(a, attempt[a].round, Masters)
-\* A command that changes nothing may as well be late: only traces have refusals.
+\* A command that changes nothing may as well be late: only traces have refusals, and transfers (7.17).
 Next ==
   \/ \E a \in Attempts : Grant(a) \/ Ends(a) \/ \E ttl \in Ttls : Asks(a, ttl) \/ Extends(a, ttl)
   \/ \E c \in net : Vote(c.to, c)
