@@ -46,7 +46,7 @@ Init ==
   /\ key = [m \in Masters |-> 0] /\ queue = [m \in Masters |-> {}] /\ state = [a \in Attempts |-> "idle"]
   /\ answers = [a \in Attempts |-> {}] /\ left = [a \in Attempts |-> Rounds]
 Next == \E a \in Attempts : Ask(a) \/ Grant(a) \/ Again(a) \/ End(a) \/ \E m \in Masters : Answer(m, a)
-\* What a client can always do, it does at last; so does a master that answers.
+\* A client does at last whatever it can always do; so does a master that answers.
 Fairness ==
   \A a \in Attempts :
     /\ WF_vars(Grant(a)) /\ WF_vars(Again(a)) /\ WF_vars(End(a))

@@ -17,7 +17,7 @@ export interface Teller {
   open(urls: readonly string[]): Promise<void>;
   /** Resolves with the fencing token of the lock. */
   acquire(): Promise<number>;
-  /** What it writes; nothing if its lock is over. */
+  /** Its writes; none if its lock is over. */
   book(amount: number, balance: number, isPaused: boolean): Payment | undefined;
   /** The state of its lock. */
   look(): string;

@@ -153,7 +153,7 @@ function blocks(): Record<string, string> {
   return { ...found, "globals.ts": surroundings, "pino.ts": pino, "wrong-block.ts": wrong };
 }
 
-/** What redlock 5 has, and this package has not, or has by another type. */
+/** The names of redlock 5 that this package lacks, or has by another type. */
 const onlyTheirs = linesOfRedlock5.map((code, index) => [
   `theirs-${index}.ts`,
   code.replace('"redlock"', '"@quorlock/redlock"'),

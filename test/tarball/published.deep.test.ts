@@ -4,11 +4,11 @@ import { promisify } from "node:util";
 import { expect, inject, test } from "vitest";
 import { publishedPackages, repository } from "./published.ts";
 
-// What is published resolves, and has types, in every way in which users load it.
+// The published packages resolve, and have types, in every way in which users load it.
 
 const run = promisify(execFile);
 
-/** What a program of the repository says of the package. */
+/** The output of a program of the repository about the package. */
 async function complaintsOf(program: string, name: string, ...args: string[]): Promise<string> {
   const file = join(repository, "node_modules/.bin", program);
   return await run(file, [inject("tarballs")[name]!, ...args]).then(

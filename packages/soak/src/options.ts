@@ -18,7 +18,7 @@ const cliOptions = {
   json: text("FILE", "also writes the report there as JSON"),
   record: text(
     "FILE",
-    "what masters were asked about one key goes there, for pnpm spec --recorded; no master is killed or moved then",
+    "the requests to masters about one key go there, for pnpm spec --recorded; no master is killed or moved then",
   ),
 };
 

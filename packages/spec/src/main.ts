@@ -26,7 +26,7 @@ const options = {
   only: text("NAME", `one module: ${names.join(", ")}`),
   traces: text(
     "N",
-    "so many runs of the client are held against the specification, with --quick short ones; in turn of each " +
+    "the number of runs of the client that are held against the specification, with --quick short ones; in turn of each " +
       `subject: ${subjectNames.join(", ")}; default 210, with --quick 105`,
   ),
   recorded: text(

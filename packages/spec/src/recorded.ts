@@ -44,7 +44,7 @@ export interface TraceOptions {
   readonly interrupted: AbortSignal;
 }
 
-/** So many runs of the client, of one subject after the other and seed after seed: those that are no behaviours of the specification. */
+/** Checks this number of runs, subject by subject and seed by seed. Returns those that are no behaviours of the specification. */
 export async function checkClient(
   tools: Tools,
   runs: number,

@@ -2,7 +2,7 @@ import { check } from "./tlc.ts";
 import type { Tools } from "./tools.ts";
 import { blank, type Step, type Trace } from "./trace.ts";
 
-/** What TLC says of a trace: how many of its steps are steps of the specification. */
+/** The verdict of TLC on a trace: how many of its steps are steps of the specification. */
 export interface Verdict {
   readonly trace: Trace;
   readonly accepted: number;

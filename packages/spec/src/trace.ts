@@ -97,7 +97,7 @@ export function tracesOf(recording: Recording, name: string): readonly Trace[] {
   );
 }
 
-/** What a trace takes from the plan of its run. */
+/** The part of a run's plan that its trace needs. */
 type Setting = Pick<Recording["plan"], "faults" | "clients"> & {
   readonly masters: ReadonlyArray<Pick<Recording["plan"]["masters"][number], "persistence">>;
   readonly settings: Pick<Recording["plan"]["settings"], "driftFactor">;

@@ -15,7 +15,7 @@ afterAll(() => good[Symbol.asyncDispose]());
 const neverInterrupted = new AbortController().signal;
 const plain = paintFor({}, {});
 
-/** What these masters are found to be slow at is the other work of this machine. */
+/** The findings that these masters are slow are due to other work of this machine. */
 const measured: ReadonlySet<string> = new Set(["usable.round-trip", "usable.cold-connection"]);
 
 function isSlow({ id, status }: Report["checks"][number]): boolean {

@@ -3,7 +3,7 @@ import { now } from "@quorlock/simulation/processes";
 import type { Redis } from "ioredis";
 import type { Hold } from "../history/history.ts";
 
-/** What the masters were asked about one key, in the order of each, and who held it when. Times are ms of the machine's wall clock. */
+/** The requests to the masters about one key, in the order of each, and who held it when. Times are ms of the machine's wall clock. */
 export interface SoakRecord {
   readonly key: string;
   readonly masters: number;
