@@ -3,6 +3,7 @@ import { Redis as Redis5 } from "ioredis-5";
 import { describe, expect, it } from "vitest";
 // The package has no name for it: how commands are sent is seen here.
 import { connectionOf } from "../../packages/redlock/src/adapters/client-libraries.ts";
+import { callingClient } from "./calling-client.ts";
 import { contracts } from "./lock-node-contract.ts";
 import { ofCluster, withoutScriptCommands } from "./redis-driver.ts";
 import { contractWithTls } from "./tls-master.ts";
@@ -15,23 +16,6 @@ const keyPrefix = "app:";
 const password = "a secret";
 
 const plainClient = (port: number): Redis => new Redis(port, host);
-
-/** A client whose command class cannot be replaced: its commands are sent by `call`, each with a promise. */
-function callingClient(port: number): Redis {
-  const client = new Redis(port, host);
-  const duplicate = client.duplicate.bind(client);
-  client.duplicate = (override) => {
-    const own = duplicate(override);
-    const call = own.call.bind(own);
-    return Object.assign(own, {
-      call(this: unknown, command: string, args: string[]) {
-        if (this !== own) throw new Error("only by its own client");
-        return call(command, args);
-      },
-    });
-  };
-  return client;
-}
 
 describe("ioredis 6, by call", () => {
   it("sends its commands by `call`, and a plain client does not", () => {

@@ -6,6 +6,7 @@ import { Cluster as Cluster5, Redis as Redis5 } from "ioredis-5";
 import { createClient, createCluster } from "redis";
 import { createClient as createClient5, createCluster as createCluster5 } from "redis-5";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { callingClient } from "../../contract/calling-client.ts";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
 
@@ -30,27 +31,10 @@ const [io5, ioCluster5] = [Redis5, Cluster5] as unknown as [typeof Redis, typeof
 const all = () => masters.masters;
 const first = () => at(cluster.masters[0]!);
 
-/** A client whose command class cannot be replaced: each command is a `call`. */
-function byCall(port: number): Redis {
-  const client = new Redis(port);
-  const duplicate = client.duplicate.bind(client);
-  client.duplicate = (override) => {
-    const own = duplicate(override);
-    const call = own.call.bind(own);
-    return Object.assign(own, {
-      call(this: unknown, command: string, args: string[]) {
-        if (this !== own) throw new Error("only by its own client");
-        return call(command, args);
-      },
-    });
-  };
-  return client;
-}
-
 const libraries: Record<string, () => readonly object[]> = {
   "ioredis 6": () => all().map(({ port }) => new Redis(port)),
   "ioredis 5": () => all().map(({ port }) => new io5(port)),
-  "ioredis 6, by call": () => all().map(({ port }) => byCall(port)),
+  "ioredis 6, by call": () => all().map(({ port }) => callingClient(port)),
   "a Cluster of ioredis 6": () => [new Cluster([first()])],
   "a Cluster of ioredis 5": () => [new ioCluster5([first()])],
   "node-redis 6": () => all().map((master) => node6({ socket: at(master) })),
