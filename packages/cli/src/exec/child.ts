@@ -1,25 +1,27 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:os";
-
-/** The exit codes of a shell for a command that it does not find, and for one that it may not run. */
-const exitCodes = { ENOENT: 127, EACCES: 126 } as const;
+import type { Writable } from "node:stream";
 
 /**
  * A command in a process group of its own, so that a signal reaches the processes that it has started as well. If this
  * process is killed, the group is killed with it: it would run on without the lock.
+ *
+ * A guardian kills the group, so the command may not begin before its guardian runs: until then a shell stands in its place,
+ * and gives up if this process is killed meanwhile.
  */
 export class Child {
   readonly #process: ChildProcess;
-  #guardian: ChildProcess | undefined;
-  /** The exit code of the command; 128 and the number of the signal that ended it. Never rejects. */
+  /** The exit code of the command, or that of a shell (127: not found, 128 and the number of a signal). Rejects without a shell. */
   readonly ended: Promise<number>;
 
   constructor(command: readonly string[], environment: NodeJS.ProcessEnv) {
-    const [file, ...args] = command;
-    this.#process = spawn(file!, args, { detached: true, stdio: "inherit", env: environment });
-    if (this.#process.pid !== undefined) this.#guardian = guardianOf(this.#process.pid);
-    this.ended = this.#end();
+    this.#process = spawn("/bin/sh", ["-c", 'read -r word <&3 && exec "$@" 3<&-', "quorlock", ...command], {
+      detached: true,
+      stdio: ["inherit", "inherit", "inherit", "pipe"],
+      env: environment,
+    });
+    this.ended = this.#run();
   }
 
   /** Sends a signal to the whole group, if it is still there. */
@@ -33,14 +35,20 @@ export class Child {
     }
   }
 
-  async #end(): Promise<number> {
+  async #run(): Promise<number> {
+    await once(this.#process, "spawn");
+    const ending = once(this.#process, "exit");
+    const guardian = guardianOf(this.#process.pid!);
+    const gate = this.#process.stdio[3] as Writable;
+    gate.on("error", () => {});
     try {
-      const [code, signal] = (await once(this.#process, "exit")) as [number | null, NodeJS.Signals | null];
+      await once(guardian, "spawn");
+      gate.write("begin\n");
+      const [code, signal] = (await ending) as [number | null, NodeJS.Signals | null];
       return code ?? 128 + constants.signals[signal!];
-    } catch (error) {
-      return exitCodes[(error as NodeJS.ErrnoException).code as keyof typeof exitCodes] ?? 126;
     } finally {
-      this.#guardian?.stdin?.end("done\n");
+      gate.destroy();
+      guardian.stdin?.end("done\n");
     }
   }
 }
@@ -52,7 +60,6 @@ function guardianOf(group: number): ChildProcess {
     stdio: ["pipe", "ignore", "ignore"],
   });
   guardian.stdin?.on("error", () => {});
-  guardian.on("error", () => {});
   guardian.unref();
   return guardian;
 }

@@ -116,6 +116,16 @@ describe("quorlock exec", () => {
     expect(after).toMatchObject({ code: 0, output: "free\n" });
   });
 
+  test("is killed by the first act of its command: the command is killed with it", async () => {
+    const children = Array.from({ length: 10 }, (_, index) =>
+      Child.node(program, ["exec", `first-act-${index}`, "--", "sh", "-c", "kill -9 $PPID; sleep 600"], {
+        env: nodes(),
+      }),
+    );
+    // Its output ends with the last process that writes to it: not before the command has ended.
+    for (const child of children) expect(await child.ended).toMatchObject({ signal: "SIGKILL" });
+  });
+
   test("loses the lock and its command ends with 0: the code is 70", async () => {
     const script = 'trap "exit 0" TERM; echo ready; while :; do sleep 0.05; done';
     const args = ["exec", "job", "--ttl", "2s", "--", "sh", "-c", script];

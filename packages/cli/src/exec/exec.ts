@@ -116,8 +116,7 @@ async function runWhileHeld(
   });
   interruption.passTo(child);
   const watch = new LeaseWatch(lock, child, Math.min(grace, ttl / 2), (line) => say(line));
-  const code = await child.ended;
-  watch.stop();
+  const code = await child.ended.finally(() => watch.stop());
   if (lock.remaining() > 0 || code !== 0) return code;
   say(`the lock of ${JSON.stringify(escaped(resource))} was lost before the command ended`);
   return execCodes.lost;
