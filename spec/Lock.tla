@@ -73,9 +73,9 @@ Without(c) == net \ {c}
 \* 2.2 All masters are asked at once. 2.13, 2.14 A further round has its own token, and what was heard before is forgotten
 \* (7.8, 7.9). The heartbeat of a waiter is such a round (7.11); what is idle again was rolled back first (2.6).
 Asking(a, r) == [attempt EXCEPT ![a] = [state |-> "asking", round |-> r, deadline |-> NoVotes]]
+MayAsk(a, r) == IF r = attempt[a].round THEN attempt[a].state \in {"asking", "held"} ELSE r > attempt[a].round /\ attempt[a].state \in {"idle", "asking"}
 Ask(a, r, M, ttl) ==
-  /\ (attempt[a].state \in {"idle", "asking"} /\ r > attempt[a].round) \/ (attempt[a].state \in {"asking", "held"} /\ r = attempt[a].round)
-  /\ net' = net \cup Commands(a, "vote", r, M, ttl)
+  /\ MayAsk(a, r) /\ net' = net \cup Commands(a, "vote", r, M, ttl)
   /\ attempt' = IF r = attempt[a].round THEN attempt ELSE Asking(a, r)
   /\ UNCHANGED <<clock, key>>
 \* 2.7, 2.12 A master votes, extends, or sets a missing key again (4.2).
@@ -96,7 +96,7 @@ Extend(a, do, M, ttl) ==
   /\ net' = net \cup Commands(a, do, attempt[a].round, M, ttl) /\ UNCHANGED <<clock, key, attempt>>
 \* 7.17 A transfer gives the lease to a fresh token of the same client, and its send ends the old lease (5.3).
 Transfer(a, b, r, M, ttl) ==
-  /\ attempt[a].state \in {"held", "over"} /\ attempt[b].state \in {"idle", "asking"} /\ r >= attempt[b].round
+  /\ attempt[a].state \in {"held", "over"} /\ MayAsk(b, r)
   /\ net' = net \cup {[c EXCEPT !.from = a] : c \in Commands(b, "vote", r, M, ttl)}
   /\ attempt' = [attempt EXCEPT ![a].state = "over", ![b] = IF @.round = r THEN @ ELSE Asking(b, r)[b]]
   /\ UNCHANGED <<clock, key>>

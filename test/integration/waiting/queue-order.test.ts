@@ -225,8 +225,7 @@ it("a lease that the next caller here has no use for goes to the caller after it
   const unmet = { minimumValidity: ttl * 0.99 - 2.1, retryDelay: 30_000, signal: stop.signal };
   const greedy = here.acquire(resource, ttl, unmet).catch(({ code }: { code: string }) => code);
   waits.push(take(here, resource, "second"));
-  // Longer than the readings of the masters' time are wrong.
-  for (let count = 0; count < 5; count += 1) await taking([])(other, fresh(), "meanwhile");
+  await untilFurtherApart();
   waits.push(take(other, resource, "third"));
   await fleet.untilWaiting(resource, 2);
   await held.release();
