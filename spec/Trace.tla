@@ -42,17 +42,18 @@ Sends(e) ==
      ELSE IF e.do = "delete" THEN End(e.of, e.round, {e.to})
      ELSE Extend(e.of, e.do, {e.to}, e.ttl)
   /\ UNCHANGED <<queue, handles>>
+\* 10.4 In the trace of a readers-writer lock, the key of a waiting writer may go to a reader that it leaves out: the writer waits on.
+Yields(m, c) == c \in net /\ MayDelete(m, c) /\ key' = [key EXCEPT ![m] = NoKey] /\ queue' = [queue EXCEPT ![m] = (@ \ Entries(m, c.of, c.round)) \cup {c}] /\ net' = Without(c) /\ UNCHANGED <<clock, attempt>>
 Executes(e) ==
   LET c == CommandOf(e) IN
-  /\ IF e.do = "delete"
+  /\ UNCHANGED handles /\ IF e.do = "delete"
      THEN IF e.took /\ e.winner # Nobody THEN Leave(e.to, c)
           ELSE /\ IF e.took THEN Delete(e.to, c) ELSE Refuse(e.to, c)
                /\ queue' = [queue EXCEPT ![e.to] = IF e.joins THEN @ \ Entries(e.to, e.of, e.round) ELSE @]
-     ELSE IF e.took THEN (IF e.joins THEN Enqueue(e.to, c) ELSE Vote(e.to, c) /\ UNCHANGED queue)
+     ELSE IF e.took THEN (IF ~e.joins THEN Vote(e.to, c) /\ UNCHANGED queue ELSE IF e.winner = Nobody THEN Yields(e.to, c) ELSE Enqueue(e.to, c))
      ELSE /\ Refuse(e.to, c)
           /\ queue' = IF e.joins /\ ~IsOld(c, queue[e.to]) THEN [queue EXCEPT ![e.to] = (@ \ Entries(e.to, e.of, e.round)) \cup {c}] ELSE queue
-  /\ UNCHANGED handles
-\* 10.4 In the trace of a readers-writer lock, a reader that it leaves out gives way: the free key goes to the first.
+\* 10.4 A reader that the trace leaves out gives way: the free key goes to the first.
 Gives(e) == ~Lives(e.to) /\ Give(e.to, queue[e.to]) /\ UNCHANGED <<clock, net, handles>>
 \* The key of the master is as the specification has it.
 Shows(e) ==
@@ -60,9 +61,8 @@ Shows(e) ==
      ELSE e.until <= Now(e.to)
   /\ UNCHANGED queueVars /\ UNCHANGED handles
 Begins(e) ==
-  /\ e.of \notin handles /\ handles' = handles \cup {e.of}
+  /\ e.of \notin handles /\ handles' = handles \cup {e.of} /\ UNCHANGED queue
   /\ IF attempt[e.of].state = "held" THEN Holds(e.of) /\ UNCHANGED <<clock, key, net, attempt>> ELSE Grant(e.of)
-  /\ UNCHANGED queue
 \* 3.2 It counts on its lease for no longer than a quorum does.
 Believes(e) == e.until <= LeaseEnd(e.of) + Grain /\ attempt[e.of].state = "held" /\ UNCHANGED queueVars /\ UNCHANGED handles
 GivesUp(e) == handles' = handles \ {e.of} /\ UNCHANGED queueVars

@@ -80,7 +80,8 @@ class Projection {
     if (part === "write" || waiter === this.#reader) return [seen];
     const outside: Operation = { does: "outside", key: this.#lock, tokens: [], ttl: 0, joins: true };
     if (!this.#writers.has(waiter)) return [outside];
-    const given: Operation = { does: "delete", key: this.#lock, tokens: operation.tokens, ttl: 0 };
+    const stays = operation.does !== "delete";
+    const given: Operation = { does: "delete", key: this.#lock, tokens: operation.tokens, ttl: 0, stays };
     // Released after its downgrade, it gives way as a reader.
     return operation.does === "delete" ? [given, outside] : [given];
   }
@@ -138,13 +139,17 @@ class Projection {
     const former = claims.writer;
     claims.writer = text === "" ? undefined : String(text);
     if (claims.writer !== undefined) {
+      // The claim of the reader, if there was one, had expired.
+      if (waiterOf(claims.writer).waiter !== this.#reader) claims.reader = undefined;
       say(claims.writer, String(expiry));
       return;
     }
-    // A downgrade renews the key before it gives it up; the reader's claim takes its place.
+    // A downgrade of the reader: its claim as a reader takes the place of the key.
+    if (claims.reader !== undefined && waiterOf(former ?? "").waiter === this.#reader) return;
+    // A downgrade renews the key before it gives it up.
     const last = this.#events.at(-1);
     if (last?.verb === "keeps" && last.actor === master && last.args[1] === former) this.#events.pop();
-    if (claims.reader === undefined || waiterOf(former ?? "").waiter !== this.#reader) say(undefined, "");
+    say(undefined, "");
   }
 
   /** Whether the claim of the reader is another than before. Its expiry is its own, within that of the set (PROTOCOL 10.3). */

@@ -176,7 +176,7 @@ class Converter {
     // A process that is stopped between its look at the clocks and what it makes of it counts as one that has looked (1.5).
     const isStalled = this.#plan.faults.some(({ kind }) => kind === "stall");
     for (const { at, actor, verb, args } of this.#view.events) {
-      if (actor === "fault" && this.#isForgetful(verb)) break;
+      if (actor === "fault" && this.#isLeftOut(verb)) break;
       if (verb === "clocks") this.#clockOf(actor).change(at, args);
       else if (verb === "sends") this.#send(at, actor, args.map(String));
       else if (verb === "keeps" || verb === "drops") this.#write(actor, verb, args.map(String));
@@ -198,12 +198,12 @@ class Converter {
     };
   }
 
-  /** Queue has masters that remember (1.2): Guard has others. */
-  #isForgetful(fault: string): boolean {
+  /** Queue has masters that remember (1.2), and one database: Guard has others. */
+  #isLeftOut(fault: string): boolean {
     const { kind } = JSON.parse(fault) as Fault;
     const keepsAll = this.#plan.masters.every(({ persistence }) => persistence.mode === "aof-always");
     return (
-      ["flush", "promote", "failover", "resync", "reload"].includes(kind) || (kind === "crash" && !keepsAll)
+      ["flush", "promote", "failover", "resync", "reload", "select"].includes(kind) || (kind === "crash" && !keepsAll)
     );
   }
 
@@ -273,12 +273,14 @@ class Converter {
       this.#owners.set(of, client);
       this.#add({ what: "resumes", of, words: `${client} goes on with the lease of ${owner}` });
     }
-    // A semaphore keeps the slots that it has while it waits for others: nobody begins anything with them yet.
-    if (does === "repair" && !this.#held.has(of)) {
-      this.#held.add(of);
-      const words = `${client} holds ${of}.${round} for itself, at ${at} us`;
-      this.#add({ what: "begins", of, round, ...this.#of(client, at), words });
-      this.#add({ what: "gives up", of, words });
+    // Nobody begins anything with the slots that a semaphore keeps while it waits for others, nor with a lease that the caller
+    // here has no use for, and that goes to the next one.
+    const unheard = does === "repair" ? { of, round } : does === "transfer" ? this.#tokenOf(from!) : undefined;
+    if (unheard && !this.#held.has(unheard.of)) {
+      this.#held.add(unheard.of);
+      const words = `${client} holds ${unheard.of}.${unheard.round} for itself, at ${at} us`;
+      this.#add({ what: "begins", ...unheard, ...this.#of(client, at), words });
+      this.#add({ what: "gives up", of: unheard.of, words });
     }
     const to = this.#numberOf(master);
     // Two equal commands of one moment are told apart.
@@ -346,7 +348,7 @@ class Converter {
     later: readonly Operation[],
     isRefused: boolean,
   ): void {
-    const { does, tokens, ttl, joins = false, from, sents } = operation;
+    const { does, tokens, ttl, joins = false, stays = false, from, sents } = operation;
     const clock = Math.floor(this.#clockOf(master).wallSinceStart(at) * unit);
     const before = this.#aliveIn(master, clock);
     const { winner, isWritten } = this.#consume(master, operation, before, writes, later);
@@ -378,7 +380,7 @@ class Converter {
         master: clock,
         took,
         // A delete that was refused, as of a script that is not there, leaves the queue.
-        joins: does === "delete" ? !isRefused : joins && (took || !isRefused),
+        joins: does === "delete" ? !isRefused && !stays : joins && (took || !isRefused),
         winner: to?.of ?? 0,
         rank: to?.round ?? 0,
         until: after?.until ?? 0,

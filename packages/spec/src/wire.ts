@@ -14,6 +14,8 @@ export interface Operation {
   readonly from?: string | undefined;
   /** Whether it joins the queue where it is refused. */
   readonly joins?: boolean;
+  /** Of a delete: whether its entry stays in the queue. */
+  readonly stays?: boolean;
 }
 
 const names = new Map<string, string>(
