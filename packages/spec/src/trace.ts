@@ -203,7 +203,8 @@ class Converter {
     const { kind } = JSON.parse(fault) as Fault;
     const keepsAll = this.#plan.masters.every(({ persistence }) => persistence.mode === "aof-always");
     return (
-      ["flush", "promote", "failover", "resync", "reload", "select"].includes(kind) || (kind === "crash" && !keepsAll)
+      ["flush", "promote", "failover", "resync", "reload", "select"].includes(kind) ||
+      (kind === "crash" && !keepsAll)
     );
   }
 
@@ -275,7 +276,8 @@ class Converter {
     }
     // Nobody begins anything with the slots that a semaphore keeps while it waits for others, nor with a lease that the caller
     // here has no use for, and that goes to the next one.
-    const unheard = does === "repair" ? { of, round } : does === "transfer" ? this.#tokenOf(from!) : undefined;
+    const unheard =
+      does === "repair" ? { of, round } : does === "transfer" ? this.#tokenOf(from!) : undefined;
     if (unheard && !this.#held.has(unheard.of)) {
       this.#held.add(unheard.of);
       const words = `${client} holds ${unheard.of}.${unheard.round} for itself, at ${at} us`;
