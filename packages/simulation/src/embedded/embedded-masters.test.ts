@@ -436,7 +436,7 @@ describe("a Redlock on five of them", () => {
 
   beforeEach(async () => {
     masters = await startEmbeddedMasters(5);
-    redlock = new Redlock(masters.list.map(clientOf), { retryCount: 0 });
+    redlock = new Redlock(masters.list.map(clientOf), { retryCount: 0, nodeTimeout: 2000 });
   });
 
   test("works with two killed, and not with three", async () => {
