@@ -21,15 +21,15 @@ Event == LET s == Steps[place] IN
 EventClock(p) == IF p \in Masters THEN Steps[place][11] ELSE Steps[place][9]
 \* Clients may have different lists of masters (1.13): that of the client whose attempt it is.
 QuorumOfRun == Event.quorum
-ClientOfRun(a) == 0
-RateOfRun(p) == 0
+ClientOfRun(a) == 0  RateOfRun(p) == 0
 \* 3.1 with the precision of Redis and of the client's clock, 1 ms each.
 LeaseOfRun(ttl) ==
   LET t == ttl - 100  rest == 10000 - Runs[run].drift IN (t \div 10000) * rest + ((t % 10000) * rest) \div 10000 - 100
 \* The order of tickets is not in a run: the winner is the one that it names.
 IsNamed(e, E) == e.of = Event.winner /\ e.round = Event.rank
-\* Redis counts in whole milliseconds, when a key is set and when it is asked what is left.
+\* Redis counts in whole milliseconds, when a key is set and when it is asked what is left; a key is there until its last one is over.
 Grain == 201
+LivesInRun(m) == key[m].until >= Now(m)
 ReservedInRun(m, e) == (e.of # Event.of \/ Event.joins) /\ Event.until < Now(m) + e.ttl - Grain
 UntilInRun(m, e) == Event.until
 MayStay(m, e) == TRUE

@@ -52,6 +52,7 @@ function configFor(traces: readonly Trace[]): string {
     "  Rate <- RateOfRun",
     "  Runs <- RecordedRuns",
     "  Now <- EventClock",
+    "  Lives <- LivesInRun",
     "  Quorum <- QuorumOfRun",
     "  Lease <- LeaseOfRun",
     "  IsFirst <- IsNamed",

@@ -46,9 +46,9 @@ export interface Trace {
 
 const unit = 100;
 /** ms; what a clock shows first. (It may step back: no reading is negative.) */
-const firstReading = 4_000_000;
-/** The end of a key without an expiry. */
-const never = 2 ** 30;
+const firstReading = 10_000_000;
+/** The end of a key without an expiry. TLC has numbers up to 2 ** 31. */
+const never = 2_000_000_000;
 /** The fields that most steps leave empty. */
 export const blank: Omit<Step, "what" | "of" | "words"> = {
   round: 0,
@@ -332,7 +332,14 @@ class Converter {
       return;
     }
     for (const [index, operation] of sent.operations.entries())
-      this.#runOne(at, master, operation, writes, sent.operations.slice(index + 1), refusals.test(reply));
+      this.#runOne(
+        at,
+        master,
+        operation,
+        writes,
+        sent.operations.slice(index + 1),
+        isRefusal(command, reply),
+      );
     if (writes.length > 0) this.#unexplained(master, writes, `${client}'s ${command}`);
     this.#show(at, master);
   }
@@ -351,17 +358,11 @@ class Converter {
     isRefused: boolean,
   ): void {
     const { does, tokens, ttl, joins = false, stays = false, from, sents } = operation;
-    const clock = Math.floor(this.#clockOf(master).wallSinceStart(at) * unit);
+    const clock = this.#readingOf(master, at);
     const before = this.#aliveIn(master, clock);
     const { winner, isWritten } = this.#consume(master, operation, before, writes, later);
     const after = this.#keys.get(master);
-    if (does === "outside" && winner !== undefined) {
-      const to = this.#tokenOf(winner);
-      const words = `${master} gives the key to ${to.of}.${to.round}, at ${at} us`;
-      const given = { winner: to.of, rank: to.round, until: after?.until ?? 0, words };
-      const reading = this.#of(this.#owners.get(to.of) ?? "", at);
-      this.#add({ what: "gives", of: 0, to: this.#numberOf(master), master: clock, ...reading, ...given });
-    }
+    if (does === "outside" && winner !== undefined) this.#give(at, master, clock, winner);
     for (const [index, text] of tokens.entries()) {
       const { of, round } = this.#tokenOf(text);
       const isIts = does !== "delete" || (before !== undefined && this.#isMine(before, text));
@@ -389,6 +390,24 @@ class Converter {
         words: `${master} runs ${does} ${of}.${round}: ${took ? `yes${to ? `, the key is ${to.of}.${to.round}'s` : ""}` : "no"}, at ${at} us`,
       });
     }
+    // A writer that leaves the queue lets readers in.
+    if (does === "delete" && winner !== undefined && before === undefined)
+      this.#give(at, master, clock, winner);
+  }
+
+  #give(at: number, master: string, clock: number, winner: string): void {
+    const { of, round } = this.#tokenOf(winner);
+    this.#add({
+      what: "gives",
+      of: 0,
+      to: this.#numberOf(master),
+      master: clock,
+      ...this.#of(this.#owners.get(of) ?? "", at),
+      winner: of,
+      rank: round,
+      until: this.#keys.get(master)?.until ?? 0,
+      words: `${master} gives the key to ${of}.${round}, at ${at} us`,
+    });
   }
 
   /** Takes from `writes` those of the operation: of its tokens; and behind a key that it gave up, those of the next owner. */
@@ -408,7 +427,8 @@ class Converter {
       const { token } = first;
       const isOwn = token !== undefined && isOf(token) && !isDelete;
       const isNext = token !== undefined && !isOf(token) && !isLaterOf(later, token);
-      const isGift = (isDelete ? isGivenUp && isWritten : joins) && isNext;
+      const isFree = before === undefined || (isGivenUp && isWritten);
+      const isGift = (isDelete ? isFree : joins) && isNext;
       if (token === undefined && before === undefined && !isWritten) {
         // It had expired.
         this.#keys.set(master, writes.shift()!);
@@ -429,15 +449,20 @@ class Converter {
     return own.of === asked.of && own.round <= asked.round;
   }
 
+  /** Redis counts in whole milliseconds, and a key is there until its last one is over. */
+  #readingOf(master: string, at: number): number {
+    return Math.floor(this.#clockOf(master).wallSinceStart(at)) * unit;
+  }
+
   #aliveIn(master: string, clock: number): string | undefined {
     const key = this.#keys.get(master);
-    return key?.token !== undefined && key.until > clock - unit ? key.token : undefined;
+    return key?.token !== undefined && key.until >= clock ? key.token : undefined;
   }
 
   #show(at: number, master: string): void {
     const key = this.#keys.get(master);
     const { of, round } = key?.token === undefined ? { of: 0, round: 0 } : this.#tokenOf(key.token);
-    const clock = Math.floor(this.#clockOf(master).wallSinceStart(at) * unit);
+    const clock = this.#readingOf(master, at);
     const until = key?.token === undefined ? 0 : key.until;
     const to = this.#numberOf(master);
     const words = `${master} has ${of === 0 ? "no key" : `the key of ${of}.${round} until ${until}`}, at ${at} us`;
@@ -472,6 +497,11 @@ class Converter {
       words: `${client} gives up hold ${number} of ${token.of}.${token.round}`,
     });
   }
+}
+
+/** Of a master that refuses to write, and of one that has a key. */
+function isRefusal(command: string, reply: string): boolean {
+  return refusals.test(reply) || (command === "SET" && reply !== "OK");
 }
 
 /** Whether a later operation of the batch may have written the token. (A delete writes none of its own.) */
