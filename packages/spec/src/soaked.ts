@@ -68,7 +68,7 @@ class Replay {
   constructor(record: SoakRecord) {
     this.#record = record;
     const times = [...record.entries.map(({ at }) => at), ...record.holds.map((hold) => hold.grantedAt)];
-    this.#began = times.reduce((least, at) => Math.min(least, at), Number.POSITIVE_INFINITY);
+    this.#began = Math.floor(times.reduce((least, at) => Math.min(least, at), Number.POSITIVE_INFINITY));
   }
 
   events(): readonly Event[] {
@@ -113,7 +113,8 @@ class Replay {
     const { master, at, args } = entry;
     const name = `master-${master}`;
     const operations = this.#operations(entry);
-    const writes = (inner.length > 0 ? inner : [entry]).filter((one) => this.#write(one, at));
+    const isDelete = operations.some(({ does }) => does === "delete");
+    const writes = (inner.length > 0 ? inner : [entry]).filter((one) => this.#write(one, at, isDelete));
     if (operations.length === 0) {
       if (writes.length > 0) this.#say(at, name, "runs", client, "0", args[0] ?? "", "");
       return;
@@ -140,11 +141,13 @@ class Replay {
   }
 
   /** Whether it changes the key. */
-  #write({ master, args: [command = "", key, ...args] }: Entry, at: number): boolean {
+  #write({ master, args: [command = "", key, ...args] }: Entry, at: number, isDelete: boolean): boolean {
     if (key !== this.#record.key) return false;
     const name = `master-${master}`;
     const former = this.#keys.get(master);
-    const living = former && former.until >= at ? former : undefined;
+    // Redis counts in whole milliseconds.
+    const now = Math.floor(at);
+    const living = former && former.until >= now ? former : undefined;
     const verb = command.toUpperCase();
     if (verb === "DEL" || verb === "UNLINK") {
       if (!living) return false;
@@ -158,8 +161,10 @@ class Replay {
     const place = args.findIndex((word) => /^px$/i.test(word));
     const ttl = Number(verb === "SET" ? args[place + 1] : args[0]);
     const token = verb === "SET" ? args[0]! : living!.token;
-    this.#keys.set(master, { token, until: at + ttl });
-    this.#say(at, name, "keeps", key, token, at + ttl - this.#began, client);
+    // A release that grants the key sets it over its own.
+    if (isDelete && living && living.token !== token) this.#say(at, name, "drops", key, client);
+    this.#keys.set(master, { token, until: now + ttl });
+    this.#say(at, name, "keeps", key, token, now + ttl - this.#began, client);
     return true;
   }
 
