@@ -1,6 +1,10 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { promisedPlan, record } from "@quorlock/simulation";
-import { theReadWriteLock } from "@quorlock/simulation/mutants";
+import { theReadWriteLock, twinScripts } from "@quorlock/simulation/mutants";
 import { expect, test } from "vitest";
+import { traceOfSoak } from "./soaked.ts";
 import { tracesOf } from "./trace.ts";
 import { operationsOf } from "./wire.ts";
 
@@ -38,4 +42,35 @@ test("the operations of a command are read in the order of its keys", () => {
     { does: "vote", key: "k", tokens: ["t.1"], ttl: 500, from: undefined },
   ]);
   expect(operationsOf("GET", ["k"])).toEqual([]);
+});
+
+test("in a record of the soak, a release that sets the key over its own grants it", () => {
+  const entries = [
+    { at: 5000.2, source: "1.1.1.1:1", args: ["SET", "k", "holder.1", "NX", "PX", "1000"] },
+    {
+      at: 5001,
+      source: "1.1.1.1:2",
+      args: ["EVALSHA", twinScripts.enqueueScript.script.sha1, "1", "k", "waiter.1", "1000", "5"],
+    },
+    { at: 5001.1, source: "lua", args: ["ZADD", "quorlock:queue:{k}", "5", "waiter"] },
+    {
+      at: 5002,
+      source: "1.1.1.1:1",
+      args: ["EVALSHA", twinScripts.leaveScript.script.sha1, "1", "k", "holder.1"],
+    },
+    { at: 5002.1, source: "lua", args: ["SET", "k", "waiter.1", "PX", "1000"] },
+  ].map((entry) => ({ master: 0, ...entry }));
+  const folder = mkdtempSync(join(tmpdir(), "quorlock-record-"));
+  try {
+    writeFileSync(join(folder, "record.json"), JSON.stringify({ key: "k", masters: 1, entries, holds: [] }));
+    const { steps } = traceOfSoak(join(folder, "record.json"));
+    expect(steps.filter(({ of }) => of === -1)).toEqual([]);
+    expect(steps.find(({ what, does }) => what === "runs" && does === "delete")).toMatchObject({
+      took: true,
+      winner: 2,
+      until: 1_000_100_200,
+    });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
