@@ -382,7 +382,7 @@ class Converter {
         ...this.#of(owner, at),
         master: clock,
         took,
-        // A delete that was refused, as of a script that is not there, leaves the queue.
+        // The entry stays where a delete was refused, as of a script that is not there, and behind a downgrade.
         joins: does === "delete" ? !isRefused && !stays : joins && (took || !isRefused),
         winner: to?.of ?? 0,
         rank: to?.round ?? 0,
@@ -395,6 +395,7 @@ class Converter {
       this.#give(at, master, clock, winner);
   }
 
+  /** By the command of a client that the trace leaves out, or of one that leaves the queue. */
   #give(at: number, master: string, clock: number, winner: string): void {
     const { of, round } = this.#tokenOf(winner);
     this.#add({
@@ -499,7 +500,7 @@ class Converter {
   }
 }
 
-/** Of a master that refuses to write, and of one that has a key. */
+/** Whether a reply is that of a master that refuses to write, or whose key is taken. */
 function isRefusal(command: string, reply: string): boolean {
   return refusals.test(reply) || (command === "SET" && reply !== "OK");
 }
