@@ -50,24 +50,12 @@ export default defineConfig({
     projects: [
       {
         ...shared,
-        // Without a process for each file, since these tests leave nothing behind: a third of the time.
+        // `pnpm test`. Without a process for each file, since these tests leave nothing behind: a third of the time.
         test: {
-          name: "unit",
-          include: ["packages/*/src/**/*.test.ts", "examples/*.test.ts"],
+          name: "fast",
+          include: ["packages/*/src/**/*.test.ts", "examples/*.test.ts", "test/**/*.test.ts"],
           exclude: [deep, "**/node_modules/**"],
           isolate: false,
-          testTimeout: hang,
-          hookTimeout: hang,
-        },
-      },
-      {
-        ...shared,
-        // Some start processes, which takes its time on a busy machine.
-        test: {
-          name: "integration",
-          isolate: false,
-          include: ["test/**/*.test.ts"],
-          exclude: [deep, "**/node_modules/**"],
           testTimeout: hang,
           hookTimeout: hang,
         },
