@@ -17,7 +17,7 @@ describe("the watch of the masters' clocks", () => {
 
   // `pnpm sim explore --watched --seeds 2000` goes on.
   test("reports every step and nothing else, and excluded masters do not count", async () => {
-    const { violated, marks } = await explore(inOrder(pool.runner(), plansOf(watchedPlan, first, 50)));
+    const { violated, marks } = await explore(inOrder(pool.runner(), plansOf(watchedPlan, first, 30)));
     const told = violated.map(({ plan, outcome }) => `seed ${plan.seed}: ${outcome.violations[0]?.detail}`);
     expect(told).toEqual([]);
     for (const mark of watchMarks) expect(marks.get(mark)).toBeGreaterThan(0);

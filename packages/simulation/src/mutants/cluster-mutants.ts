@@ -10,11 +10,13 @@ export const clusterMutants: readonly Mutant[] = [
   {
     name: "a waiter does not declare its own entry",
     breaks: ["12.12"],
+    from: 38,
     edits: { "redis/slot-keys.ts slotKeysOf entriesOf statement": ";" },
   },
   {
     name: "a vote does not declare the counter that its token is to be above",
     breaks: ["8.9"],
+    from: 37,
     edits: { "redis/slot-keys.ts slotKeysOf 8.9 condition": "false" },
   },
 ];
