@@ -55,11 +55,11 @@ Executes(e) ==
           /\ queue' = IF e.joins /\ ~IsOld(c, queue[e.to]) THEN [queue EXCEPT ![e.to] = (@ \ Entries(e.to, e.of, e.round)) \cup {c}] ELSE queue
 \* 10.4 A reader that the trace leaves out gives way: the free key goes to the first.
 Gives(e) == ~Lives(e.to) /\ Give(e.to, queue[e.to]) /\ UNCHANGED <<clock, net, handles>>
-\* The key of the master is as the specification has it.
+\* The key of the master is as the specification has it. One that is seen to be gone stays so if the master's clock is set back.
 Shows(e) ==
-  /\ IF Lives(e.to) THEN key[e.to].of = e.of /\ key[e.to].round = e.round /\ key[e.to].until - e.until \in (-Grain)..Grain
-     ELSE e.until <= Now(e.to)
-  /\ UNCHANGED queueVars /\ UNCHANGED handles
+  /\ IF Lives(e.to) THEN key[e.to].of = e.of /\ key[e.to].round = e.round /\ key[e.to].until - e.until \in (-Grain)..Grain /\ UNCHANGED key
+     ELSE e.until <= Now(e.to) /\ key' = [key EXCEPT ![e.to] = IF e.of = Nobody THEN NoKey ELSE @]
+  /\ UNCHANGED <<clock, net, attempt, queue, handles>>
 Begins(e) ==
   /\ e.of \notin handles /\ handles' = handles \cup {e.of} /\ UNCHANGED queue
   /\ IF attempt[e.of].state = "held" THEN Holds(e.of) /\ UNCHANGED <<clock, key, net, attempt>> ELSE Grant(e.of)

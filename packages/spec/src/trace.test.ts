@@ -1,12 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisedPlan, record } from "@quorlock/simulation";
+import { promisedPlan, type Recording, record } from "@quorlock/simulation";
 import { theReadWriteLock, twinScripts } from "@quorlock/simulation/mutants";
 import { expect, test } from "vitest";
 import { traceOfSoak } from "./soaked.ts";
-import { tracesOf } from "./trace.ts";
+import { converted, tracesOf } from "./trace.ts";
 import { operationsOf } from "./wire.ts";
+
+type Event = Recording["events"][number];
 
 test("a trace has the steps of the first resource, with the clocks of the run in units of 10 us", async () => {
   const recording = await record(promisedPlan(15), { maxEvents: 2000 });
@@ -35,6 +37,58 @@ test("a trace ends before a master forgets", async () => {
   const { steps } = tracesOf(recording, "seed 8")[0]!;
   const last = Number(/at (\d+) us/.exec(steps.at(-1)!.words)?.[1]);
   expect(last).toBeLessThanOrEqual(forgot!.at);
+});
+
+/** Of a run with one master, whose clock shows 1,000 ms at the beginning. */
+function stepsOf(
+  events: ReadonlyArray<readonly [at: number, actor: string, verb: string, ...args: unknown[]]>,
+) {
+  const given = events.map(([at, actor, verb, ...args]) => ({ at, actor, verb, args }) as Event);
+  const clocks = ["master-0", "client-0"].map(
+    (actor) => ({ at: 0, actor, verb: "clocks", args: [0, 1000, 0, false] }) as Event,
+  );
+  const setting = {
+    faults: [],
+    clients: [],
+    masters: [{ persistence: { mode: "aof-always" } }],
+    settings: { driftFactor: 0.01 },
+  } as const;
+  return converted({ resource: "k", events: [...clocks, ...given], operationsOf }, setting, "").steps;
+}
+
+test("a key that has expired is gone before the clock of its master is set back", () => {
+  const vote = ["SET", "k", "t.1", "NX", "PX", "100"];
+  const voted = [
+    [10, "client-0", "sends", "master-0", 1, ...vote],
+    [20, "master-0", "keeps", "k", "t.1", 1100, "client-0"],
+    [20, "master-0", "runs", "client-0", 1, "SET", "OK"],
+  ] as const;
+  const whatIsSeen = (at: number) =>
+    stepsOf([...voted, [at, "master-0", "clocks", at / 1000, 500, 0, false]]).filter(
+      ({ what, of }) => what === "shows" && of === 0,
+    );
+  expect(whatIsSeen(99_000)).toEqual([]);
+  expect(whatIsSeen(102_000)).toMatchObject([{ to: 1, until: 0 }]);
+});
+
+test("a vote of a later round may renew the key behind other operations of its batch", () => {
+  const { sha1 } = twinScripts.batchScript.script;
+  const batch = ["EVALSHA", sha1, "2", "k", "k", "2q1,100,5;", "other.1", "inbox", "t.2", "inbox"];
+  const steps = stepsOf([
+    [10, "client-0", "sends", "master-0", 1, "SET", "k", "t.1", "NX", "PX", "100"],
+    [20, "master-0", "keeps", "k", "t.1", 1100, "client-0"],
+    [20, "master-0", "runs", "client-0", 1, "SET", "OK"],
+    [1010, "client-0", "sends", "master-0", 2, ...batch],
+    [1020, "master-0", "keeps", "k", "t.1", 1101, "client-0"],
+    [1020, "master-0", "keeps", "k", "t.2", 1101, "client-0"],
+    [1020, "master-0", "runs", "client-0", 2, "EVALSHA", "1,t.1,99,5,0"],
+  ]);
+  const run = steps.filter(({ what }) => what === "runs").map(({ of, round, took }) => [of, round, took]);
+  expect(run).toEqual([
+    [1, 1, true],
+    [2, 1, false],
+    [1, 2, true],
+  ]);
 });
 
 test("the operations of a command are read in the order of its keys", () => {

@@ -177,7 +177,7 @@ class Converter {
     const isStalled = this.#plan.faults.some(({ kind }) => kind === "stall");
     for (const { at, actor, verb, args } of this.#view.events) {
       if (actor === "fault" && this.#isLeftOut(verb)) break;
-      if (verb === "clocks") this.#clockOf(actor).change(at, args);
+      if (verb === "clocks") this.#changeClock(at, actor, args);
       else if (verb === "sends") this.#send(at, actor, args.map(String));
       else if (verb === "keeps" || verb === "drops") this.#write(actor, verb, args.map(String));
       else if (verb === "runs") this.#run(at, actor, args.map(String));
@@ -212,6 +212,16 @@ class Converter {
     const clock = this.#clocks.get(name) ?? new Counted();
     this.#clocks.set(name, clock);
     return clock;
+  }
+
+  /** A key that has expired by then is gone: a step back does not bring it back. */
+  #changeClock(at: number, name: string, args: readonly unknown[]): void {
+    const key = this.#keys.get(name);
+    if (key?.token !== undefined && this.#aliveIn(name, this.#readingOf(name, at)) === undefined) {
+      this.#keys.set(name, { token: undefined, until: 0 });
+      this.#show(at, name);
+    }
+    this.#clockOf(name).change(at, args);
   }
 
   #of(client: string, at: number): Pick<Step, "client" | "quorum"> {
@@ -427,7 +437,7 @@ class Converter {
     for (let [first] = writes; first; [first] = writes) {
       const { token } = first;
       const isOwn = token !== undefined && isOf(token) && !isDelete;
-      const isNext = token !== undefined && !isOf(token) && !isLaterOf(later, token);
+      const isNext = token !== undefined && !isOf(token) && !this.#isLaterOf(later, token);
       const isFree = before === undefined || (isGivenUp && isWritten);
       const isGift = (isDelete ? isFree : joins) && isNext;
       if (token === undefined && before === undefined && !isWritten) {
@@ -448,6 +458,13 @@ class Converter {
   #isMine(owner: string, token: string): boolean {
     const [own, asked] = [this.#tokenOf(owner), this.#tokenOf(token)];
     return own.of === asked.of && own.round <= asked.round;
+  }
+
+  /** Whether a later operation of the batch may have written the token, or one of an earlier round. (A delete writes none.) */
+  #isLaterOf(later: readonly Operation[], token: string): boolean {
+    return later.some(
+      ({ does, tokens }) => does !== "delete" && tokens.some((one) => this.#isMine(token, one)),
+    );
   }
 
   /** Redis counts in whole milliseconds, and a key is there until its last one is over. */
@@ -503,9 +520,4 @@ class Converter {
 /** Whether a reply is that of a master that refuses to write, or whose key is taken. */
 function isRefusal(command: string, reply: string): boolean {
   return refusals.test(reply) || (command === "SET" && reply !== "OK");
-}
-
-/** Whether a later operation of the batch may have written the token. (A delete writes none of its own.) */
-function isLaterOf(later: readonly Operation[], token: string): boolean {
-  return later.some((one) => one.does !== "delete" && one.tokens.includes(token));
 }
