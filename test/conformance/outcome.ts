@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { Stalls } from "@quorlock/testbed";
 
-/** The outcome of a call, and its time, ms after the call. `pending`: none within the limit. */
+/** The outcome of a call, and the time that it took while this process ran, ms. `pending`: none within the limit. */
 export type Outcome<T> =
   | { readonly kind: "resolved"; readonly after: number; readonly value: T }
   | { readonly kind: "rejected"; readonly after: number; readonly error: unknown }
@@ -8,8 +9,9 @@ export type Outcome<T> =
 
 /** Makes the call and waits for its end, but no longer than `limit` ms. */
 export async function outcomeOf<T>(call: () => Promise<T>, limit: number): Promise<Outcome<T>> {
+  using stalls = new Stalls();
   const begun = performance.now();
-  const after = () => performance.now() - begun;
+  const after = () => performance.now() - begun - stalls.total;
   const controller = new AbortController();
   const settled: Promise<Outcome<T>> = call().then(
     (value) => ({ kind: "resolved", after: after(), value }),
