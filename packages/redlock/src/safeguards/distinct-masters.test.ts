@@ -6,9 +6,7 @@ import type { Fault, LockNode } from "../protocol/node.ts";
 import { virtualSetting } from "../virtual-time.test.ts";
 import { DistinctMasters } from "./distinct-masters.ts";
 
-// PROTOCOL 2.10.
-
-// PROTOCOL 2.8: a server votes once, through whichever master of the list.
+// PROTOCOL 2.8, 2.10: a server votes once, through whichever master of the list.
 
 /** Masters that lead to servers, as far as these have a name. */
 function leading(...servers: readonly (string | undefined)[]) {
@@ -71,6 +69,8 @@ describe("masters that are one server", () => {
     await later();
     expect(masters.voters).toEqual([0, 1]);
     expect(masters.errors).toHaveLength(1);
+    // Each attempt is refused with the same error.
+    expect(masters.distinct.isNew(masters.errors[0]!)).toBe(false);
   });
 
   test("all of them: one votes", async () => {
