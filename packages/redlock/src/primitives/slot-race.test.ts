@@ -102,6 +102,34 @@ describe("a race for slots", () => {
     expect(masters[0]!.owner("a")).toBeUndefined();
   });
 
+  test("ends with its signal where its only slot is granted in the same turn", async () => {
+    const { time, masters, terms, acquire, controller } = setting(1);
+    const reason = new Error("enough");
+    const granted = async (slot: string): Promise<Lock> => {
+      const lock = await acquire(slot);
+      controller.abort(reason);
+      return lock;
+    };
+    const { error } = await time.measure(new SlotRace({ ...terms, slots: ["a"], acquire: granted }).run());
+    expect(error).toMatchObject({ name: "AbortError", cause: reason });
+    await time.advance(10);
+    expect(masters[0]!.owner("a")).toBeUndefined();
+  });
+
+  test("ends with its signal where it holds all slots that it has asked for, and releases them", async () => {
+    const { time, masters, terms, acquire, controller } = setting(40);
+    const slots = Array.from({ length: 40 }, (_, index) => `slot ${index}`);
+    const racing = new SlotRace({ ...terms, slots, acquire }).run();
+    // The other eight are asked for 6 ms after the first.
+    await time.advance(5);
+    expect(masters[0]!.owner("slot 31")).toBeDefined();
+    const reason = new Error("enough");
+    controller.abort(reason);
+    expect((await time.measure(racing)).error).toMatchObject({ name: "AbortError", cause: reason });
+    await time.advance(10);
+    expect(slots.filter((slot) => masters[0]!.owner(slot) !== undefined)).toEqual([]);
+  });
+
   test("asks for 32 slots at most in one turn, and for no further one when it is decided", async () => {
     const { time, terms, acquire } = setting(1);
     const slots = Array.from({ length: 1000 }, (_, index) => `slot ${index}`);

@@ -1,4 +1,4 @@
-import { type RedlockError, ResourceLockedError } from "../errors.ts";
+import { AbortError, type RedlockError, ResourceLockedError } from "../errors.ts";
 import { Lock } from "../holding/lock.ts";
 import { Renewal } from "../holding/renewal.ts";
 import type { Settings } from "../settings/settings.ts";
@@ -117,9 +117,9 @@ export class SlotRace {
       const lock = await this.#options.acquire(slot, signal, delay);
       if (!(lock instanceof Lock)) throw lock;
       if (over.aborted) {
-        // Granted at the moment when the others were enough.
+        // Granted at the moment when the others were enough, or when the caller gave up: then this may be the only slot left to say so.
         await lock.release();
-        return;
+        throw new AbortError(over.reason);
       }
       this.#held.add(lock);
       if (this.#held.size === count) {
@@ -130,7 +130,7 @@ export class SlotRace {
       const renewal = new Renewal(lock, ttl, settings);
       await abortOf(lock.signal, over);
       renewal.stop();
-      if (over.aborted) return;
+      if (over.aborted) throw new AbortError(over.reason);
       this.#held.delete(lock);
     }
   }
