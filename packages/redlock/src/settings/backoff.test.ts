@@ -43,7 +43,7 @@ describe("the exponential backoff", () => {
 
   test("is never negative and never above the maximum, even after very many attempts", () => {
     const options = fc.record({
-      initial: fc.integer({ min: 1, max: 10_000 }),
+      initial: fc.nat(10_000),
       maximum: duration,
       factor: fc.double({ min: 1, max: 100, noNaN: true }),
     });
@@ -54,6 +54,11 @@ describe("the exponential backoff", () => {
         expect(wait).toBeLessThanOrEqual(options.maximum);
       }),
     );
+  });
+
+  test("that begins with 0 is 0, even after very many attempts", () => {
+    const backoff = exponentialBackoff({ initial: 0 });
+    expect([1, 2, 1025, 1e9].map((attempt) => backoff({ attempt, random: 0.5 }))).toEqual([0, 0, 0, 0]);
   });
 });
 
@@ -75,9 +80,10 @@ describe("the pause between two attempts", () => {
     );
   });
 
-  test("may be infinite or 0", () => {
-    for (const pause of [0, Number.POSITIVE_INFINITY]) {
-      expect(pauseBetween({ ...defaultSettings, backoff: () => pause }, runtime, 1)).toBe(pause);
-    }
+  test("may be infinite or 0: an infinite one is the longest retryDelay", () => {
+    const pauses = [0, Number.POSITIVE_INFINITY].map((pause) =>
+      pauseBetween({ ...defaultSettings, backoff: () => pause }, runtime, 1),
+    );
+    expect(pauses).toEqual([0, Number.MAX_SAFE_INTEGER]);
   });
 });

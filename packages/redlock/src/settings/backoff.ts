@@ -48,14 +48,16 @@ export function exponentialBackoff(options?: ExponentialBackoffOptions): Backoff
   checkNumber("initial", initial, milliseconds);
   checkNumber("maximum", maximum, milliseconds);
   checkNumber("factor", factor, growth);
-  return ({ attempt, random }) => random * Math.min(maximum, initial * factor ** (attempt - 1));
+  // The power may be infinite, and 0 times that is no number.
+  return ({ attempt, random }) =>
+    initial === 0 ? 0 : random * Math.min(maximum, initial * factor ** (attempt - 1));
 }
 
-/** The pause after attempt number `attempt`, by the settings. */
+/** The pause after attempt number `attempt`, by the settings: always finite, since pauses are multiplied and divided. */
 export function pauseBetween(settings: Settings, runtime: Runtime, attempt: number): number {
   const backoff = settings.backoff ?? fixedBackoff(settings.retryDelay, settings.retryJitter);
   const pause = outside(() => backoff({ attempt, random: randomFraction(runtime) }));
-  if (typeof pause === "number" && pause >= 0) return pause;
+  if (typeof pause === "number" && pause >= 0) return Math.min(pause, milliseconds.maximum);
   throw new InvalidArgumentError(`backoff must return milliseconds, 0 or more, but returned ${shown(pause)}`);
 }
 

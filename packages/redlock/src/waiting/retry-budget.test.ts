@@ -37,3 +37,14 @@ describe("a wait in the queue is worth", () => {
     expect(await retriesAfter([0], { retryDelay: 0 })).toEqual([10]);
   });
 });
+
+test("a wait in the queue with an infinite backoff does not end by itself, and is worth no retry", async () => {
+  const time = new VirtualTime();
+  const settings = { ...defaultSettings, backoff: () => Number.POSITIVE_INFINITY };
+  const budget = new RetryBudget(new VirtualMachine(time), settings, new Cancellation(), 0);
+  budget.useTimeLimit();
+  await time.advance(24 * 3_600_000);
+  expect(budget.ended.reason).toBeUndefined();
+  expect(budget.retriesWaited).toBe(0);
+  budget.end();
+});
