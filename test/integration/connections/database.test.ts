@@ -369,6 +369,31 @@ describe("a lock that is held when a client is switched", () => {
     expect(errors).toEqual([]);
   });
 
+  it("is not handed on to the next call of its process, though it is released as soon as it is lost", async () => {
+    const { redlock, clients } = await open();
+    const resource = fresh();
+    const first = await redlock.acquire(resource, ttl);
+    const second = redlock.acquire(resource, ttl, { waitTimeout: ttl });
+    await until("the second is queued", async () => {
+      const masters = await redlock.inspect(resource);
+      return masters.every(({ queueLength }) => queueLength === 1);
+    });
+    const third = redlock.acquire(resource, ttl, { waitTimeout: ttl });
+    // The masters have answered the third before this.
+    await redlock.inspect(resource);
+    await first.release();
+    const holding = await second;
+    await Promise.all(holding.attempts);
+    holding.signal.addEventListener("abort", () => void holding.release());
+    await clients[0]!.select(1);
+    const next = await third;
+    expect(next.state).toBe("held");
+    isLostBySwitch(holding);
+    await next.release();
+    await fleet.untilGone(resource);
+    expect(await keysElsewhere()).toEqual([]);
+  });
+
   it("stays lost when the client is switched back, and is not found by its extension", async () => {
     const { redlock, clients } = await open();
     const lock = await redlock.acquire(fresh(), ttl);

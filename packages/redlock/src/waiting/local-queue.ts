@@ -246,7 +246,8 @@ export class LocalQueue {
    * masters.
    */
   #onRelease(lease: Lease, settings: Settings): Promise<ExecutionResult> | undefined {
-    const isHere = this.#lease === lease;
+    // A lost lease that its holder releases while it is notified is still here, and is handed on to nobody (PROTOCOL 7.16).
+    const isHere = this.#lease === lease && !lease.loss;
     // PROTOCOL 7.17: one transfer at a time. (The next call may be its receiver, which would get two leases.)
     const next = isHere && !this.#transferring ? this.#next : undefined;
     const reused = next && reuseLease(lease, this.#holder!, next);
