@@ -209,7 +209,9 @@ it.each(["signal", "parent"])("an absent %s may be null", async (name) => {
   await (await redlock.acquire(fresh(), 5000, options)).release();
   await (await redlock.tryAcquire(fresh(), 5000, options))!.release();
   expect(await redlock.using(fresh(), 5000, options, routine)).toBe("not reached");
-  await (await new Semaphore(redlock, fresh(), 2).acquire(5000, options)).release();
+  await (
+    await new Semaphore(redlock, fresh(), 2).acquire(5000, { ...options, permits: null as never })
+  ).release();
   await (await new ReadWriteLock(redlock, fresh()).write(5000, options)).release();
 });
 
@@ -511,6 +513,16 @@ describe("what is not refused", () => {
   it("null for options, as redlock 5's callers may pass", async () => {
     const lock = await opened.redlock.acquire(fresh(), 5000, null as never);
     await opened.redlock.release(lock, null as never);
+    await (await new Semaphore(opened.redlock, fresh(), 2).acquire(5000, null as never)).release();
+    await (await new ReadWriteLock(opened.redlock, fresh()).write(5000, null as never)).release();
+    const coordinators = [null, { keepFor: null }].map((none) =>
+      runCoordinator(opened.redlock, none as never),
+    );
+    for (const coordinator of coordinators) expect(await coordinator.shouldRun(fresh(), 5000)).toBe(true);
+    const failure = new Error("it leads");
+    const routine = () => Promise.reject(failure);
+    for (const none of [null, { onStart: null, onStop: null, onError: null }])
+      await expect(lead(opened.redlock, fresh(), 5000, routine, none as never)).rejects.toBe(failure);
   });
 
   it.each(["quorlock", "quorlocks:a", "QUORLOCK:a", "my:quorlock:a", " quorlock:a"])(

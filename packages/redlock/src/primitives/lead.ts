@@ -67,14 +67,14 @@ export async function lead(
   resources: string | readonly string[],
   ttl: number,
   routine: Routine<unknown>,
-  options: LeadOptions = {},
+  options?: LeadOptions,
 ): Promise<void> {
   const { closed, draining } = Redlock.internalsOf(redlock);
   routineAmong("lead", ttl, routine);
   checkOptions(options, place);
-  const { onStart, onStop, onError, ...settings } = options;
+  const { onStart, onStop, onError, ...settings } = options ?? {};
   for (const [name, callback] of Object.entries({ onStart, onStop, onError }))
-    if (callback !== undefined) checkFunction(name, callback);
+    if (callback !== undefined && callback !== null) checkFunction(name, callback);
   const signal = settings.signal ?? undefined;
   if (signal !== undefined) checkSignal(signal);
   // Each try waits for one ttl: long enough to report a missing quorum, and no reason to ask the masters more
@@ -87,7 +87,7 @@ export async function lead(
       let term: TermOutcome;
       try {
         term = await redlock.using(resources, ttl, campaign, (termSignal, lock) =>
-          runTerm(routine, options, termSignal, lock),
+          runTerm(routine, { onStart, onStop }, termSignal, lock),
         );
       } catch (error) {
         if (hasEnded()) return;

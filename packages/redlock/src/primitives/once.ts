@@ -134,10 +134,10 @@ export async function once<T>(
  * cron.schedule("0 3 * * *", () => work(signal), { name: "report", distributed: true });
  * ```
  */
-export function runCoordinator(redlock: Redlock, options: RunCoordinatorOptions = {}): RunCoordinator {
+export function runCoordinator(redlock: Redlock, options?: RunCoordinatorOptions): RunCoordinator {
   Redlock.internalsOf(redlock).settingsFor(options, coordinatorPlace);
-  const { keepFor, ...rest } = options;
-  if (keepFor !== undefined) checkKeepFor(keepFor, redlock.settings);
+  const { keepFor, ...rest } = options ?? {};
+  if (keepFor !== undefined && keepFor !== null) checkKeepFor(keepFor, redlock.settings);
   return {
     // The key has the scheduled time: `report:2026-11-23T03:00:00.000Z`.
     shouldRun: async (key, ttlMs) => {

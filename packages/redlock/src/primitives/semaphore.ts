@@ -192,7 +192,8 @@ export class Semaphore {
 
   #requestOf(ttl: number, given: SemaphoreOptions): PermitRequest {
     const settings = this.#internals.settingsFor(given, optionsOwner);
-    const { permits = 1, ...options } = given ?? {};
+    const { permits: count, ...options } = given ?? {};
+    const permits = count ?? 1;
     checkCount("permits", permits, this.limit);
     checkTtl(ttl, settings);
     return { permits, ttl, options, settings };
