@@ -145,16 +145,32 @@ export function buildClient(
   targets: EventTargets,
 ): RedlockParts {
   checkConstructorOptions(given);
-  const options = given ?? {};
+  if (Object.values(scripts ?? {}).some((script) => script !== undefined)) {
+    throw new InvalidArgumentError("custom scripts are not supported");
+  }
+  const made: LockNode[] = [];
+  try {
+    return wire(clients, given ?? {}, targets, made);
+  } catch (error) {
+    // There is no Redlock whose `quit` could end their connections.
+    for (const node of made) node.leave?.();
+    throw error;
+  }
+}
+
+/** Adds the nodes that the user has not passed to `made`: they have opened connections. */
+function wire(
+  clients: Client | Iterable<Client>,
+  options: RedlockOptions,
+  targets: EventTargets,
+  made: LockNode[],
+): RedlockParts {
   const { acquireConcurrency = 1000, groupCommit = true, queue = true, restartGuard } = options;
   const { runtime = systemRuntime } = options;
   const base = restartGuard ? { ...defaultSettings, maxTtl: restartGuard.maxTtl } : defaultSettings;
   const settings = settingsFrom(base, options);
   const nodeTimeout = settings.nodeTimeout ?? defaultNodeTimeout;
   checkConcurrency(acquireConcurrency);
-  if (Object.values(scripts ?? {}).some((script) => script !== undefined)) {
-    throw new InvalidArgumentError("custom scripts are not supported");
-  }
   const log = options.logger && new StateLog(options.logger, runtime, targets.safely);
   const report = (error: NodeError): void => {
     // Abandoned by this client: not the master's fault.
@@ -167,9 +183,13 @@ export function buildClient(
   const scripted = { queue, groupCommit, onFault: report, runtime };
   const nodes = nodesOf(clients, (client) => {
     // A master of an adapter that the user has written.
-    if (isNode(client)) return RedisNode.isUnchanged(client) ? client.withDefaults(scripted) : client;
+    if (isNode(client) && !RedisNode.isUnchanged(client)) return client;
     const batches = groupCommit && limitOf(client) === undefined;
-    return new RedisNode(connectionOf(client), { ...scripted, groupCommit: batches });
+    const node = isNode(client)
+      ? client.withDefaults(scripted)
+      : new RedisNode(connectionOf(client), { ...scripted, groupCommit: batches });
+    made.push(node);
+    return node;
   });
   checkAbilities(nodes, options);
   const leases = new Set<Lease>();

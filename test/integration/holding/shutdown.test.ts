@@ -131,6 +131,19 @@ it("a connection ends with the last Redlock over its client, and is made again f
   await until("the end of the clients", () => clients.every(hasEnded));
 });
 
+it("a constructor that throws leaves no connection, and counts for no later Redlock over its clients", async () => {
+  const { redlock, clients } = await fleet.openWarm(forEver);
+  await redlock.quit({ keepClients: true });
+  await untilClientsAlone();
+  const refused = [{ restartGuard: { maxTtl: -1 } }, { clockWatch: { maxOffset: -1 } }];
+  for (const options of refused) expect(() => new Redlock(clients, options)).toThrow(InvalidArgumentError);
+  await untilClientsAlone();
+  const later = new Redlock(clients, { nodeTimeout: 5000 });
+  await (await later.acquire(fresh("kept"), ttl)).release();
+  await later.quit({ keepClients: true });
+  await untilClientsAlone();
+});
+
 it("clients of iovalkey are kept as well", async () => {
   const clients = fleet.masters.map(({ host, port }) => new Valkey(port, host));
   try {
