@@ -35,8 +35,7 @@ and with redlock 5.0.0-beta.2, redis-semaphore 5.8.0 and redlock-universal 0.8.5
   **n/a**: the library has no call that the case could be about.
 - Each case of each library runs in a separate process, with the client library that its users have. Proxies delay and
   cut its connections, and masters are hung, emptied, restarted and replaced.
-- Each demand is a number with its reason: for example, a call settles within one node time-out plus 100 ms for a busy machine.
-  The time of a call leaves out the time for which its process did not run.
+- Each demand is a number with its reason. The time of a call leaves out the time for which its process did not run.
 - redis-semaphore has no call that runs a routine under a lock. If a case needs one, it is made of its automatic
   extension and an \`onLockLost\` that notifies the routine; by default \`onLockLost\` throws an error that no caller can catch.
 - [results.json](../test/conformance/results.json) has the demand of each case and what was observed with each library.

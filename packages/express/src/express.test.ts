@@ -1,7 +1,12 @@
 import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, request as httpRequest, type Server } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { InvalidArgumentError, Redlock } from "@quorlock/redlock";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import express, { type Express } from "express";
@@ -16,6 +21,10 @@ let redlock: Redlock;
 let locked: Locked;
 let counter = 0;
 let key: string;
+
+const folder = mkdtempSync(join(tmpdir(), "quorlock-express-"));
+writeFileSync(join(folder, "express.html"), "page");
+afterAll(() => rmSync(folder, { recursive: true }));
 
 beforeAll(async () => {
   masters = await startMasters(3, { say: () => {} });
@@ -171,6 +180,67 @@ describe.each([
     expect(response.status).toBe(503);
     await response.text();
     expect(await (await fetch(`${url}/next`)).text()).toBe("next");
+    expect(errors).toEqual([]);
+  });
+
+  test("cannot change the answer to the loss of its lock, nor fail by trying to, in a callback either", async () => {
+    const uncaught: unknown[] = [];
+    const onUncaught = (error: unknown): void => void uncaught.push(error);
+    process.on("uncaughtException", onUncaught);
+    app.set("views", folder).engine("html", (_path, _options, done) => setImmediate(done, null, "page"));
+    app.get(
+      "/",
+      locked(key, ttl, async (_request, response, signal, lock) => {
+        response.set({ "content-encoding": "gzip", "cache-control": "public", "x-own": "kept" });
+        const late = new Promise((resolve) => response.render("express.html", undefined, resolve));
+        response.render("express.html");
+        lock.expiration = 0;
+        if (!signal.aborted) await once(signal, "abort");
+        await late;
+        await new Promise<void>((resolve) => {
+          setImmediate(() => {
+            response.statusCode = 201;
+            response.cookie("a", "b").location("/").status(201).json({ done: true });
+            response.sendFile(join(folder, "express.html"));
+            response.write("more");
+            response.end();
+            resolve();
+          });
+        });
+      }),
+    );
+    const response = await fetch(await started());
+    expect(response.status).toBe(503);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      "content-type": "application/problem+json",
+      "x-own": "kept",
+    });
+    for (const name of ["cache-control", "content-encoding", "location", "set-cookie"])
+      expect(response.headers.get(name)).toBeNull();
+    expect(await response.json()).toMatchObject({ status: 503 });
+    await (await redlock.acquire(key, ttl)).release();
+    process.off("uncaughtException", onUncaught);
+    expect([uncaught, errors]).toEqual([[], []]);
+  });
+
+  test.each<[string, (response: express.Response) => unknown]>([
+    ["a file", (response) => response.sendFile(join(folder, "express.html"))],
+    ["a page", (response) => response.render("express.html")],
+    ["a stream", (response) => Readable.from(["pa", "ge"]).pipe(response)],
+    ["a pipeline", (response) => pipeline(Readable.from(["pa", "ge"]), response)],
+    ["a chain", (response) => response.status(200).type("text/html").write("pa") && response.end("ge")],
+  ])("may answer by %s", async (_, answer) => {
+    app.set("views", folder).engine("html", (_path, _options, done) => done(null, "page"));
+    app.get(
+      "/",
+      locked(key, ttl, async (_request, response) => {
+        const finished = once(response, "finish");
+        await answer(response);
+        await finished;
+      }),
+    );
+    const response = await fetch(await started());
+    expect([response.status, await response.text()]).toEqual([200, "page"]);
     expect(errors).toEqual([]);
   });
 });

@@ -1,4 +1,12 @@
-import { type Key, type LockedOptions, LockedRoute, type Problem } from "@quorlock/http";
+import { ServerResponse } from "node:http";
+import {
+  handed,
+  headersOfContent,
+  type Key,
+  type LockedOptions,
+  LockedRoute,
+  type Problem,
+} from "@quorlock/http";
 import type { Lock, Redlock } from "@quorlock/redlock";
 import type { NextFunction, Request, Response } from "express";
 
@@ -44,12 +52,14 @@ export function lockedWith(redlock: Redlock): Locked {
         isAnswered = send(response, problem);
         return isAnswered;
       };
+      // (A handler may answer from a callback, where nothing catches an error.)
+      const ofHandler = handed(response, answering, ServerResponse.prototype, () => isAnswered);
       const run = async (): Promise<void> => {
         const resources = typeof key === "function" ? await key(request) : key;
         await route.run(resources, {
           response,
           answer,
-          handle: (signal, lock) => handler(request, response, signal, lock),
+          handle: (signal, lock) => handler(request, ofHandler, signal, lock),
         });
       };
       // Express ends the connection of an error that comes after the answer.
@@ -58,8 +68,18 @@ export function lockedWith(redlock: Redlock): Locked {
   };
 }
 
+/** What of a response changes the answer. */
+const answering: ReadonlySet<string | symbol> = new Set(
+  [
+    "addTrailers append appendHeader attachment clearCookie contentType cookie download end flushHeaders format header json",
+    "jsonp links location redirect removeHeader render send sendFile sendStatus set setHeader setHeaders status statusCode",
+    "statusMessage type vary write writeEarlyHints writeHead",
+  ].flatMap((names) => names.split(" ")),
+);
+
 function send(response: Response, { status, headers, body }: Problem): boolean {
   if (response.headersSent) return false;
+  for (const name of headersOfContent) response.removeHeader(name);
   response.status(status).set(headers).send(body);
   return true;
 }

@@ -1,6 +1,9 @@
-import { ClosedError, ExecutionError, InvalidArgumentError, Redlock } from "@quorlock/redlock";
+import { once } from "node:events";
+import { type ClientHttp2Stream, connect, constants } from "node:http2";
+import { setTimeout } from "node:timers/promises";
+import { ClosedError, ExecutionError, InvalidArgumentError, type Lock, Redlock } from "@quorlock/redlock";
 import { type Masters, startMasters } from "@quorlock/testbed";
-import { type FastifyInstance, fastify } from "fastify";
+import { type FastifyInstance, type FastifyReply, fastify } from "fastify";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { lockedWith, quorlock } from "./index.ts";
@@ -97,6 +100,13 @@ describe("the plugin of Fastify", () => {
     await expect(redlock.acquire(key, ttl)).rejects.toBeInstanceOf(ClosedError);
   });
 });
+
+/** Ends the lock of a handler, and waits until it has. */
+async function loseIt(signal: AbortSignal, lock: Lock): Promise<void> {
+  const lost = once(signal, "abort");
+  lock.expiration = Date.now() + 20;
+  await lost;
+}
 
 describe("a handler of Fastify under a lock", () => {
   beforeEach(async () => {
@@ -214,6 +224,69 @@ describe("a handler of Fastify under a lock", () => {
     expect([passed, errors]).toEqual([[status], []]);
     process.off("unhandledRejection", onError);
     process.off("uncaughtException", onError);
+  });
+
+  test("cannot change the answer to the loss of its lock while a hook delays it", async () => {
+    app.addHook("onSend", async (_request, _reply, payload) => {
+      await setTimeout(50);
+      return payload;
+    });
+    app.decorateReply("created", function (this: FastifyReply) {
+      return this.code(201).header("location", "/things/1").type("text/plain").send("created");
+    });
+    app.get(
+      "/",
+      app.locked(key, ttl, async (_request, reply, signal, lock) => {
+        reply.header("content-encoding", "gzip").header("x-own", "kept");
+        await loseIt(signal, lock);
+        reply.statusCode = 202;
+        return reply.getDecorator<() => FastifyReply>("created").call(reply);
+      }),
+    );
+    const { statusCode, headers, json } = await app.inject("/");
+    expect(statusCode).toBe(503);
+    expect(headers).toMatchObject({ "content-type": "application/problem+json", "x-own": "kept" });
+    expect(headers).not.toHaveProperty("content-encoding");
+    expect(headers).not.toHaveProperty("location");
+    expect(json()).toMatchObject({ status: 503 });
+  });
+
+  test("is answered by Fastify if a hook fails while it is refused", async () => {
+    app.addHook("onSend", async (_request, reply) => {
+      if (reply.statusCode === 409) throw new Error("the store of sessions is down");
+    });
+    app.get(
+      "/",
+      app.locked(key, ttl, async () => ({})),
+    );
+    const lock = await redlock.acquire(key, ttl);
+    const response = await app.inject("/");
+    expect(response.json()).toMatchObject({ message: "the store of sessions is down" });
+    await lock.release();
+  });
+
+  test.each([
+    ["its stream is reset", (stream: ClientHttp2Stream) => stream.close(constants.NGHTTP2_CANCEL)],
+    ["its session is closed", (stream: ClientHttp2Stream) => stream.session!.destroy()],
+  ])("notices a client of HTTP/2 that hangs up: %s", async (_, hangUp) => {
+    const server = fastify({ http2: true });
+    const seen = new Promise<unknown>((resolve) => {
+      server.get(
+        "/",
+        lockedWith(redlock)(key, ttl, async (_request, _reply, signal) => {
+          stream.on("error", () => {});
+          hangUp(stream);
+          if (!signal.aborted) await once(signal, "abort");
+          resolve(signal.reason);
+        }) as never,
+      );
+    });
+    const session = connect(await server.listen({ port: 0, host: "127.0.0.1" })).on("error", () => {});
+    const stream = session.request({ ":path": "/" });
+    stream.end();
+    expect(await seen).toMatchObject({ message: "The client has hung up" });
+    session.destroy();
+    await server.close();
   });
 
   test.each([

@@ -1,4 +1,11 @@
-import { type Key, type LockedOptions, LockedRoute, type Problem } from "@quorlock/http";
+import {
+  handed,
+  headersOfContent,
+  type Key,
+  type LockedOptions,
+  LockedRoute,
+  type Problem,
+} from "@quorlock/http";
 import type { Lock, ReadyOptions, Redlock } from "@quorlock/redlock";
 import type {
   FastifyInstance,
@@ -94,12 +101,13 @@ export function lockedWith(redlock: Redlock): Locked {
         isAnswered = send(problem);
         return isAnswered;
       };
+      const ofHandler = handed(reply, answering, {}, () => isAnswered);
       const resources = typeof key === "function" ? await key(request) : key;
       try {
         return await route.run(resources, {
           response: reply.raw,
           answer,
-          handle: (signal, lock) => handler.call(this, request, reply, signal, lock),
+          handle: (signal, lock) => handler.call(this, request, ofHandler, signal, lock),
         });
       } finally {
         // Fastify would answer once more before the answer has left, such as while a hook of it runs.
@@ -110,22 +118,27 @@ export function lockedWith(redlock: Redlock): Locked {
   };
 }
 
+/** What of a reply changes the answer. Fastify reads the status and the headers once its hooks have let the answer pass. */
+const answering: ReadonlySet<string | symbol> = new Set(
+  "code header headers redirect removeHeader removeTrailer send serializer status statusCode trailer type writeEarlyHints".split(
+    " ",
+  ),
+);
+
 /**
- * Returns a function that answers with a problem, unless the handler has answered: then it returns false. Later answers of the
- * handler are dropped. Fastify knows of an answer only once its hooks have let it pass, and would send both.
+ * Returns a function that answers with a problem, unless the handler has answered: then it returns false. Fastify knows of an
+ * answer only once its hooks have let it pass, and would send both.
  */
 function firstOf(reply: FastifyReply): (problem: Problem) => boolean {
   const send = reply.send.bind(reply);
   let isAnswered = false;
-  let isRefused = false;
   reply.send = (payload) => {
-    if (isRefused) return reply;
     isAnswered = true;
     return send(payload);
   };
   return ({ status, headers, body }) => {
     if (isAnswered || reply.sent || reply.raw.headersSent) return false;
-    isRefused = true;
+    for (const name of headersOfContent) reply.removeHeader(name);
     reply.code(status).headers(headers);
     void send(body);
     return true;

@@ -24,6 +24,10 @@ export interface LockedOptions extends Omit<AcquireOptions, "parent" | "signal">
 /** The events of a response, of HTTP/1 as of HTTP/2, that tell a client that hung up from one that has its answer. */
 export interface ResponseEvents {
   readonly destroyed?: boolean;
+  /** False at a `finish` of HTTP/2 that is a hang-up. */
+  readonly writableEnded?: boolean;
+  /** Of HTTP/2, whose response has no `destroyed`. */
+  readonly stream?: { readonly destroyed: boolean } | undefined;
   once(event: "close" | "finish", listener: () => void): unknown;
   off(event: "close" | "finish", listener: () => void): unknown;
 }
@@ -119,15 +123,18 @@ class Presence {
   };
   readonly forget = (): void => {
     this.#response.off("close", this.#onClose);
-    this.#response.off("finish", this.forget);
+    this.#response.off("finish", this.#onFinish);
+  };
+  readonly #onFinish = (): void => {
+    if (this.#response.writableEnded !== false) this.forget();
   };
 
   constructor(response: ResponseEvents) {
     this.#response = response;
-    if (response.destroyed) this.#onClose();
+    if (response.destroyed ?? response.stream?.destroyed) this.#onClose();
     response.once("close", this.#onClose);
     // A response that is finished is closed as well.
-    response.once("finish", this.forget);
+    response.once("finish", this.#onFinish);
   }
 
   get signal(): AbortSignal {

@@ -1,11 +1,12 @@
 import { type ArgumentsHost, Catch } from "@nestjs/common";
 import { BaseExceptionFilter } from "@nestjs/core";
-import { problemFor } from "@quorlock/http";
+import { headersOfContent, problemFor } from "@quorlock/http";
 import { RedlockError } from "@quorlock/redlock";
 
 /**
  * Answers a request that a lock refuses: 409 while another holds it, and 503 if it is lost, without a quorum, or after
- * `quit`, with `Retry-After`, as `application/problem+json`. Other errors go on to Nest.
+ * `quit`, with `Retry-After`, as `application/problem+json`. Other errors go on to Nest, and those of calls that are not
+ * of HTTP to their callers.
  * @example
  * ```ts
  * providers: [{ provide: APP_FILTER, useClass: LockedFilter }]
@@ -16,13 +17,16 @@ export class LockedFilter extends BaseExceptionFilter {
   protected readonly status: 409 | 423 = 409;
 
   override catch(error: unknown, host: ArgumentsHost): void {
+    // A filter of all contexts meets them as well: Nest would answer them by HTTP.
+    if (host.getType() !== "http") throw error;
     const adapter = this.applicationRef ?? this.httpAdapterHost?.httpAdapter;
-    const problem = host.getType() === "http" ? problemFor(error, this.status) : undefined;
-    const response = host.getArgByIndex<unknown>(1);
+    const problem = problemFor(error, this.status);
+    const response = host.getArgByIndex<{ removeHeader?(name: string): unknown }>(1);
     if (!problem || !adapter || adapter.isHeadersSent(response)) {
       super.catch(error, host);
       return;
     }
+    for (const name of headersOfContent) response.removeHeader?.(name);
     for (const [name, value] of Object.entries(problem.headers)) adapter.setHeader(response, name, value);
     adapter.reply(response, problem.body.toString(), problem.status);
   }

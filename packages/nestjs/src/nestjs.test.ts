@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { Controller, Get, type INestApplication, Inject, Injectable, Module, Param } from "@nestjs/common";
-import { APP_FILTER } from "@nestjs/core";
+import { APP_FILTER, ExternalContextCreator } from "@nestjs/core";
 import { ExpressAdapter } from "@nestjs/platform-express";
 import { FastifyAdapter } from "@nestjs/platform-fastify";
 import { Cron, ScheduleModule, SchedulerRegistry } from "@nestjs/schedule";
@@ -131,6 +131,14 @@ describe("RedlockModule", () => {
     const eager = RedlockModule.forRoot({ redlock: unreachable, ready: false });
     await (await Test.createTestingModule({ imports: [eager] }).compile()).close();
     await expect(unreachable.ready()).rejects.toBeInstanceOf(ClosedError);
+  });
+
+  test("quits the Redlock that it has made where the application does not start", async () => {
+    const clients = [1, 2, 3].map((port) => new Redis({ port, lazyConnect: true }).on("error", () => {}));
+    const made = RedlockModule.forRoot({ redlock: () => new Redlock(clients), ready: { timeout: 100 } });
+    const compiling = Test.createTestingModule({ imports: [made] }).compile();
+    await expect(compiling).rejects.toBeInstanceOf(ExecutionError);
+    expect(clients.map(({ status }) => status)).toEqual(["end", "end", "end"]);
   });
 
   test("quits the Redlock when the application shuts down, after the methods that have a lock", async () => {
@@ -356,6 +364,17 @@ describe.each([
     expect((await fetch(`${url}/7`)).status).toBe(503);
     payments.act = () => Promise.reject(new InvalidArgumentError("a mistake"));
     expect((await fetch(`${url}/7`)).status).toBe(500);
+    await app.close();
+  });
+
+  test("leaves the errors of calls that are not of HTTP to their callers", async () => {
+    const { app } = await started();
+    const resolver = { pay: () => other.acquire(`${key}:7`, ttl, { retryCount: 0 }) };
+    const [contexts, none] = [app.get(ExternalContextCreator), undefined as never];
+    const pay = contexts.create(resolver, resolver.pay, "pay", none, none, none, none, none, "graphql");
+    const lock = await redlock.acquire(`${key}:7`, ttl);
+    await expect(pay()).rejects.toBeInstanceOf(ResourceLockedError);
+    await lock.release();
     await app.close();
   });
 });

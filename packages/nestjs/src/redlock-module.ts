@@ -57,8 +57,15 @@ function withRedlock(definition: DynamicModule, { isGlobal, name }: RedlockModul
 }
 
 async function readyRedlock({ redlock, ready }: RedlockModuleOptions): Promise<Redlock> {
-  const made = typeof redlock === "function" ? await redlock() : redlock;
-  if (ready !== false) await made.ready({ ...ready, timeout: ready?.timeout ?? 5_000 });
+  const isOwn = typeof redlock === "function";
+  const made = isOwn ? await redlock() : redlock;
+  try {
+    if (ready !== false) await made.ready({ ...ready, timeout: ready?.timeout ?? 5_000 });
+  } catch (error) {
+    // Nobody else has it, and its clients would reconnect for ever.
+    if (isOwn) await made.quit();
+    throw error;
+  }
   return made;
 }
 
