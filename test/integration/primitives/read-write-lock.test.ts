@@ -420,6 +420,19 @@ describe("downgrade", () => {
     await untilNothingIsLeft(name);
   });
 
+  it("asks by the settings of the call that acquired the lock, not by those of the constructor", async () => {
+    const lock = open(fresh("report"), { nodeTimeout: 3 * ttl });
+    const call = { nodeTimeout: 900 };
+    const downgraded = async (writing: WriteLock): Promise<void> => {
+      const reading = await writing.downgrade(2 * ttl);
+      expect(reading.remaining()).toBeGreaterThan(ttl);
+      await reading.release();
+    };
+    await downgraded(await lock.write(ttl, call));
+    await downgraded((await lock.tryWrite(ttl, call))!);
+    await lock.usingWrite(ttl, call, (_, writing) => downgraded(writing));
+  });
+
   it("keeps every key for as long as it was promised", async () => {
     const name = fresh("report");
     const { redlock, clients } = fleet.open(soon);

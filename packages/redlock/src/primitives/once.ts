@@ -279,7 +279,8 @@ async function keep(job: Job, lock: Lock, left: () => number): Promise<void> {
   // PROTOCOL 10.9: neither this process nor `quit` shortens it from now on.
   const detached = await lock.detach();
   // The last extension went beyond `keepFor`. If the process ends before that, the keys expire within the ttl.
-  if (isTooLong) giveBackAfter(left, () => job.redlock.resume(detached).release(), lock);
+  const giveBack = () => Lock.releaseWithin(job.redlock.resume(detached), job.settings);
+  if (isTooLong) giveBackAfter(left, giveBack, lock);
 }
 
 /** A timer may fire early, by the time that its turn has taken before: the time is read again then. */
@@ -312,7 +313,7 @@ async function extendTo(
   const loss = validityLoss(keepFor, driftFactor);
   for (let count = 1; left() - loss > lock.remaining(); count += 1) {
     try {
-      await redlock.extend(lock, Math.max(left(), ttl), { nodeTimeout, retryCount: 0 });
+      await redlock.extend(lock, Math.max(left(), ttl), { nodeTimeout, driftFactor, retryCount: 0 });
       return;
     } catch {
       // If the lock has ended, its loss is reported.

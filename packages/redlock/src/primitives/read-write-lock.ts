@@ -33,8 +33,10 @@ export type WriteLock = Lock & {
    * Continues as a reader, without another writer in between. Resolves to the read lock; this lock counts as
    * released from the call on. The read lock lasts for at least `ttl` ms, by default the ttl of this one. If
    * no quorum confirms it, it is still a read lock for the time that was left, with `state` "unknown"; other
-   * readers are admitted on the masters that have confirmed it.
-   * @throws LockLostError if this lock is lost, released or detached.
+   * readers are admitted on the masters that have confirmed it. Each master has the `nodeTimeout` of the call that
+   * acquired this lock.
+   * @throws LockLostError if this lock is lost, released or detached; InvalidArgumentError for a `ttl` that does not go
+   * with the settings of that call.
    * @example
    * ```ts
    * const reading = await writing.downgrade(2_000);
@@ -133,7 +135,8 @@ export class ReadWriteLock {
    * ```
    */
   async write(ttl: number, options?: WriteOptions): Promise<WriteLock> {
-    return this.#writeLockOf(await this.#acquire(this.#call(false, ttl, options)));
+    const call = this.#call(false, ttl, options);
+    return this.#writeLockOf(await this.#acquire(call), call.settings);
   }
 
   /**
@@ -145,8 +148,9 @@ export class ReadWriteLock {
    * ```
    */
   async tryWrite(ttl: number, options?: WriteOptions): Promise<WriteLock | null> {
-    const lock = await this.#try(this.#call(false, ttl, options));
-    return lock && this.#writeLockOf(lock);
+    const call = this.#call(false, ttl, options);
+    const lock = await this.#try(call);
+    return lock && this.#writeLockOf(lock, call.settings);
   }
 
   /**
@@ -203,7 +207,7 @@ export class ReadWriteLock {
     checkHolding(ttl, settings, options?.automaticExtensionThreshold);
     const lock = await this.#acquire(call);
     let reading: { readonly lock: Lock; readonly renewal: Renewal } | undefined;
-    const writing = this.#writeLockOf(lock, (read) => {
+    const writing = this.#writeLockOf(lock, settings, (read) => {
       reading = { lock: read, renewal: new Renewal(read, ttl, settings) };
     });
     try {
@@ -229,7 +233,7 @@ export class ReadWriteLock {
       throw new InvalidArgumentError(`the detached lock is none of ${JSON.stringify(this.name)}`);
     }
     const lock = this.#internals.resume(detached);
-    return resource === exclusive ? this.#writeLockOf(lock) : lock;
+    return resource === exclusive ? this.#writeLockOf(lock, this.#internals.settingsFor(undefined)) : lock;
   }
 
   /**
@@ -308,10 +312,10 @@ export class ReadWriteLock {
     return new ResourceLockedError(this.name, error.remaining, error.attempts, owner);
   }
 
-  /** The same object that the `lost` event passes, with the methods of a write lock. */
-  #writeLockOf(lock: Lock, onDowngrade: (reading: Lock) => void = () => {}): WriteLock {
+  /** The same object that the `lost` event passes, with the methods of a write lock. `settings`: those of its call. */
+  #writeLockOf(lock: Lock, settings: Settings, onDowngrade: (reading: Lock) => void = () => {}): WriteLock {
     return Object.assign(lock, {
-      downgrade: (ttl?: number): Promise<Lock> => this.#downgrade(lock, ttl, onDowngrade),
+      downgrade: (ttl?: number): Promise<Lock> => this.#downgrade(lock, ttl, settings, onDowngrade),
     });
   }
 
@@ -321,12 +325,17 @@ export class ReadWriteLock {
    * writer. The transfer is an extension of the read claim that finds the writer's token on the master, so
    * any later extension repairs a lost one.
    */
-  async #downgrade(lock: Lock, ttl: number | undefined, onDowngrade: (reading: Lock) => void): Promise<Lock> {
+  async #downgrade(
+    lock: Lock,
+    ttl: number | undefined,
+    settings: Settings,
+    onDowngrade: (reading: Lock) => void,
+  ): Promise<Lock> {
     const writing = Lock.leaseOf(lock);
     const why = writing.whyEnded;
     if (why !== undefined) throw new LockLostError(lock.resources, why);
     const { placement, token, deadlines, longestTtl, fencingToken, context } = writing;
-    checkTtl(ttl ?? longestTtl, this.#internals.settingsFor(undefined));
+    checkTtl(ttl ?? longestTtl, settings);
     const resources = [this.#keys.shared];
     const claim = { placement, resources, token, ttl: longestTtl, deadlines, fencingToken };
     const lease = new Lease(context, { ...claim, resumed: !writing.mayRepair });
@@ -338,7 +347,9 @@ export class ReadWriteLock {
     // The same `maxHoldTime` for both, from the start of the write lock.
     if (lock.limit) reading.limitTo(lock.limit);
     // Without retries: the next extension continues it if necessary.
-    const confirmed = reading.redlock.extend(reading, ttl ?? longestTtl, { retryCount: 0 });
+    const { nodeTimeout, driftFactor } = settings;
+    const request = { nodeTimeout, driftFactor, retryCount: 0 };
+    const confirmed = reading.redlock.extend(reading, ttl ?? longestTtl, request);
     const released = new Released("released", context.nodes, context.runtime.wall());
     writing.releasing = Promise.resolve(released);
     onDowngrade(reading);
