@@ -333,7 +333,7 @@ describe("a lock that was detached", () => {
     for (const lock of [outer, inner]) {
       const error = await rejection(lock.detach());
       expect(error).toBeInstanceOf(InvalidArgumentError);
-      expect(String(error)).toContain("shares its lease with 1 more");
+      expect(String(error)).toContain("shares its lease with other handles");
       expect(lock.state).toBe("held");
     }
     await outer.release();

@@ -7,7 +7,8 @@ import {
   LockLostError,
   ResourceLockedError,
 } from "../errors.ts";
-import { Redlock } from "../redlock.ts";
+import { type AcquireOptions, Redlock } from "../redlock.ts";
+import { fixedBackoff } from "../settings/backoff.ts";
 import { Gate, VirtualClient, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
 import type { Lock } from "./lock.ts";
 
@@ -228,10 +229,67 @@ describe("the last handle releases", () => {
         expect(inner.signal.reason).toBeInstanceOf(LockLostError);
         expect(left.signal.aborted).toBe(false);
         expect(client.lost).toEqual([outer, inner]);
-        expect((await inner.release()).outcome).toBe("expired");
+        // As of any lost lock: the masters are asked, and none answers.
+        expect((await inner.release()).outcome).toBe("partial");
         expect(inner.state).toBe("lost");
       }),
     );
+  });
+
+  test("one that is lost and never released keeps no lease", async () => {
+    const at = setting();
+    const { time, redlock } = at;
+    const outer = await time.run(redlock.acquire("r", 60_000));
+    const inner = await redlock.acquire("r", 60_000, { parent: outer });
+    inner.expiration = at.machine.wall() + 50;
+    // No timer has noticed its end.
+    time.skip(60);
+    expect((await time.run(outer.release())).outcome).toBe("released");
+    await time.advance(5);
+    expect([outer.state, inner.state, owners(at)]).toEqual(["released", "lost", free]);
+  });
+
+  test("one that is lost keeps no lease that is lost as well", async () => {
+    const at = setting();
+    const { time, redlock } = at;
+    const outer = await time.run(redlock.acquire("r", 60_000));
+    const inner = await redlock.acquire("r", 60_000, { parent: outer });
+    outer.expiration = at.machine.wall() + 50;
+    await time.advance(60);
+    expect([outer.state, inner.state]).toEqual(["lost", "lost"]);
+    await time.run(outer.release());
+    await time.advance(5);
+    expect(owners(at)).toEqual(free);
+  });
+
+  test("a listener of one that is lost may release the outer one: those lost with it keep no lease", async () => {
+    const at = setting();
+    const { time, redlock } = at;
+    const outer = await time.run(redlock.acquire("r", 60_000));
+    const middle = await redlock.acquire("r", 60_000, { parent: outer });
+    const inner = await redlock.acquire("r", 60_000, { parent: middle });
+    let seen: string | undefined;
+    middle.signal.addEventListener("abort", () => {
+      seen = inner.state;
+      void outer.release();
+    });
+    middle.expiration = at.machine.wall() + 50;
+    await time.advance(60);
+    expect([seen, outer.state, owners(at)]).toEqual(["lost", "released", free]);
+  });
+
+  test("a lease is detached by the last one that is held, even if one that was lost is never released", async () => {
+    const at = setting();
+    const { time, redlock } = at;
+    const outer = await time.run(redlock.acquire("r", 60_000));
+    const inner = await redlock.acquire("r", 60_000, { parent: outer });
+    const refused = outer.detach();
+    await expect(refused).rejects.toThrow("shares its lease with other handles");
+    inner.expiration = at.machine.wall() + 50;
+    await time.advance(60);
+    const { value } = await time.run(outer.detach());
+    expect((await inner.release()).outcome).toBe("detached");
+    expect([outer.state, inner.state, owners(at)]).toEqual(["detached", "lost", [value, value, value]]);
   });
 });
 
@@ -336,6 +394,95 @@ describe("siblings", () => {
     });
     await time.run(outer);
     expect(second).toBe(true);
+  });
+});
+
+describe("a sibling that waits", () => {
+  test("and leaves last ends the turn of the handle that it is nested in", async () => {
+    const { time, redlock } = setting({ reentrant: "handle" });
+    const outer = await time.run(redlock.acquire("r", 60_000));
+    const middle = await redlock.acquire("r", 60_000, { parent: outer });
+    const inner = await redlock.acquire("r", 60_000, { parent: middle });
+    const waiting = redlock.acquire("r", 60_000, { parent: middle, waitTimeout: 3000 });
+    waiting.catch(() => {});
+    await middle.release();
+    await inner.release();
+    await expect(waiting).rejects.toThrow(LockLostError);
+    const next = await time.run(redlock.acquire("r", 60_000, { parent: outer, waitTimeout: 100 }));
+    expect(next.state).toBe("held");
+  });
+
+  test("waits for as long as its retries would take", async () => {
+    const at = setting({ reentrant: "handle" });
+    const { time, redlock } = at;
+    const outer = await time.run(redlock.acquire("r", 60_000));
+    const held = await redlock.acquire("r", 60_000, { parent: outer });
+    const waiting = (options: AcquireOptions) =>
+      time.measure(redlock.acquire("r", 60_000, { parent: outer, ...options }));
+    const backoff = fixedBackoff(1000);
+    const refused = await waiting({ retryCount: 3, backoff, retryDelay: 100 });
+    expect(refused.error).toBeInstanceOf(ResourceLockedError);
+    expect(refused.took).toBe(3000);
+    expect((await waiting({ retryCount: 5, retryDelay: 100 })).took).toBe(500);
+    const granted = redlock.acquire("r", 60_000, { parent: outer, retryCount: -1, backoff });
+    await time.advance(20_000);
+    void held.release();
+    expect((await granted).state).toBe("held");
+  });
+
+  test("rejects when its backoff returns no time, and leaves its turn", async () => {
+    const { time, redlock } = setting({ reentrant: "handle" });
+    const outer = await time.run(redlock.acquire("r", 60_000));
+    const held = await redlock.acquire("r", 60_000, { parent: outer });
+    const waiting = redlock.acquire("r", 60_000, { parent: outer, retryCount: 1, backoff: () => Number.NaN });
+    await expect(waiting).rejects.toThrow(InvalidArgumentError);
+    await held.release();
+    const next = await redlock.acquire("r", 60_000, { parent: outer, retryCount: 0 });
+    expect(next.state).toBe("held");
+  });
+
+  test.each([
+    { retryCount: 5, retryDelay: 200, retryJitter: 0 },
+    { retryCount: 5, backoff: fixedBackoff(200), retryDelay: 10 },
+  ])("for its turn and then for the masters waits no longer than its retries would take", async (options) => {
+    const { time, redlock, nodes } = setting();
+    let held: Lock | undefined;
+    let waiting: Promise<Lock> | undefined;
+    let begun = 0;
+    await time.run(
+      redlock.using("r", 60_000, async () => {
+        held = await redlock.acquire("r", 60_000);
+        begun = time.now();
+        waiting = redlock.acquire("r", 1000, options);
+        waiting.catch(() => {});
+      }),
+    );
+    await time.advance(begun + 900 - time.now());
+    // A rival is there first.
+    for (const node of nodes) {
+      node.onSend = ({ kind }) => void (kind === "vote" && node.master.put("r", "rival"));
+    }
+    void held!.release();
+    await expect(time.run(waiting!)).rejects.toThrow("someone else");
+    expect(time.now() - begun).toBeGreaterThan(900);
+    expect(time.now() - begun).toBeLessThan(1100);
+  });
+
+  test("asks the masters as soon as the lease is lost, even if the handle whose turn it was is never released", async () => {
+    const at = setting();
+    const { time, redlock, masters } = at;
+    const lock = await time.run(
+      redlock.using("r", 1000, async (signal) => {
+        await redlock.acquire("r", 1000);
+        const waiting = redlock.acquire("r", 1000, { waitTimeout: 5000 });
+        await wait(at, 100);
+        for (const master of masters) master.put("r", "rival");
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        for (const master of masters) master.delete("r");
+        return waiting;
+      }),
+    );
+    expect([lock.state, owners(at)]).toEqual(["held", [lock.value, lock.value, lock.value]]);
   });
 });
 
@@ -542,6 +689,55 @@ describe("maxHoldTime of a nested using", () => {
     await time.advance(5);
     expect(new Set(client.lost)).toEqual(new Set(lost));
     expect([client.lost.length, claims(at), owners(at)]).toEqual([2, 1, free]);
+  });
+
+  test("ends its turn: the next sibling enters while its routine still runs, after its signal has aborted", async () => {
+    const at = setting();
+    const { time, redlock, client } = at;
+    const over = new Gate();
+    await time.run(
+      redlock.using("r", 300, async () => {
+        const begun = time.now();
+        let aborted = false;
+        const first = redlock.using("r", 300, { maxHoldTime: 400 }, async (signal) => {
+          signal.addEventListener("abort", () => {
+            aborted = true;
+          });
+          await over.opened;
+        });
+        await redlock.using("r", 300, { waitTimeout: 1000 }, async (signal, lock) => {
+          expect([aborted, lock.state]).toEqual([true, "held"]);
+          expect(time.now() - begun).toBeLessThanOrEqual(400);
+          over.open();
+          await first;
+          // The first one leaves, and the second one stays held, in its turn.
+          await wait(at, 1000);
+          expect([signal.aborted, lock.state]).toEqual([false, "held"]);
+        });
+      }),
+    );
+    expect([client.lost.length, claims(at)]).toEqual([1, 1]);
+  });
+
+  test("ends its part in the lease: the outer one releases it while the routine still runs", async () => {
+    const at = setting();
+    const { time, redlock } = at;
+    const over = new Gate();
+    let nested: Promise<string> | undefined;
+    await time.run(
+      redlock.using("r", 60_000, async () => {
+        nested = redlock.using("r", 300, { maxHoldTime: 400 }, async (signal) => {
+          await over.opened;
+          expect(signal.aborted).toBe(true);
+          return "done";
+        });
+        await wait(at, 500);
+      }),
+    );
+    await time.advance(5);
+    expect(owners(at)).toEqual(free);
+    over.open();
+    expect(await time.run(nested!)).toBe("done");
   });
 
   test("bounds what a nested using with a longer ttl asks for: the innermost limit that applies", async () => {

@@ -10,12 +10,11 @@ import type { Context } from "../protocol/context.ts";
 import { Attempts } from "../protocol/execution-stats.ts";
 import { extend } from "../protocol/extend.ts";
 import { release } from "../protocol/release.ts";
+import { maxWaitOf } from "../settings/backoff.ts";
 import { ttlWithin } from "../settings/lease-limit.ts";
 import { isRevoked } from "../settings/ranges.ts";
-import type { Settings } from "../settings/settings.ts";
 import { type AsyncContext, type Frame, frames } from "../time/async-context.ts";
 import { Cancellation } from "../time/cancellation.ts";
-import { maxTimerDelay, type Runtime } from "../time/runtime.ts";
 import { sleep } from "../time/sleep.ts";
 import { Lock, type LockOwner, type Routine } from "./lock.ts";
 import { ReentrantLock } from "./reentrant-lock.ts";
@@ -146,20 +145,19 @@ export async function enter(
   acquireInstead: (request: LockRequest) => Promise<EnterResult>,
 ): Promise<EnterResult> {
   const { outer, request, cancellation } = call;
-  const { runtime } = Lock.leaseOf(outer).context;
-  const startedAt = runtime.monotonic();
   const turn = outer.nestedTurns.take(request.resources);
+  let rest = request;
   let hasEntered = false;
   try {
-    if (!turn.hasBegun) await waitFor(turn, runtime, request.settings, cancellation);
+    if (!turn.hasBegun) rest = await waitFor(turn, call);
     if (cancellation.reason) throw cancellation.reason;
     if (!turn.hasBegun) return lockedBySibling(outer, request);
     hasEntered = outer.isOpen;
     if (hasEntered) return await enterNow(call, turn);
   } finally {
-    if (!hasEntered) outer.nestedTurns.end(turn);
+    if (!hasEntered) outer.endNested(turn);
   }
-  return acquireInstead(lessWaited(request, runtime.monotonic() - startedAt));
+  return acquireInstead(rest);
 }
 
 async function enterNow(
@@ -192,31 +190,27 @@ function checkValidity(lock: Lock, minimumValidity: number): void {
   throw new ExecutionError(`${why}: request a longer ttl, or raise maxHoldTime of the outer call`, []);
 }
 
-/** Waits until the turn begins, at most for the time that the settings allow. */
-async function waitFor(
-  turn: Turn,
-  runtime: Runtime,
-  settings: Settings,
-  cancellation: Cancellation,
-): Promise<void> {
-  const { waitTimeout, retryCount, retryDelay } = settings;
-  const timeLimit = waitTimeout ?? (retryCount === -1 ? maxTimerDelay : retryCount * retryDelay);
+/**
+ * Waits until the turn begins, at most for the time that the settings allow. Returns the request with the rest of that
+ * time (PROTOCOL 1.10): the call may have to wait for the masters as well.
+ */
+async function waitFor(turn: Turn, { outer, request, cancellation }: NestedCall): Promise<LockRequest> {
+  const { settings } = request;
+  const { runtime } = Lock.leaseOf(outer).context;
+  const startedAt = runtime.monotonic();
+  const maxWait = maxWaitOf(settings, runtime);
   const waitEnd = new Cancellation();
   const endWait = () => waitEnd.cancel(new Error("the wait is over"));
   turn.onBegin = endWait;
   const forget = cancellation.onCancel(endWait);
-  await sleep(runtime, timeLimit, waitEnd);
+  await sleep(runtime, maxWait, waitEnd);
   forget();
+  const waitTimeout = Math.max(0, startedAt + maxWait - runtime.monotonic());
+  return { ...request, settings: { ...settings, waitTimeout } };
 }
 
 function lockedBySibling(outer: ReentrantLock, { resources }: LockRequest): EnterResult {
   const owner =
     "another call nested in the same lock (to nest the call in that one, make it in its routine or pass its lock as parent)";
   return { contended: true, error: new ResourceLockedError(resources[0]!, outer.remaining(), [], owner) };
-}
-
-function lessWaited(request: LockRequest, waited: number): LockRequest {
-  const { waitTimeout } = request.settings;
-  if (waitTimeout === undefined) return request;
-  return { ...request, settings: { ...request.settings, waitTimeout: Math.max(0, waitTimeout - waited) } };
 }

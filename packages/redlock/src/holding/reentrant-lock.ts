@@ -106,7 +106,8 @@ export class ReentrantLock extends Lock implements TimerTask {
   #loseBy(limit: LeaseLimit): void {
     const lease = Lock.leaseOf(this);
     const bounded = [...this.#handles].filter((handle) => !handle.#lost && handle.limit === limit);
-    for (const handle of bounded) handle.#lose(lostBy(limit, handle.resources));
+    for (const handle of bounded) handle.#lost = lostBy(limit, handle.resources);
+    for (const handle of bounded) handle.#onLost();
     // With its last handle, the lease is lost as well.
     if ([...this.#handles].every((handle) => handle.#lost)) lease.lose(limit.why, "HOLD_LIMIT");
     lease.context.lost(bounded);
@@ -117,8 +118,9 @@ export class ReentrantLock extends Lock implements TimerTask {
     for (const handle of handles) {
       const { limit } = handle;
       const isLimit = lost.why.startsWith(timeRanOut) && limit?.isReached;
-      handle.#lose(isLimit ? lostBy(limit, handle.resources) : lost);
+      handle.#lost = isLimit ? lostBy(limit, handle.resources) : lost;
     }
+    for (const handle of handles) handle.#onLost();
     return handles;
   }
 
@@ -127,7 +129,7 @@ export class ReentrantLock extends Lock implements TimerTask {
     return this.remaining() > 0;
   }
 
-  /** @internal Releases this handle. The last one calls `release`, which releases the lease. */
+  /** @internal Releases this handle. The last one that is held calls `release`, which releases the lease. */
   leave(release: () => Promise<ExecutionResult>): Promise<ExecutionResult> {
     this.#leaving ??= this.#leave(release);
     return this.#leaving;
@@ -135,9 +137,10 @@ export class ReentrantLock extends Lock implements TimerTask {
 
   async #leave(release: () => Promise<ExecutionResult>): Promise<ExecutionResult> {
     this.remaining();
+    const isShared = this.#isShared;
     this.#end(this.#lost ? "lost" : "released");
     const start = Lock.leaseOf(this).context.runtime.wall();
-    const released = this.#handles.size === 0 ? release() : undefined;
+    const released = isShared ? undefined : release();
     this.#endTurn();
     return released ?? { outcome: this.#lost ? "expired" : "released", attempts: [], start };
   }
@@ -149,15 +152,20 @@ export class ReentrantLock extends Lock implements TimerTask {
    */
   detachLease(): void {
     const lease = Lock.leaseOf(this);
-    const others = this.#handles.size - 1;
-    if (others > 0 && !lease.hasEnded) {
+    if (this.#isShared && !lease.hasEnded) {
       throw new InvalidArgumentError(
-        `the lock on ${listed(this.resources)} cannot be detached: it shares its lease with ${others} more handle(s) by re-entry; release those first`,
+        `the lock on ${listed(this.resources)} cannot be detached: it shares its lease with other handles by re-entry; release those first`,
       );
     }
     lease.detach();
     this.#end("detached");
     this.#endTurn();
+  }
+
+  /** Whether another handle keeps the lease. One that was lost keeps nothing, even if it is never released. */
+  get #isShared(): boolean {
+    for (const handle of this.#handles) if (handle !== this && handle.isOpen) return true;
+    return false;
   }
 
   #end(how: "lost" | "released" | "detached"): void {
@@ -166,17 +174,22 @@ export class ReentrantLock extends Lock implements TimerTask {
     Lock.leaseOf(this).context.timers.cancel(this.#timerHandle);
   }
 
-  /** Its turn lasts until all handles nested in it are released as well. */
-  #endTurn(): void {
-    if (!this.#nesting || !this.#endedAs || !this.nestedTurns.isEmpty) return;
-    const { outer, turn } = this.#nesting;
-    outer.nestedTurns.end(turn);
-    outer.#endTurn();
+  /** @internal Ends the turn of a call nested in this handle, or removes it. */
+  endNested(turn: Turn): void {
+    this.nestedTurns.end(turn);
+    this.#endTurn();
   }
 
-  #lose(lost: LockLostError): void {
-    this.#lost = lost;
-    if (this.#controller) abortWith(this.#controller, lost);
+  /** Its turn lasts until it and all handles nested in it have been released or lost (PROTOCOL 10.6). */
+  #endTurn(): void {
+    if (!this.#nesting || !(this.#endedAs || this.#lost) || !this.nestedTurns.isEmpty) return;
+    this.#nesting.outer.endNested(this.#nesting.turn);
+  }
+
+  /** Called when all handles that are lost together show it: a listener may read or release any of them. */
+  #onLost(): void {
+    if (this.#controller) abortWith(this.#controller, this.#lost);
+    this.#endTurn();
   }
 }
 

@@ -5,6 +5,9 @@ import { checkOptions } from "./options.ts";
 import { checkNumber, milliseconds, shown } from "./ranges.ts";
 import type { Backoff, Settings } from "./settings.ts";
 
+/** The maximum number of retries for which the backoff function is called in advance. */
+const maxBackoffCalls = 100;
+
 /** A key is gone only when its time is *over*; and waiters for the same key should not all ask at the same moment. */
 const expiryMargin = 1;
 const expiryJitter = 5;
@@ -59,6 +62,32 @@ export function pauseBetween(settings: Settings, runtime: Runtime, attempt: numb
   const pause = outside(() => backoff({ attempt, random: randomFraction(runtime) }));
   if (typeof pause === "number" && pause >= 0) return Math.min(pause, milliseconds.maximum);
   throw new InvalidArgumentError(`backoff must return milliseconds, 0 or more, but returned ${shown(pause)}`);
+}
+
+/** The time that `retries` retries take after the first `attempts`, ms. */
+export function timeOfRetries(
+  settings: Settings,
+  runtime: Runtime,
+  retries: number,
+  attempts: number,
+): number {
+  const { backoff, retryDelay } = settings;
+  // A backoff may grow: it is called for the first retries, and the others count like the last of these.
+  const asked = backoff ? Math.min(Math.ceil(retries), maxBackoffCalls) : 0;
+  let time = 0;
+  let pause = retryDelay;
+  for (let retry = 1; retry <= asked; retry += 1) {
+    pause = pauseBetween(settings, runtime, attempts + retry);
+    time += pause;
+  }
+  return time + (retries - asked) * pause;
+}
+
+/** The maximum time that a call may wait without retrying, ms: its retries count as the time that they would take. */
+export function maxWaitOf(settings: Settings, runtime: Runtime): number {
+  const { waitTimeout, retryCount } = settings;
+  if (waitTimeout !== undefined) return waitTimeout;
+  return retryCount === -1 ? Number.POSITIVE_INFINITY : timeOfRetries(settings, runtime, retryCount, 0);
 }
 
 /** The pause until a key with `freeIn` ms left has expired, unless it is extended. */

@@ -2,7 +2,7 @@ import type { Lateness } from "../load/admission.ts";
 import type { Attempt, LockRequest } from "../protocol/attempt.ts";
 import { contentionIn } from "../protocol/quorum.ts";
 import { lateTimerThreshold } from "../protocol/round.ts";
-import { pauseBetween, pauseUntilGone } from "../settings/backoff.ts";
+import { pauseBetween, pauseUntilGone, timeOfRetries } from "../settings/backoff.ts";
 import type { Settings } from "../settings/settings.ts";
 import { Cancellation } from "../time/cancellation.ts";
 import { maxTimerDelay, type Runtime, type Timer } from "../time/runtime.ts";
@@ -12,8 +12,6 @@ import { maxTimerDelay, type Runtime, type Timer } from "../time/runtime.ts";
  * without end.
  */
 const minRetryCost = 0.1;
-/** The maximum number of retries for which the backoff function is called in advance. */
-const maxBackoffCalls = 100;
 
 /**
  * The part of a given `nodeTimeout` that the wait for admission may take; the rest is left for the round
@@ -125,17 +123,8 @@ export class RetryBudget {
     this.#waitingSince = this.#runtime.monotonic();
     this.#pause = this.#settings.retryDelay;
     if (!this.#isCounted) return;
-    const { retryCount, retryDelay, backoff } = this.#settings;
-    const retries = Math.max(0, retryCount - this.#retries);
-    // A backoff may grow: it is called for the first retries, and the others count like the last of these.
-    const asked = backoff ? Math.min(Math.ceil(retries), maxBackoffCalls) : 0;
-    let left = 0;
-    let pause = retryDelay;
-    for (let retry = 1; retry <= asked; retry += 1) {
-      pause = pauseBetween(this.#settings, this.#runtime, this.#attempts + retry);
-      left += pause;
-    }
-    left += (retries - asked) * pause;
+    const retries = Math.max(0, this.#settings.retryCount - this.#retries);
+    const left = timeOfRetries(this.#settings, this.#runtime, retries, this.#attempts);
     this.#pause = left / Math.max(1, retries);
     this.#endAfter(admissionTime + left, admissionTime > 0, answeredAt);
   }
