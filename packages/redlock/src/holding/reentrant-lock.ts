@@ -162,7 +162,7 @@ export class ReentrantLock extends Lock implements TimerTask {
     this.#endTurn();
   }
 
-  /** Whether another handle keeps the lease. One that was lost keeps nothing, even if it is never released. */
+  /** Whether another handle keeps the lease. One that was lost keeps nothing (PROTOCOL 10.6). */
   get #isShared(): boolean {
     for (const handle of this.#handles) if (handle !== this && handle.isOpen) return true;
     return false;
