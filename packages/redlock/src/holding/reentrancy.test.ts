@@ -397,8 +397,8 @@ describe("siblings", () => {
   });
 });
 
-describe("a sibling that waits", () => {
-  test("and leaves last ends the turn of the handle that it is nested in", async () => {
+describe("a waiting sibling", () => {
+  test("that leaves last ends the turn of the handle that it is nested in", async () => {
     const { time, redlock } = setting({ reentrant: "handle" });
     const outer = await time.run(redlock.acquire("r", 60_000));
     const middle = await redlock.acquire("r", 60_000, { parent: outer });
@@ -444,7 +444,7 @@ describe("a sibling that waits", () => {
   test.each([
     { retryCount: 5, retryDelay: 200, retryJitter: 0 },
     { retryCount: 5, backoff: fixedBackoff(200), retryDelay: 10 },
-  ])("for its turn and then for the masters waits no longer than its retries would take", async (options) => {
+  ])("waits for its turn and then for the masters no longer than its retries would take", async (options) => {
     const { time, redlock, nodes } = setting();
     let held: Lock | undefined;
     let waiting: Promise<Lock> | undefined;
