@@ -6,17 +6,27 @@ export interface Instrumentable {
   using: (...parameters: any[]) => Promise<unknown>;
 }
 
-/** Where the span of a hold is left for the routine that runs under it. */
+/** Where the spans of holds are left for the routine of one call of `using`. */
 interface Place {
-  span?: Span;
+  /** The holds that last, in the order of their grants; `undefined` from the beginning of the routine on. */
+  spans: readonly Span[] | undefined;
+  /** The place of the call that makes this one, such as the `using` of a semaphore whose Redlock is instrumented as well. */
+  readonly outer: Place | undefined;
 }
 
 const placeKey = createContextKey("quorlock.hold");
 
-/** Leaves the span of a hold to the `using` that the lock was acquired for, if there is one. */
+/** The innermost call of `using` here whose routine has not begun. */
+function waitingPlace(): Place | undefined {
+  let place = context.active().getValue(placeKey) as Place | undefined;
+  while (place && !place.spans) place = place.outer;
+  return place;
+}
+
+/** Leaves the span of a hold to the calls of `using` that the lock is acquired for. */
 export function leaveToRoutine(span: Span): void {
-  const place = context.active().getValue(placeKey) as Place | undefined;
-  if (place) place.span ??= span;
+  for (let place = waitingPlace(); place; place = place.outer)
+    place.spans = place.spans && [...place.spans.filter((other) => other.isRecording()), span];
 }
 
 /**
@@ -33,7 +43,7 @@ export function instrument(redlock: Instrumentable): () => void {
   const own = Object.getOwnPropertyDescriptor(redlock, "using");
   const original = redlock.using;
   const using = (...parameters: unknown[]): Promise<unknown> => {
-    const place: Place = {};
+    const place: Place = { spans: [], outer: waitingPlace() };
     const inside = parameters.map((parameter) =>
       typeof parameter === "function" ? within(place, parameter as Routine) : parameter,
     );
@@ -52,7 +62,10 @@ type Routine = (...parameters: unknown[]) => unknown;
 function within(place: Place, routine: Routine): Routine {
   return (...parameters) => {
     const active = context.active();
-    const { span } = place;
+    // A semaphore waits under the lock that orders its waiters, and may be granted slots that it gives back: the latest
+    // hold that lasts is that of the permit.
+    const span = place.spans?.findLast((other) => other.isRecording()) ?? place.spans?.at(-1);
+    place.spans = undefined;
     return context.with(span ? trace.setSpan(active, span) : active, () => routine(...parameters));
   };
 }

@@ -1,4 +1,4 @@
-import { diag, SpanStatusCode } from "@opentelemetry/api";
+import { diag, type Span, SpanStatusCode, trace } from "@opentelemetry/api";
 import { Redlock, type RedlockOptions } from "@quorlock/redlock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
 import { type Masters, startMasters } from "@quorlock/testbed";
@@ -181,6 +181,32 @@ describe("instrument", () => {
     expect(inner).toBe(innerHold!.spanContext().spanId);
     expect(innerHold!.parentSpanContext!.spanId).toBe(active);
     expect(recorder.named("quorlock extend")[0]!.parentSpanContext!.spanId).toBe(active);
+  });
+
+  test.each([
+    ["alone", { permits: 1, isBoth: false, otherHolds: 2 }],
+    ["with its Redlock", { permits: 1, isBoth: true, otherHolds: 2 }],
+    ["for two permits", { permits: 2, isBoth: false, otherHolds: 4 }],
+  ])("runs the routine of a semaphore that has waited inside the span of its permits: %s", async (_, run) => {
+    const { permits, isBoth, otherHolds } = run;
+    const redlock = await open();
+    begin();
+    const semaphore = new Semaphore(redlock, fresh(), 2);
+    if (isBoth) instrument(redlock);
+    instrument(semaphore);
+    const holder = await semaphore.acquire(20_000, { permits: 2 });
+    let active: Span | undefined;
+    const waiting = semaphore.using(20_000, { permits }, async () => {
+      active = trace.getActiveSpan();
+      // The holder, the lock that orders the waiters, and slots that become one lock.
+      await vi.waitUntil(() => recorder.named("quorlock hold").length >= otherHolds, 60_000);
+      expect(active?.isRecording()).toBe(true);
+    });
+    const waiters = async () => (await recorder.points("quorlock.client.waiters"))[0]?.[1] ?? 0;
+    await vi.waitUntil(async () => (await waiters()) > 0, 60_000);
+    await holder.release();
+    await waiting;
+    expect(recorder.named("quorlock hold").at(-1)!.spanContext()).toEqual(active?.spanContext());
   });
 
   test("changes nothing else of using", async () => {
