@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import type { Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /**
  * A command in a process group of its own, so that a signal reaches the processes that it has started as well. If this
@@ -12,7 +14,11 @@ import type { Writable } from "node:stream";
  */
 export class Child {
   readonly #process: ChildProcess;
-  /** The exit code of the command, or that of a shell (127: not found, 128 and the number of a signal). Rejects without a shell. */
+  #isSignalled = false;
+  /**
+   * The exit code of the command, or that of a shell (127: not found, 128 and the number of a signal). After a signal, once the
+   * whole group has ended: a process that ignores the signal works on what the lock protects. Rejects without a shell.
+   */
   readonly ended: Promise<number>;
 
   constructor(command: readonly string[], environment: NodeJS.ProcessEnv) {
@@ -28,6 +34,7 @@ export class Child {
   kill(signal: NodeJS.Signals): void {
     const { pid } = this.#process;
     if (pid === undefined) return;
+    this.#isSignalled = true;
     try {
       process.kill(-pid, signal);
     } catch {
@@ -45,11 +52,51 @@ export class Child {
       await once(guardian, "spawn");
       gate.write("begin\n");
       const [code, signal] = (await ending) as [number | null, NodeJS.Signals | null];
+      while (this.#isSignalled && isRunning(this.#process.pid!)) await sleep(50);
       return code ?? 128 + constants.signals[signal!];
     } finally {
       gate.destroy();
       guardian.stdin?.end("done\n");
     }
+  }
+}
+
+/** Whether a process of the group runs. One that has ended and that its parent forgets is still a member, but does not. */
+function isRunning(group: number): boolean {
+  try {
+    process.kill(-group, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
+  // Two looks: a process that begins during the first one is in the second.
+  return !(isForgotten(group) && isForgotten(group));
+}
+
+/** Whether all processes of the group have ended, if the system has a /proc that says so. */
+function isForgotten(group: number): boolean {
+  const numbers = (existsSync("/proc") ? readdirSync("/proc") : [])
+    .map(Number)
+    .filter((number) => number > 0);
+  // The members are mostly younger than the group: one that runs is found early.
+  numbers.sort((one, other) => Number(other >= group) - Number(one >= group));
+  let hasMember = false;
+  for (const number of numbers) {
+    const state = stateIn(group, number);
+    if (state !== undefined && state !== "Z") return false;
+    hasMember ||= state === "Z";
+  }
+  return hasMember;
+}
+
+/** The state of a process, as /proc names it, if it is a member of the group. */
+function stateIn(group: number, pid: number): string | undefined {
+  try {
+    // After the name of the program, which is in brackets and may be anything: state, parent, group.
+    const [, state, , itsGroup] = /.*\) (\w) (\d+) (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, "latin1"))!;
+    return Number(itsGroup) === group ? state : undefined;
+  } catch {
+    // It has ended meanwhile.
+    return undefined;
   }
 }
 

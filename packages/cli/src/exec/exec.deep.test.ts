@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -38,6 +39,22 @@ function lockBy(owner: string, key: string, count = 3): Promise<unknown> {
   return Promise.all(admins.slice(0, count).map((admin) => admin.set(key, owner, "PX", 60_000)));
 }
 
+/** A process that ignores SIGTERM, and holds the file until it has ended. */
+function stubborn(held: string): string {
+  return `sh -c 'trap "" TERM; exec 9>${held}; flock -n 9; echo worker $$; exec sleep 30'`;
+}
+
+/** Its command has ended with 5 after SIGTERM, and has left a process that ignores it: the lock is still held. */
+async function leavesWorker(held: string): Promise<{ child: Child; worker: number }> {
+  const script = `trap "echo gone; exit 5" TERM; ${stubborn(held)} & wait`;
+  const child = Child.node(program, ["exec", "job", "--", "sh", "-c", script], { env: nodes() });
+  await child.printed(/worker \d+\n/);
+  child.process.kill("SIGTERM");
+  await child.printed(/gone/);
+  expect((await exec("job", "--wait", "0s", "--", "true")).code).toBe(75);
+  return { child, worker: Number(/worker (\d+)/.exec(child.output)![1]) };
+}
+
 async function fencingToken(): Promise<number> {
   return Number((await exec("job", "--fencing", "--", "sh", "-c", "echo $QUORLOCK_FENCING_TOKEN")).output);
 }
@@ -71,6 +88,35 @@ describe("quorlock exec", () => {
     expect(errors).toMatch(/^quorlock: no quorum: .*127\.0\.0\.1:1.*127\.0\.0\.1:2/);
   });
 
+  test("does not print a password that a server repeats in its error", async () => {
+    const config = ["--rename-command", "AUTH", "", "--rename-command", "HELLO", ""];
+    await using strict = await startMasters(1, { source: "local-binary", config, say: () => {} });
+    const { host, port } = strict.list[0]!;
+    const address = `redis://:hunter2@${host}:${port}`;
+    const { code, errors } = await exec("job", "--master", address, "--wait", "0s", "--", "true");
+    expect({ code, errors }).toEqual({
+      code: 69,
+      errors: `quorlock: no quorum: ${host}:${port}: UNREACHABLE\n`,
+    });
+  });
+
+  test("names the code with which a master refuses the connection", async () => {
+    const { host, port } = masters.list[0]!;
+    const locked = new Redis(port);
+    await locked.config("SET", "requirepass", "hunter2");
+    const { errors } = await exec("job", "--master", `${host}:${port}`, "--wait", "0s", "--", "true");
+    await locked.config("SET", "requirepass", "");
+    locked.disconnect();
+    expect(errors).toBe(`quorlock: no quorum: ${host}:${port}: UNREACHABLE (NOAUTH)\n`);
+  });
+
+  test("does not pass on the fencing token of another lock", async () => {
+    const script = "echo $QUORLOCK_RESOURCE; env | grep FENCING";
+    const inner = [process.execPath, program, "exec", "inner", "--", "sh", "-c", script];
+    const { output } = await exec("outer", "--fencing", "--", ...inner);
+    expect(output).toBe("inner\n");
+  });
+
   test.each([
     [["no-such-command"], 127],
     [[folder], 126],
@@ -85,6 +131,15 @@ describe("quorlock exec", () => {
       ["job", "--ttl", "30", "--", "true"],
       "option '--ttl <time>' argument '...' is invalid. Expected a time with its unit, such as 500ms, 30s or 5m.",
     ],
+    [
+      ["job", "--guard", "10s", "--", "true"],
+      "ttl must not be above the maxTtl of restartGuard, but 30000 ms is above 10000 ms",
+    ],
+    [
+      ["job", "--guard", "0s", "--", "true"],
+      "restartGuard.maxTtl must be a whole number of milliseconds from 1 to 9007199254740991, but is 0",
+    ],
+    [["", "--", "true"], "a resource must be a non-empty string, but one is an empty string"],
   ])("refuses %j with 64", async (args, message) => {
     expect(await exec(...args)).toMatchObject({ code: 64, output: "", errors: `quorlock: ${message}\n` });
   });
@@ -95,6 +150,27 @@ describe("quorlock exec", () => {
     await child.printed(/ready/);
     child.process.kill("SIGTERM");
     expect(await child.ended).toMatchObject({ code: 5, output: "ready\nstopped\n" });
+  });
+
+  test("refuses a resource of the library with 64", async () => {
+    const { code, output, errors } = await exec("quorlock:\u202ex", "--", "true");
+    expect({ code, output }).toEqual({ code: 64, output: "" });
+    expect(errors).toMatch(
+      /^quorlock: .*must not begin with "quorlock:".* but one is "quorlock:\\u202ex"\n$/,
+    );
+  });
+
+  test("a master that forbids the commands of the guard is bad usage, without the text of its error", async () => {
+    const rule = ["on", "nopass", "~*", "&*", "+@all", "-object"];
+    for (const admin of admins) await admin.call("ACL", "SETUSER", "hunter2", ...rule);
+    const addresses = masters.list.flatMap(({ host, port }) => [
+      "--master",
+      `redis://hunter2:any@${host}:${port}`,
+    ]);
+    const { code, errors } = await exec("job", ...addresses, "--guard", "60s", "--", "true");
+    expect(code).toBe(64);
+    expect(errors).toMatch(/^quorlock: restartGuard: .* which is needed to detect a loss of memory\n$/);
+    for (const admin of admins) await admin.call("ACL", "DELUSER", "hunter2");
   });
 
   test("ends with 130 if Ctrl-C ends the wait", async () => {
@@ -124,6 +200,47 @@ describe("quorlock exec", () => {
     );
     // Its output ends with the last process that writes to it: not before the command has ended.
     for (const child of children) expect(await child.ended).toMatchObject({ signal: "SIGKILL" });
+  });
+
+  test("loses the lock: no process of the group outlives it", async () => {
+    const held = join(folder, "lost");
+    const script = `${stubborn(held)}; echo done`;
+    await using child = Child.node(program, ["exec", "job", "--ttl", "2s", "--", "sh", "-c", script], {
+      env: nodes(),
+    });
+    await child.printed(/worker/);
+    await lockBy("another", "job");
+    await once(child.process, "exit");
+    const after = await new Child("flock", ["-n", held, "echo", "free"]).ended;
+    expect(after).toMatchObject({ code: 0, output: "free\n" });
+    expect(await child.ended).toMatchObject({ code: 143 });
+  });
+
+  test("holds the lock until all processes that SIGTERM was passed on to have ended", async () => {
+    const { child, worker } = await leavesWorker(join(folder, "stays"));
+    await using _ = child;
+    process.kill(worker, "SIGKILL");
+    expect((await child.ended).code).toBe(5);
+    expect(await Promise.all(admins.map((admin) => admin.exists("job")))).toEqual([0, 0, 0]);
+  });
+
+  test("is killed while it waits for a process that ignores SIGTERM: that is killed with it", async () => {
+    const held = join(folder, "killed-later");
+    const { child } = await leavesWorker(held);
+    child.process.kill("SIGKILL");
+    const after = await new Child("flock", ["-w", "10", held, "echo", "free"]).ended;
+    expect(after).toMatchObject({ code: 0, output: "free\n" });
+  });
+
+  test("does not wait for a process that has ended and that its parent forgets", async () => {
+    // The parent leaves the group, and waits for no child.
+    const parent = "(sleep 0 & exec setsid sh -c 'echo parent $$; exec sleep 30 >/dev/null 2>&1')";
+    const script = `trap "exit 5" TERM; ${parent} & wait`;
+    await using child = Child.node(program, ["exec", "job", "--", "sh", "-c", script], { env: nodes() });
+    await child.printed(/parent \d+\n/);
+    child.process.kill("SIGTERM");
+    expect((await child.ended).code).toBe(5);
+    process.kill(Number(/parent (\d+)/.exec(child.output)![1]), "SIGKILL");
   });
 
   test("loses the lock and its command ends with 0: the code is 70", async () => {

@@ -1,6 +1,14 @@
-import { ExecutionError, type Lock, Redlock, ResourceLockedError } from "@quorlock/redlock";
+import {
+  ExecutionError,
+  InvalidArgumentError,
+  type Lock,
+  NodeError,
+  Redlock,
+  ResourceLockedError,
+} from "@quorlock/redlock";
 import type { Redis } from "ioredis";
-import { escaped } from "../output.ts";
+import { codeOf } from "../masters.ts";
+import { escaped, UsageError } from "../output.ts";
 import { Child } from "./child.ts";
 
 /** `quorlock exec` ends with the code of its command, or with one of these (those of sysexits.h). */
@@ -28,20 +36,24 @@ export interface ExecOptions {
   readonly say: (line: string) => void;
 }
 
-/** Runs `command` while it holds the lock of `resource`, and returns the exit code. */
+/**
+ * Runs `command` while it holds the lock of `resource`, and returns the exit code.
+ * @throws UsageError if the resource, the ttl or the guard can never work.
+ */
 export async function execute(
   clients: readonly Redis[],
   resource: string,
   command: readonly string[],
   options: ExecOptions,
 ): Promise<number> {
-  const { ttl, wait, fencing, guard, say } = options;
-  const redlock = new Redlock(clients, {
-    fencing,
-    ...(guard !== undefined && { restartGuard: { maxTtl: guard } }),
-  });
+  const { ttl, wait, fencing, guard } = options;
   using interruption = new Interruption();
+  let redlock: Redlock | undefined;
   try {
+    redlock = new Redlock(clients, {
+      fencing,
+      ...(guard !== undefined && { restartGuard: { maxTtl: guard } }),
+    });
     const deadline = performance.now() + wait;
     const { signal } = interruption;
     // At least a second: connections take their time, and `--wait 0` is about other holders.
@@ -51,19 +63,37 @@ export async function execute(
       runWhileHeld(lock, resource, command, options, interruption),
     );
   } catch (error) {
-    if (interruption.code !== undefined) return interruption.code;
-    if (error instanceof ResourceLockedError) {
-      say(error.message);
-      return execCodes.locked;
-    }
-    if (!(error instanceof ExecutionError)) throw error;
-    const { votesAgainst } = (await error.attempts.at(-1)) ?? {};
-    const reasons = [...(votesAgainst?.values() ?? [])].map(({ message }) => escaped(message));
-    say(`no quorum: ${reasons.join("; ") || error.message}`);
-    return execCodes.unavailable;
+    return interruption.code ?? (await codeOfFailure(error, options));
   } finally {
-    await redlock.quit();
+    await redlock?.quit();
   }
+}
+
+/** Says why the lock was not acquired. */
+async function codeOfFailure(error: unknown, { say }: ExecOptions): Promise<number> {
+  if (error instanceof ResourceLockedError) {
+    say(escaped(error.message));
+    return execCodes.locked;
+  }
+  if (error instanceof InvalidArgumentError) {
+    // A master's answer, in brackets, is the text of an error.
+    throw new UsageError(escaped(error.message.replace(/( \(.*\[NODE\]\))? \[INVALID_ARGUMENT\]$/s, "")));
+  }
+  if (!(error instanceof ExecutionError)) throw error;
+  const { votesAgainst } = (await error.attempts.at(-1)) ?? {};
+  const reasons = [...(votesAgainst?.values() ?? [])].map(reasonOf);
+  say(`no quorum: ${reasons.join("; ") || "no master answered in time"}`);
+  return execCodes.unavailable;
+}
+
+/** In codes: the text of a server's error repeats what it does not know, such as a password. */
+function reasonOf(vote: Error): string {
+  if (!(vote instanceof NodeError)) return escaped(vote.message);
+  const { node, reason, message } = vote;
+  // Why there is no connection is in the text alone: "NOAUTH ...", "connect ECONNREFUSED ...".
+  const detail = message.slice(`${node}: ${reason}: `.length).replace(/^[a-z]+ (?=E[A-Z])/, "");
+  const code = reason === "UNREACHABLE" ? codeOf(new Error(detail)) : "ERR";
+  return escaped(`${node}: ${reason}${code === "ERR" ? "" : ` (${code})`}`);
 }
 
 /** The signals that end this process: before the command runs they end the wait, and then they are the command's. */
@@ -109,8 +139,10 @@ async function runWhileHeld(
   interruption: Interruption,
 ): Promise<number> {
   const { fencingToken } = lock;
+  // An outer `quorlock exec` may have passed on the token of another lock.
+  const { QUORLOCK_FENCING_TOKEN: _, ...others } = environment;
   const child = new Child(command, {
-    ...environment,
+    ...others,
     QUORLOCK_RESOURCE: resource,
     ...(fencingToken !== undefined && { QUORLOCK_FENCING_TOKEN: String(fencingToken) }),
   });
