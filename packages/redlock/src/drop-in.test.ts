@@ -173,6 +173,20 @@ describe("a lock", () => {
     expect(await time.run(lock.verify())).toBe(false);
   });
 
+  test.each([false, true])(
+    "that was built by hand is the one that the event names, reentrant: %s",
+    async (reentrant) => {
+      const { time, redlock, client } = virtualSetting(3, { reentrant });
+      const { value } = await time.run(redlock.acquire("r", 1000));
+      const byHand = new Lock(redlock, ["r"], value, [], 0);
+      await time.run(byHand.verify());
+      byHand.expiration = 0;
+      expect(byHand.state).toBe("lost");
+      expect(client.lost).toHaveLength(1);
+      expect(client.lost[0]).toBe(byHand);
+    },
+  );
+
   test("is released at a time of the wall clock", async () => {
     const { lock, time, redlock } = await held();
     const [machine] = [Lock.leaseOf(lock).context.runtime];

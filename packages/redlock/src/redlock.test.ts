@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { Client, RedlockOptions } from "./client.ts";
 import { ClosedError, ExecutionError, InvalidArgumentError } from "./errors.ts";
+import type { Lock } from "./holding/lock.ts";
 import type { AnyAnswer, LockNode } from "./protocol/node.ts";
 import { Redlock } from "./redlock.ts";
-import { Gate, VirtualClient, virtualSetting } from "./virtual-time.test.ts";
+import { Gate, resumedHere, VirtualClient, virtualSetting } from "./virtual-time.test.ts";
 
 // PROTOCOL 5.11.
 
@@ -285,19 +286,48 @@ describe("quit with a drain", () => {
     expect((await time.measure(virtualSetting(3).redlock.quit({ drain: 3000 }))).took).toBeLessThan(10);
   });
 
-  test("extends no lock that was resumed, and lets none be resumed", async () => {
+  test("confirms no lock that was only resumed, and lets none be resumed", async () => {
     const { time, redlock } = virtualSetting(3);
     const detached = await time.run((await time.run(redlock.acquire("r", 10_000))).detach());
     const lock = redlock.resume(detached);
     await time.run(redlock.acquire("q", 10_000));
     const quitting = redlock.quit({ drain: 1000 });
     await expect(time.run(lock.extend(10_000))).rejects.toThrow(ClosedError);
+    await expect(time.run(lock.verify())).rejects.toThrow(ClosedError);
     expect(() => redlock.resume(detached)).toThrow(ClosedError);
     await time.run(quitting);
+  });
+
+  test("goes on with a lock that was resumed and is held", async () => {
+    const setting = virtualSetting(3);
+    const { time, redlock } = setting;
+    const lock = await resumedHere(setting, await time.run(redlock.acquire("r", 10_000)));
+    const verifying = lock.verify();
+    const quitting = redlock.quit({ drain: 1000 });
+    expect(await time.run(verifying)).toBe(true);
+    await time.run(lock.extend(20_000));
+    expect(await time.run(lock.verify())).toBe(true);
+    expect(lock.remaining()).toBeGreaterThan(19_000);
+    await time.run(quitting);
+    expect(lock.state).toBe("lost");
   });
 });
 
 describe("quit", () => {
+  test.each<[string, (lock: Lock) => Promise<unknown>]>([
+    ["verified", (lock) => lock.verify()],
+    ["extended", (lock) => lock.extend(20_000).catch(() => false)],
+  ])("releases a resumed lock that is being %s", async (_, confirm) => {
+    const { time, masters, redlock, client } = virtualSetting(3);
+    const lock = redlock.resume(await time.run((await time.run(redlock.acquire("r", 20_000))).detach()));
+    const confirming = confirm(lock);
+    await time.run(redlock.quit({ keepClients: true }));
+    expect(await time.run(confirming)).toBe(false);
+    expect([lock.state, lock.remaining(), lock.signal.aborted]).toEqual(["lost", 0, true]);
+    expect(client.lost).toEqual([lock]);
+    for (const master of masters) expect(master.owner("r")).toBeUndefined();
+  });
+
   test("releases every lock that is held, then closes every client", async () => {
     const { time, nodes, masters, redlock } = virtualSetting(3);
     const locks = await time.run(Promise.all([redlock.acquire("a", 1000), redlock.acquire("b", 1000)]));

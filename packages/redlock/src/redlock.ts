@@ -36,7 +36,14 @@ import {
   refuseCallback,
 } from "./settings/redlock-4.ts";
 import { resourceList, whyReserved } from "./settings/resources.ts";
-import { checkHolding, checkTtl, type Settings, settingsFrom } from "./settings/settings.ts";
+import {
+  checkExtension,
+  checkHolding,
+  checkTtl,
+  checkTtlRange,
+  type Settings,
+  settingsFrom,
+} from "./settings/settings.ts";
 import { onAbort } from "./time/abort.ts";
 import { outside } from "./time/async-context.ts";
 import { Cancellation } from "./time/cancellation.ts";
@@ -44,7 +51,7 @@ import { never } from "./time/lease-clock.ts";
 import { sleep } from "./time/sleep.ts";
 import { acquiring, holding } from "./tracing/channels.ts";
 import { traceAcquire, traceHold } from "./tracing/traces.ts";
-import { acquire } from "./waiting/acquire.ts";
+import { acquire, acquireAfter } from "./waiting/acquire.ts";
 
 export interface AcquireOptions extends Partial<Settings> {
   /** Aborts the wait: `acquire` rejects with an {@link AbortError} and leaves no keys behind. */
@@ -108,7 +115,10 @@ const releasedByQuit = ["quit() released it", "QUIT"] as const;
 export class Redlock extends Events<RedlockEvents> implements LockOwner {
   readonly #parts: RedlockParts;
   readonly #context: Context;
+  /** The defaults of each call. */
   readonly #settings: Settings;
+  /** Without what only the library sets. */
+  readonly #shownSettings: Settings;
   /** The `acquire` calls in flight, and their cancellations. */
   readonly #underWay = new Map<Cancellation, Promise<unknown>>();
   #quit: Promise<void> | undefined;
@@ -142,7 +152,9 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       safely: (act) => this.#emitSafely(act),
     });
     this.#context = this.#parts.context;
-    this.#settings = Object.freeze(this.#parts.settings);
+    this.#settings = this.#parts.settings;
+    const { maxTtl: _, ...shown } = this.#settings;
+    this.#shownSettings = Object.freeze(shown);
   }
 
   /** The clients as they were passed: a copy. (No property: a printed client would show its password.) */
@@ -152,7 +164,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
 
   /** The settings of the constructor. Frozen: a call takes settings of its own. */
   get settings(): Settings {
-    return this.#settings;
+    return this.#shownSettings;
   }
 
   /** The scripts for one lock on one master, and their SHA-1, as in redlock 5. */
@@ -257,18 +269,11 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    */
   async extend(lock: Lock, ttl: number, options?: Partial<Settings>): Promise<Lock> {
     const settings = this.#settingsFor(options, "extend, detach and release");
-    checkTtl(ttl, settings);
+    checkExtension(ttl, settings);
     const lease = Lock.leaseOf(lock);
     throwIfEnded(lock);
-    // A lock that is held is extended while `quit` waits for its end.
-    if (this.#quit && (lease.isResumed || this.#drained.reason)) throw new ClosedError();
-    // `quit` ends the active leases; a resumed lease becomes one only when it is confirmed.
-    const forget = lease.isResumed ? this.#closed.onCancel(() => lease.lose(...releasedByQuit)) : undefined;
-    try {
-      Lock.extended(lock, await extend(lease, ttl, { ...settings, limit: lock.limit }));
-    } finally {
-      forget?.();
-    }
+    const asked = { ...settings, limit: lock.limit };
+    Lock.extended(lock, await this.#unlessClosed(lease, () => extend(lease, ttl, asked)));
     return lock;
   }
 
@@ -281,7 +286,27 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    */
   async verify(lock: Lock): Promise<boolean> {
     const lease = Lock.leaseOf(lock);
-    return lock.whyEnded === undefined && verify(lease, this.#settings);
+    if (lock.whyEnded !== undefined) return false;
+    return this.#unlessClosed(lease, () => verify(lease, this.#settings));
+  }
+
+  /** Runs `confirm`. `quit` ends the active leases; one that was resumed is not among them before it is confirmed, and ends here. */
+  async #unlessClosed<T>(lease: Lease, confirm: () => Promise<T>): Promise<T> {
+    const isActive = this.#parts.leases.has(lease);
+    // A lock that is held goes on while `quit` waits for its end.
+    if (this.#quit && (!isActive || this.#drained.reason)) throw new ClosedError();
+    const forget = isActive ? undefined : this.#closed.onCancel(() => this.#end([lease]));
+    try {
+      return await confirm();
+    } finally {
+      forget?.();
+    }
+  }
+
+  /** Notifies the holders, then releases their leases. */
+  #end(leases: readonly Lease[]): void {
+    for (const lease of leases) lease.lose(...releasedByQuit);
+    for (const lease of leases) void release(lease, this.#settings);
   }
 
   /**
@@ -343,13 +368,15 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     if (typeof token !== "string" || token === "") {
       throw new InvalidArgumentError("a detached lock needs its value, a non-empty string");
     }
-    checkTtl(ttl, this.#settings);
+    checkTtlRange(ttl);
     const deadlines = this.#context.nodes.map(() => never);
     if (fencingToken !== undefined && !(Number.isSafeInteger(fencingToken) && fencingToken > 0)) {
       throw new InvalidArgumentError("the fencingToken of a detached lock must be a whole number above 0");
     }
     const placement = this.#context.placements.current;
-    const terms = { placement, resources, token, ttl, deadlines, resumed: true, fencingToken };
+    // No key of a guarded master lives longer. (The ttl of a lock that was built by hand is a guess.)
+    const longest = Math.min(ttl, this.#settings.maxTtl ?? ttl);
+    const terms = { placement, resources, token, ttl: longest, deadlines, resumed: true, fencingToken };
     const lease = new Lease(this.#context, terms);
     return this.#lockOf(lease, new Attempts(this.#context.nodes));
   }
@@ -370,10 +397,11 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   /**
-   * Connects to the masters, and resolves when a quorum answers; with `restartGuard`, when their guards agree as well. The
+   * Connects to the masters, and resolves when a quorum answers; with `restartGuard`, when their guards agree as well: a
+   * quorum knows this `maxTtl`, or it was compared with enough masters to begin a quarantine. The
    * first call of a process waits for its connections within its own `nodeTimeout`, which may be too short for them.
    * `timeout`: ms; default 10,000. Masters that are unreachable are asked again within that time.
-   * @throws ExecutionError if no quorum answers in time; AbortError; InvalidArgumentError; ClosedError after `quit`.
+   * @throws ExecutionError if no quorum answers, or agrees, in time; AbortError; InvalidArgumentError; ClosedError after `quit`.
    * @example
    * ```ts
    * await redlock.ready({ timeout: 5_000 });
@@ -391,8 +419,10 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const forgetSignal = signal && onAbort(signal, () => ended.cancel(new AbortError(signal.reason)));
     const forgetQuit = this.#closed.onCancel(() => ended.cancel(new ClosedError()));
     try {
+      const { runtime } = this.#context;
+      const startedAt = runtime.monotonic();
       await ready(this.#context, timeout, ended);
-      await ended.race(this.#parts.guard?.ensureAgreed() ?? Promise.resolve());
+      await this.#parts.guard?.ready(startedAt, timeout, ended);
       if (ended.reason) throw ended.reason;
     } finally {
       forgetSignal?.();
@@ -500,10 +530,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     this.#closed.cancel(new ClosedError());
     for (const cancellation of this.#underWay.keys()) cancellation.cancel(new ClosedError());
     if (drain > 0) await this.#drain(drain);
-    const held = [...this.#parts.leases];
-    // Notifies the holders: these leases are released.
-    for (const lease of held) lease.lose(...releasedByQuit);
-    for (const lease of held) void release(lease, this.#settings);
+    this.#end([...this.#parts.leases]);
     // Each of the two steps has its own time limit, independent of the settings of the calls that are awaited.
     const time = this.#parts.nodeTimeout;
     const settled = Promise.all([this.#parts.owners?.end(time), this.#settled(underWay)]);
@@ -598,8 +625,9 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       if (outer) return enter({ owner: this, outer, request, cancellation }, anew);
     }
     const acquisition = { context, request, cancellation, queues };
-    // PROTOCOL 9.8: no vote is requested before the guard knows which masters may have forgotten votes.
-    if (guard) return cancellation.race(guard.ensureAgreed()).then(() => acquire(acquisition));
+    // PROTOCOL 9.8: no vote is requested before the guard knows which masters may have forgotten votes, if the call has time
+    // for that.
+    if (guard && !guard.agrees()) return acquireAfter((limit) => guard.ensureAgreed(limit), acquisition);
     return acquire(acquisition);
   }
 

@@ -82,6 +82,8 @@ export class Lock implements AsyncDisposable {
       const resumed = owner.resume({ resources: of, value: given as string, ttl: unknownTtl });
       this.#lease = resumed.#lease;
       this.#attempts = resumed.#attempts;
+      // Nobody has the handle that `resume` made.
+      this.#lease.handle = this;
     }
   }
 

@@ -135,9 +135,9 @@ export async function once<T>(
  * ```
  */
 export function runCoordinator(redlock: Redlock, options?: RunCoordinatorOptions): RunCoordinator {
-  Redlock.internalsOf(redlock).settingsFor(options, coordinatorPlace);
+  const settings = Redlock.internalsOf(redlock).settingsFor(options, coordinatorPlace);
   const { keepFor, ...rest } = options ?? {};
-  if (keepFor !== undefined && keepFor !== null) checkKeepFor(keepFor, redlock.settings);
+  if (keepFor !== undefined && keepFor !== null) checkKeepFor(keepFor, settings);
   return {
     // The key has the scheduled time: `report:2026-11-23T03:00:00.000Z`.
     shouldRun: async (key, ttlMs) => {

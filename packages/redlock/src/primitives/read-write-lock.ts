@@ -13,7 +13,13 @@ import { RedisNode } from "../redis/redis-node.ts";
 import { type AcquireOptions, Redlock, type RedlockInternals } from "../redlock.ts";
 import { placeOf, routineAmong } from "../settings/options.ts";
 import { checkName } from "../settings/resources.ts";
-import { checkHolding, checkTtl, nodeTimeoutFor, type Settings } from "../settings/settings.ts";
+import {
+  checkExtension,
+  checkHolding,
+  checkTtl,
+  nodeTimeoutFor,
+  type Settings,
+} from "../settings/settings.ts";
 import { WaitingMark } from "./waiting-mark.ts";
 
 export type ReadOptions = Omit<AcquireOptions, "parent">;
@@ -335,7 +341,7 @@ export class ReadWriteLock {
     const why = writing.whyEnded;
     if (why !== undefined) throw new LockLostError(lock.resources, why);
     const { placement, token, deadlines, longestTtl, fencingToken, context } = writing;
-    checkTtl(ttl ?? longestTtl, settings);
+    checkExtension(ttl ?? longestTtl, settings);
     const resources = [this.#keys.shared];
     const claim = { placement, resources, token, ttl: longestTtl, deadlines, fencingToken };
     const lease = new Lease(context, { ...claim, resumed: !writing.mayRepair });

@@ -35,6 +35,11 @@ describe("an extension", () => {
     expect(await time.run(redlock.extend(lock, 5000))).toBe(lock);
   });
 
+  test("may be shorter than the minimumValidity of the constructor, which is for acquire", async () => {
+    const { time, lock } = await held(3, 5000, { minimumValidity: 2000 });
+    expect(await time.run(lock.extend(1000))).toBe(lock);
+  });
+
   test("asks all masters at once and resolves at a quorum", async () => {
     const { time, nodes, lock } = await held(5);
     for (const [index, fromMaster] of [10, 20, 30, 40, 400].entries()) nodes[index]!.fromMaster = fromMaster;

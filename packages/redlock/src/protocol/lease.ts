@@ -257,10 +257,6 @@ export class Lease implements TimerTask, ActiveLease {
     return !this.#resumed;
   }
 
-  get isResumed(): boolean {
-    return this.#resumed;
-  }
-
   /** The time that certainly remains, ms; 0 if none. Reads the clocks: no timer needs to have fired (PROTOCOL 3.6). */
   remaining(): number {
     // An established lease was lost when the placement was left; this covers a resumed one.

@@ -176,6 +176,15 @@ describe("a lock that is resumed", () => {
     expect((await time.measure(extending)).error).toBeInstanceOf(ExecutionError);
   });
 
+  test("may be shorter than its receiver's nodeTimeout and minimumValidity", async () => {
+    const { time, given, masters } = await resumed();
+    const receiver = new VirtualClient(masters, { nodeTimeout: 2000, minimumValidity: 3000 }, 3);
+    const lock = receiver.redlock.resume({ resources: ["r"], value: given.value, ttl: 400 });
+    expect(await time.run(lock.verify())).toBe(true);
+    expect(lock.remaining()).toBeLessThanOrEqual(400);
+    expect(lock.remaining()).toBeGreaterThan(300);
+  });
+
   test("can be released without verify, from any process", async () => {
     const { time, lock, masters } = await resumed();
     expect(await time.run(lock.release())).toMatchObject({ outcome: "released" });

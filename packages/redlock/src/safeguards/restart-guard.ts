@@ -6,6 +6,8 @@ import { Round, voterBy } from "../protocol/round.ts";
 import { onReadyWhileKept } from "../protocol/weak-listeners.ts";
 import { checkMaxTtl } from "../settings/settings.ts";
 import { outside } from "../time/async-context.ts";
+import { Cancellation } from "../time/cancellation.ts";
+import { sleep } from "../time/sleep.ts";
 import { type GuardCoordinator, isGuardState, MasterGuard, stateRead } from "./master-guard.ts";
 
 export interface RestartGuardOptions {
@@ -22,6 +24,9 @@ export interface RestartGuardOptions {
   readonly durable?: boolean | ((node: string) => boolean);
 }
 
+/** Before masters that did not answer a comparison are asked again, while somebody waits for them, ms. */
+const pauseBetweenComparisons = 100;
+
 /**
  * Delayed restarts, implemented by the clients (PROTOCOL 9). A restarted master may have forgotten votes. So
  * every claim first checks that the memory is the known one: a new memory does not vote until everything it
@@ -37,11 +42,13 @@ export class RestartGuard {
   /** By the index of the master. */
   readonly #guards: readonly MasterGuard[];
   #isAgreed = false;
-  /** The masters that have answered. */
-  readonly #compared = new Set<number>();
+  /** The states of the masters that have answered. */
+  readonly #compared = new Map<number, GuardState>();
   #problem: Error | undefined;
-  #comparison: Promise<void> | undefined;
-  #isComparing = false;
+  /** The latest comparison: cancelled when it is over. */
+  #comparison: Cancellation | undefined;
+  /** The one that calls wait for, and since when they do, by the monotonic clock. */
+  #awaited: { readonly comparison: Cancellation; readonly since: number } | undefined;
 
   constructor(context: Context, options: RestartGuardOptions, timeout: number) {
     checkOptions(options, context.nodes);
@@ -62,24 +69,54 @@ export class RestartGuard {
       this.#isAgreed = false;
       this.#compared.clear();
       this.#comparison = undefined;
+      this.#awaited = undefined;
       for (const guard of this.#guards) guard.forget();
     });
   }
 
+  /** Whether enough masters have been compared. Then a vote follows: with it, the epochs are read that are unknown. */
+  agrees(): boolean {
+    if (this.#isAgreed) this.#readEpochs();
+    return this.#isAgreed;
+  }
+
   /**
-   * Awaited before the first vote. If too few masters answer, the vote proceeds, but a restarted master
-   * refuses it and the comparison is repeated.
+   * Awaited before the first vote. The comparison is shared by all calls, and no call waits for longer than `limit` ms after
+   * it began: a master that hangs delays the first ones only. If too few masters have answered, the vote proceeds, but a
+   * restarted master refuses it and the comparison is repeated.
    * @throws InvalidArgumentError if a master's answer shows that this configuration cannot work.
    */
-  async ensureAgreed(): Promise<void> {
-    if (this.#isAgreed) {
-      this.#readEpochs();
-      return;
-    }
-    this.#comparison ??= this.#compare();
-    await this.#comparison;
-    if (this.#problem) await this.#compare();
+  async ensureAgreed(limit: number): Promise<void> {
+    if (this.agrees()) return;
+    // A problem may have been solved since.
+    const { runtime } = this.#context;
+    if (!this.#awaited || this.#problem)
+      this.#awaited = { comparison: this.#compare(), since: runtime.monotonic() };
+    const { comparison, since } = this.#awaited;
+    const left = since + limit - runtime.monotonic();
+    if (left > 0) await sleep(runtime, left, comparison);
     if (this.#problem) throw this.#problem;
+  }
+
+  /**
+   * Resolves when this client agrees with enough masters, or with the markers of a quorum: those vote, and a master that is
+   * down is no reason to wait. Until then it compares again.
+   * `startedAt`: by the monotonic clock.
+   * @throws InvalidArgumentError as above; ExecutionError if they do not agree within `timeout` ms.
+   */
+  async ready(startedAt: number, timeout: number, ended: Cancellation): Promise<void> {
+    const { runtime, quorum } = this.#context;
+    const until = startedAt + timeout;
+    while (!this.agrees()) {
+      await ended.race(sleep(runtime, until - runtime.monotonic(), this.#compare()));
+      if (ended.reason) throw ended.reason;
+      if (this.#problem) throw this.#problem;
+      const marked = [...this.#compared.values()].filter(({ isCurrent }) => isCurrent).length;
+      if (marked >= quorum) return;
+      const left = until - runtime.monotonic();
+      if (left <= 0) throw disagreed(timeout, this.#compared.size, this.#enough);
+      await sleep(runtime, Math.min(pauseBetweenComparisons, left), ended);
+    }
   }
 
   /**
@@ -163,29 +200,37 @@ export class RestartGuard {
     return !("error" in answer);
   }
 
-  async #compare(): Promise<void> {
-    if (this.#isComparing) return;
-    this.#isComparing = true;
+  /** One comparison at a time. */
+  #compare(): Cancellation {
+    if (this.#comparison && !this.#comparison.reason) return this.#comparison;
+    const comparison = new Cancellation();
+    this.#comparison = comparison;
     // A new comparison: earlier answers must not outweigh the new ones.
     if (this.#problem) this.#compared.clear();
     this.#problem = undefined;
-    await this.#readStates(undefined, (index, answer) => this.#onState(index, answer));
-    this.#isComparing = false;
+    const comparing = this.#readStates(undefined, (index, answer) => this.#onState(index, answer));
+    void comparing.then(() => comparison.cancel(new Error("it is over")));
+    return comparison;
+  }
+
+  /**
+   * Any quorum of clients with another `maxTtl` includes one of so many masters, besides one master that has forgotten
+   * it.
+   */
+  get #enough(): number {
+    const { nodes, quorum } = this.#context;
+    return Math.min(nodes.length, quorum + 1);
   }
 
   /** A master's answer stays valid, even if it arrives late. */
   #onState(index: number, answer: GuardState | Fault): boolean {
-    const { nodes, quorum } = this.#context;
-    const { name } = nodes[index]!;
+    const { name } = this.#context.nodes[index]!;
     if (isGuardState(answer)) {
       // An answer about an earlier memory is ignored: another value may have been agreed on since.
       if (answer.isCurrent) this.#problem ??= this.#differs(answer, name);
-      this.#compared.add(index);
+      this.#compared.set(index, answer);
     } else if (answer.error.reason === "NOPERM") this.#problem ??= forbidden(name, answer);
-    // Any quorum of clients with another `maxTtl` includes one of these, besides one master that has
-    // forgotten it.
-    const enough = Math.min(nodes.length, quorum + 1);
-    if (this.#problem === undefined && this.#compared.size >= enough) this.#isAgreed = true;
+    if (this.#problem === undefined && this.#compared.size >= this.#enough) this.#isAgreed = true;
     if (this.#isAgreed) this.#readEpochs();
     return this.#isAgreed;
   }
@@ -255,6 +300,14 @@ function forbidden(name: string, { error }: Fault): InvalidArgumentError {
 /** Its write was refused, or it was emptied meanwhile. */
 function notDeclared({ isCurrent }: GuardState, name: string): ExecutionError | undefined {
   return isCurrent ? undefined : new ExecutionError(`initialize: ${name} could not be declared new`, []);
+}
+
+function disagreed(timeout: number, answered: number, enough: number): ExecutionError {
+  const few = `${answered} of the ${enough} required masters answered`;
+  return new ExecutionError(
+    `restartGuard: maxTtl could not be compared within ${timeout} ms, ${few}, and no quorum knows it`,
+    [],
+  );
 }
 
 function uncertain(name: string, heard: number, enough: number): NodeError {

@@ -5,6 +5,7 @@ import { validityLoss } from "../time/lease-clock.ts";
 import { shown } from "./ranges.ts";
 import {
   attemptsAllowed,
+  checkExtension,
   checkTtl,
   defaultSettings,
   nodeTimeoutFor,
@@ -179,6 +180,11 @@ describe("a ttl", () => {
     expect(slow?.message).toMatch(/^nodeTimeout must be below .*\b990 ms .*\b988\.01 ms/);
     const demanding = refusalOf(() => checkTtl(1000, withSettings({ minimumValidity: 995 })));
     expect(demanding?.message).toMatch(/^minimumValidity must be below .*\b995 ms .*\b988\.01 ms/);
+  });
+
+  test("of an extension need not leave a minimumValidity", () => {
+    expect(refusalOf(() => checkExtension(1000, withSettings({ minimumValidity: 2000 })))).toBeUndefined();
+    expect(refusalOf(() => checkExtension(1000, withSettings({ nodeTimeout: 990 })))).toBeDefined();
   });
 
   test("any junk is refused with the allowed values, or accepted", () => {

@@ -154,9 +154,14 @@ export function checkMaxTtl(value: unknown): asserts value is number {
   checkNumber("restartGuard.maxTtl", value, ttlRange);
 }
 
-/** Checks a ttl, and whether the other times are compatible with it. */
-export function checkTtl(ttl: unknown, settings: Settings): asserts ttl is number {
+/** Checks a ttl that was requested by other settings. */
+export function checkTtlRange(ttl: unknown): asserts ttl is number {
   checkNumber("ttl", ttl, ttlRange);
+}
+
+/** Checks the ttl of an extension, and whether the times that it uses are compatible with it. */
+export function checkExtension(ttl: unknown, settings: Settings): asserts ttl is number {
+  checkTtlRange(ttl);
   const { maxTtl = ttl } = settings;
   if (ttl > maxTtl) {
     throw new InvalidArgumentError(
@@ -166,7 +171,13 @@ export function checkTtl(ttl: unknown, settings: Settings): asserts ttl is numbe
   const loss = validityLoss(ttl, settings.driftFactor);
   checkBelow("the allowance for clock drift", loss, "the ttl", ttl, ttl);
   checkBelow("nodeTimeout", nodeTimeoutFor(ttl, settings), "the ttl minus drift", ttl - loss, ttl);
-  checkBelow("minimumValidity", settings.minimumValidity, "the ttl minus drift", ttl - loss, ttl);
+}
+
+/** Checks the ttl of a lock, and whether the times that its acquire uses are compatible with it. */
+export function checkTtl(ttl: unknown, settings: Settings): asserts ttl is number {
+  checkExtension(ttl, settings);
+  const left = ttl - validityLoss(ttl, settings.driftFactor);
+  checkBelow("minimumValidity", settings.minimumValidity, "the ttl minus drift", left, ttl);
 }
 
 /** Below this ttl, the default time of a master to answer is less than its usual minimum, ms. */

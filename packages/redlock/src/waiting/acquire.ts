@@ -84,6 +84,31 @@ export async function acquire(acquisition: Acquisition): Promise<AcquireResult> 
 }
 
 /**
+ * Acquires once `prepare` has resolved, which is passed the time that it may take, ms: one `nodeTimeout` within the
+ * `waitTimeout`, and half of it for a call that never retries, which leaves the vote as much. So the call settles within
+ * its own limits (PROTOCOL 1.10).
+ */
+export async function acquireAfter(
+  prepare: (limit: number) => Promise<void>,
+  acquisition: Acquisition,
+): Promise<AcquireResult> {
+  const { context, request, cancellation } = acquisition;
+  const { runtime } = context;
+  const { settings } = request;
+  const { waitTimeout, nodeTimeout } = settings;
+  const startedAt = runtime.monotonic();
+  const time = nodeTimeoutFor(request.ttl, settings);
+  const retries = mayWait(settings);
+  await cancellation.race(prepare(retries ? Math.min(time, waitTimeout ?? time) : time / 2));
+  if (cancellation.reason) throw cancellation.reason;
+  const waited = runtime.monotonic() - startedAt;
+  const left = { ...settings };
+  if (waitTimeout !== undefined) left.waitTimeout = Math.max(0, waitTimeout - waited);
+  if (nodeTimeout !== undefined && !retries) left.nodeTimeout = Math.ceil(Math.max(time - waited, time / 2));
+  return acquire({ ...acquisition, request: { ...request, settings: left } });
+}
+
+/**
  * Makes the attempts after the first, until a refusal sends the call to the queues, or until the end if there
  * are no queues. A function of its own, so that none of its variables stay in memory while thousands of calls
  * wait.
