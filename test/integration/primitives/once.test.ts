@@ -134,6 +134,20 @@ describe("a job of several processes", () => {
     expect(took).toBeGreaterThan(2900);
   });
 
+  it("is given back at the end of keepFor though its ttl is too short for the nodeTimeout of the constructor", async () => {
+    const name = fresh("job");
+    const { redlock } = await fleet.openWarm({ nodeTimeout: 20_000 });
+    const call = { nodeTimeout: 500 };
+    const longer = 15_000;
+    const { net } = await timed(async () => {
+      await once(redlock, name, { ...call, keepFor: 2000, ttl: 2000 }, (_, lock) =>
+        redlock.extend(lock, longer, call),
+      );
+      await fleet.untilGone(name);
+    });
+    expect(net).toBeLessThan(longer / 2);
+  });
+
   it("rejects when no quorum answers, though a master says that another one has it", async () => {
     const name = fresh("job");
     const { redlock } = await fleet.openWarm({ nodeTimeout: 200, retryCount: 1 });
