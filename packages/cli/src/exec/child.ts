@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import type { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
+import { gateFor } from "./gate.ts";
 
 /**
  * A command in a process group of its own, so that a signal reaches the processes that it has started as well. If this
@@ -22,10 +23,11 @@ export class Child {
   readonly ended: Promise<number>;
 
   constructor(command: readonly string[], environment: NodeJS.ProcessEnv) {
-    this.#process = spawn("/bin/sh", ["-c", 'read -r word <&3 && exec "$@" 3<&-', "quorlock", ...command], {
+    const gate = gateFor(environment);
+    this.#process = spawn("/bin/sh", ["-c", gate.script, "quorlock", ...gate.restorer, ...command], {
       detached: true,
       stdio: ["inherit", "inherit", "inherit", "pipe"],
-      env: environment,
+      env: gate.environment,
     });
     this.ended = this.#run();
   }

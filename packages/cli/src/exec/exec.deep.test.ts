@@ -110,6 +110,21 @@ describe("quorlock exec", () => {
     expect(errors).toBe(`quorlock: no quorum: ${host}:${port}: UNREACHABLE (NOAUTH)\n`);
   });
 
+  // A shell corrects the one, and sets the other.
+  test.each(["/elsewhere", undefined])("passes on the environment as it is, PWD=%s included", async (PWD) => {
+    const odd = ["spring.datasource.url", "my-var", '-a"b\\c$d e', "BASH_FUNC_f%%", "1.a"];
+    const values = odd.map((name, index) => [name, `"$HOME" \\ '${index}\n'`]);
+    const given = { PATH: process.env["PATH"]!, ...nodes(), ...Object.fromEntries(values), PWD, OLDPWD: PWD };
+    const none = Object.fromEntries(Object.keys(process.env).map((name) => [name, undefined]));
+    const print = [process.execPath, "-p", "JSON.stringify(process.env)"];
+    const { code, output } = await runProgram(program, ["exec", "job", "--", ...print], {
+      env: { ...none, ...given },
+    });
+    expect(code).toBe(0);
+    const passed: unknown = JSON.parse(output);
+    expect(passed).toEqual({ ...given, QUORLOCK_RESOURCE: "job" });
+  });
+
   test("does not pass on the fencing token of another lock", async () => {
     const script = "echo $QUORLOCK_RESOURCE; env | grep FENCING";
     const inner = [process.execPath, program, "exec", "inner", "--", "sh", "-c", script];
