@@ -6,11 +6,11 @@ import { interruption } from "@quorlock/simulation/command-line";
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { diagnose, exitCodeOf, textReport } from "./doctor/doctor.ts";
 import { execute } from "./exec/exec.ts";
-import { type Reached, reach } from "./look/keys.ts";
-import { locksOn, overview, ownersAt, readWriteLockAt, semaphoreAt } from "./look/look.ts";
+import { Connections, type Reached } from "./look/connections.ts";
+import { hasQuorum, locksOn, overview, readWriteLockAt, semaphoreAt } from "./look/look.ts";
 import { changeReport, listReport, lockReport, readWriteReport, semaphoreReport } from "./look/report.ts";
 import { watch } from "./look/watch.ts";
-import { clientOf, codeOf, fileOf, type MastersOptions, mastersFrom } from "./masters.ts";
+import { clientOf, codeOf, fileOf, type Limit, type MastersOptions, mastersFrom, within } from "./masters.ts";
 import { escaped, exitCodes, jsonOf, paintFor, UsageError } from "./output.ts";
 import { type Release, releaseByName, textOf } from "./release/release.ts";
 import { isLoopback } from "./serve/access.ts";
@@ -54,7 +54,7 @@ function withMasterOption(command: Command): Command {
 
 function withReport(command: Command): Command {
   return command
-    .option("--timeout <ms>", "time that one master has for all its answers", milliseconds, 5000)
+    .option("--timeout <ms>", "time that one master has to answer", milliseconds, 5000)
     .option("--json", "print JSON");
 }
 
@@ -89,6 +89,18 @@ function duration(text: string): number {
   if (!(time <= 86_400_000))
     throw new InvalidArgumentError("Expected a time with its unit, such as 500ms, 30s or 5m.");
   return time;
+}
+
+/** Time between two looks. */
+function pauseTime(text: string): number {
+  const time = duration(text);
+  if (time < 100) throw new InvalidArgumentError("Expected 100ms or more.");
+  return time;
+}
+
+function resourceName(text: string): string {
+  if (text === "") throw new InvalidArgumentError("Expected a non-empty name.");
+  return text;
 }
 
 interface DoctorFlags extends MastersOptions {
@@ -146,30 +158,21 @@ interface LookFlags extends MastersOptions {
   readonly json?: true;
 }
 
-/** Reads from all masters, and prints; `read` returns the result and the lines for people. */
+/** Reads from all masters, and prints; `read` returns the result, the lines for people, and whether a quorum answered. */
 async function look(
   flags: LookFlags,
   read: (
     masters: readonly Reached[],
-    signal: AbortSignal,
-  ) => Promise<readonly [result: object, lines: readonly string[]]>,
+    limit: Limit,
+  ) => Promise<readonly [result: object, lines: readonly string[], isKnown: boolean]>,
 ): Promise<number> {
   const masters = mastersFrom(flags.master, flags, process.env);
-  using interrupted = interruption();
-  const ended = new AbortController();
-  const signal = AbortSignal.any([interrupted, ended.signal, AbortSignal.timeout(flags.timeout)]);
-  try {
-    const reached = await Promise.all(masters.map((master) => reach(master, signal)));
-    const [result, lines] = await read(reached, signal);
-    console.log(flags.json ? jsonOf(result) : lines.join("\n"));
-    const answered = reached.filter(({ redis }) => redis).length;
-    return answered > masters.length / 2 ? exitCodes.ok : exitCodes.unknown;
-  } catch (error) {
-    if (interrupted.aborted) return exitCodes.interrupted;
-    throw error;
-  } finally {
-    ended.abort();
-  }
+  using signal = interruption();
+  const limit = { timeout: flags.timeout, signal };
+  const [result, lines, isKnown] = await read(await new Connections(masters, limit).all(), limit);
+  if (signal.aborted) return exitCodes.interrupted;
+  console.log(flags.json ? jsonOf(result) : lines.join("\n"));
+  return isKnown ? exitCodes.ok : exitCodes.unknown;
 }
 
 interface InspectFlags extends LookFlags {
@@ -179,18 +182,19 @@ interface InspectFlags extends LookFlags {
 
 function inspect(resource: string, flags: InspectFlags): Promise<number> {
   const paint = paintFor(process.stdout, process.env);
-  return look(flags, async (masters, signal) => {
-    const { semaphore: limit, readWrite } = flags;
-    if (limit !== undefined) {
-      const semaphore = await semaphoreAt(masters, resource, limit, signal);
-      return [semaphore, semaphoreReport(semaphore, Date.now(), paint)];
+  return look(flags, async (masters, limit) => {
+    const { semaphore: size, readWrite } = flags;
+    if (size !== undefined) {
+      const semaphore = await semaphoreAt(masters, resource, size, limit);
+      return [semaphore, semaphoreReport(semaphore, Date.now(), paint), hasQuorum(semaphore)];
     }
     if (readWrite) {
-      const lock = await readWriteLockAt(masters, resource, signal);
-      return [lock, readWriteReport(lock, Date.now(), paint)];
+      const lock = await readWriteLockAt(masters, resource, limit);
+      return [lock, readWriteReport(lock, Date.now(), paint), hasQuorum(lock)];
     }
-    const [lock] = await locksOn(masters, [resource], await ownersAt(masters, signal), signal);
-    return [lock!, lockReport(lock!, Date.now(), paint)];
+    const found = await locksOn(masters, [resource], limit);
+    const lock = found.locks[0]!;
+    return [lock, lockReport(lock, Date.now(), paint), hasQuorum(found)];
   });
 }
 
@@ -200,12 +204,9 @@ interface ListFlags extends LookFlags {
 }
 
 function list(flags: ListFlags): Promise<number> {
-  return look(flags, async (masters, signal) => {
-    const { scan, limit, timeout } = flags;
-    // The rest of the time is for the locks that it finds.
-    const search = scan && { limit, until: AbortSignal.any([signal, AbortSignal.timeout(timeout / 2)]) };
-    const all = await overview(masters, signal, search);
-    return [all, listReport(all, Date.now(), paintFor(process.stdout, process.env))];
+  return look(flags, async (masters, limit) => {
+    const all = await overview(masters, limit, flags.scan && flags.limit);
+    return [all, listReport(all, Date.now(), paintFor(process.stdout, process.env)), hasQuorum(all)];
   });
 }
 
@@ -279,31 +280,39 @@ async function release(resource: string, flags: ReleaseFlags): Promise<number> {
   const masters = mastersFrom(flags.master, flags, process.env);
   if (now && !yes && !process.stdin.isTTY)
     throw new UsageError("--now makes two holders possible: it needs a terminal to confirm it, or --yes");
-  const by = `${userInfo().username}@${hostname()}`;
-  using interrupted = interruption();
-  const ended = new AbortController();
-  const signal = AbortSignal.any([
-    interrupted,
-    ended.signal,
-    AbortSignal.timeout(timeout + (now && !yes ? 600_000 : 0)),
-  ]);
+  using signal = interruption();
+  const limit = { timeout, signal };
+  const confirm = async (found: Release): Promise<boolean> =>
+    !now || yes || within({ timeout: timeToType, signal }, (ended) => isTyped(found, ended));
   try {
-    const confirm = async (found: Release): Promise<boolean> => !now || yes || isTyped(found, signal);
-    const done = await releaseByName(masters, resource, { by, now, confirm, signal });
+    const done = await releaseByName(masters, resource, { by: operator(), now, confirm, limit });
     if (!done) return exitCodes.findings;
     console.log(json ? jsonOf(done) : textOf(done, masters.length).join("\n"));
     return {
       revoked: exitCodes.ok,
       deleted: exitCodes.ok,
       free: exitCodes.findings,
+      unchanged: exitCodes.findings,
       unknown: exitCodes.unknown,
     }[done.outcome];
   } catch (error) {
-    if (interrupted.aborted) return exitCodes.interrupted;
+    if (signal.aborted) return exitCodes.interrupted;
     throw error;
-  } finally {
-    ended.abort();
   }
+}
+
+/** ms */
+const timeToType = 600_000;
+
+/** `user@host`; a user without an entry in the list of users has a number alone. */
+function operator(): string {
+  let user = `uid ${process.getuid?.()}`;
+  try {
+    user = userInfo().username;
+  } catch {
+    // It has none.
+  }
+  return `${user}@${hostname()}`;
 }
 
 /** Whether the operator types the name of the resource, after a warning. */
@@ -314,11 +323,16 @@ async function isTyped({ resource, owner, remaining }: Release, signal: AbortSig
     `${escaped(owner ?? "")} holds "${name}". If its keys are deleted, two clients may hold it ${time}.`,
   );
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const close = (): void => terminal.close();
+  signal.addEventListener("abort", close, { once: true });
+  // A terminal that reads lines takes Ctrl-C as a key.
+  terminal.once("SIGINT", () => process.kill(process.pid, "SIGINT"));
   const typed = await new Promise<string | undefined>((resolve) => {
     terminal.once("close", () => resolve(undefined));
-    terminal.question("Type the resource to delete them: ", { signal }, resolve);
+    terminal.question("Type the resource to delete them: ", resolve);
   });
-  terminal.close();
+  signal.removeEventListener("abort", close);
+  close();
   if (typed === resource) return true;
   console.error("quorlock: nothing was changed");
   return false;
@@ -366,7 +380,7 @@ A password is in the address, in --password-file or in REDLOCK_PASSWORD, and is 
 function addLooks(program: Command, done: (code: number) => void): void {
   const exits = "Exit: 0 ok, 2 no quorum of masters answered, 64 bad usage, 70 failed, 130 interrupted.";
   withReport(withMasterOption(program.command("inspect")))
-    .argument("<resource>", "a resource, or the name of a semaphore or a readers-writer lock")
+    .argument("<resource>", "a resource, or the name of a semaphore or a readers-writer lock", resourceName)
     .description("says who holds a lock, since when, how long still, and who waits")
     .option("--semaphore <limit>", "the resource is a semaphore with this limit", count)
     .option("--read-write", "the resource is a readers-writer lock")
@@ -385,14 +399,14 @@ function addLooks(program: Command, done: (code: number) => void): void {
     .addHelpText(
       "after",
       `
---scan reads all keys one after the other, up to --limit and for half of --timeout, and says how far it came.
+--scan reads all keys one after the other, up to --limit and for --timeout, and says how far it came.
 ${mastersHelp}\n\n${exits}\n\nExamples:\n  quorlock ls\n  quorlock ls --json\n  quorlock ls --scan --limit 1000000 --timeout 60000`,
     )
     .action(async (flags: ListFlags) => done(await list(flags)));
   withReport(withMasterOption(program.command("watch")))
-    .argument("[resource]", "default: all locks that have been held for ten seconds")
+    .argument("[resource]", "default: all locks that have been held for ten seconds", resourceName)
     .description("prints a line for each change, until it is interrupted")
-    .option("--interval <time>", "time between two looks", duration, 1000)
+    .option("--interval <time>", "time between two looks", pauseTime, 1000)
     .addHelpText(
       "after",
       `${mastersHelp}\n\nExit: 130 when it is interrupted, 64 bad usage, 70 failed.\n\nExamples:\n  quorlock watch invoice:42\n  quorlock watch --json --interval 5s`,
@@ -408,7 +422,7 @@ function addServe(program: Command, done: (code: number) => void): void {
     .option("--port <port>", "where to listen; 0: any free port", portNumber, 7380)
     .option("--host <host>", "where to listen; other than loopback needs a token", "127.0.0.1")
     .option("--token-file <file>", "file of the token that the page asks for")
-    .option("--interval <time>", "time between two looks", duration, 1000)
+    .option("--interval <time>", "time between two looks", pauseTime, 1000)
     .option("--timeout <ms>", "time that one master has for its answers at one look", milliseconds, 1000)
     .addHelpText(
       "after",
@@ -460,7 +474,7 @@ Examples:
 
 function addRelease(program: Command, done: (code: number) => void): void {
   withReport(withMasterOption(program.command("release")))
-    .argument("<resource>", "the locked resource")
+    .argument("<resource>", "the locked resource", resourceName)
     .description("takes a lock from its holder")
     .option("--now", "delete the keys at once, although two clients may then hold the lock")
     .option("--yes", "do not ask before --now")

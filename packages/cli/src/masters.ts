@@ -135,6 +135,32 @@ export function unlessAborted<T>(signal: AbortSignal, promise: Promise<T>): Prom
   });
 }
 
+/** The time that one master has to answer at each step, and what ends all steps. */
+export interface Limit {
+  /** ms */
+  readonly timeout: number;
+  readonly signal: AbortSignal;
+}
+
+/** What `act` resolves to. Its signal, that of `ending`, aborts when the time is over and with the signal of the limit. */
+export async function within<T>(
+  { timeout, signal }: Limit,
+  act: (signal: AbortSignal) => Promise<T>,
+  ending: AbortController = new AbortController(),
+): Promise<T> {
+  // Node 20 may collect an `AbortSignal.timeout` that only an `AbortSignal.any` refers to: it would never abort.
+  const timer = setTimeout(() => ending.abort(new DOMException("no answer", "TimeoutError")), timeout);
+  const end = (): void => ending.abort(signal.reason);
+  signal.addEventListener("abort", end, { once: true });
+  if (signal.aborted) end();
+  try {
+    return await act(ending.signal);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", end);
+  }
+}
+
 /** A connection to this master, authenticated. It never retries, and is destroyed when `signal` aborts. */
 export async function connect(master: Master, signal: AbortSignal): Promise<Redis> {
   const redis = new Redis({

@@ -1,10 +1,19 @@
 import type { Redis } from "ioredis";
-import { codeOf, connect, type Master, unlessAborted } from "../masters.ts";
+import { unlessAborted } from "../masters.ts";
 
 // The keys of locks, as the masters have them. Tokens and queue members never leave a master: of a token its digest and its
 // beginning are read, of a queue member the tag of its owner.
 
-const script = `
+/** Whether a value has the form of a token of Quorlock, or of redlock 5. */
+const isToken = `
+local function isToken(value)
+  if #value >= 400 then return false end
+  local waiter = string.gsub(value, "%.%d+$", "")
+  return #waiter == 32 and not string.find(waiter, "[^0-9a-f]") or string.sub(value, 1, 8) == "revoked:"
+end
+`;
+
+const script = `${isToken}
 local function queueOf(key)
   local isTagged = string.find(key, "{", 1, true) and string.find(key, "^[^{]*{[^}]+}")
   return isTagged and "quorlock:queue:tagged:" .. key or "quorlock:queue:{" .. key .. "}"
@@ -19,7 +28,7 @@ for index, key in ipairs(KEYS) do
   local waiters = redis.pcall("ZRANGE", queueOf(key), 0, 49)
   if waiters.err then waiting, waiters = 0, {} end
   for place, waiter in ipairs(waiters) do waiters[place] = string.sub(waiter, 1, 8) end
-  states[index] = {kind, redis.sha1hex(token), shown, redis.call("PTTL", key), waiting, waiters}
+  states[index] = {kind, redis.sha1hex(token), shown, redis.call("PTTL", key), waiting, waiters, isToken(token) and 1 or 0}
 end
 return states
 `;
@@ -32,6 +41,8 @@ export interface KeyState {
   readonly digest: string | undefined;
   /** The beginning of the token: the tag of its owner; or `revoked:user@host`. */
   readonly shown: string;
+  /** Its value has the form of a token. */
+  readonly isToken: boolean;
   /** ms; `Infinity` for a key without an expiry. */
   readonly remaining: number;
   /** The length of the queue, dead waiters included, and the tags of the first 50. */
@@ -46,24 +57,8 @@ export type Reply = readonly [
   left: number,
   waiting: number,
   waiters: readonly string[],
+  isToken: number,
 ];
-
-/** One master, connected or not. */
-export interface Reached {
-  readonly name: string;
-  readonly redis: Redis | undefined;
-  /** Why it is not reached. */
-  readonly error: string | undefined;
-}
-
-export async function reach(master: Master, signal: AbortSignal): Promise<Reached> {
-  const { name } = master;
-  try {
-    return { name, redis: await connect(master, signal), error: undefined };
-  } catch (error) {
-    return { name, redis: undefined, error: codeOf(error) };
-  }
-}
 
 /** The states of these keys on one master, in their order. */
 export async function statesOf(
@@ -72,10 +67,11 @@ export async function statesOf(
   signal: AbortSignal,
 ): Promise<readonly KeyState[]> {
   const replies = await unlessAborted(signal, redis.eval(script, keys.length, ...keys));
-  return (replies as readonly Reply[]).map(([kind, digest, shown, left, waiting, waiters]) => ({
+  return (replies as readonly Reply[]).map(([kind, digest, shown, left, waiting, waiters, hasToken]) => ({
     otherType: kind === "string" || kind === "none" ? undefined : kind,
     digest: kind === "string" ? digest : undefined,
     shown,
+    isToken: hasToken === 1,
     remaining: kind === "none" ? 0 : left < 0 ? Number.POSITIVE_INFINITY : left,
     waiting,
     waiters,
@@ -101,16 +97,13 @@ export async function readersOf(redis: Redis, name: string, signal: AbortSignal)
   return (await unlessAborted(signal, redis.eval(readersScript, 1, readers))) as readonly string[];
 }
 
-/** The keys of locks among a part of all keys: their values have the form of a token of Quorlock, or of redlock 5. */
-const scanScript = `
+/** The keys of locks among a part of all keys. */
+const scanScript = `${isToken}
 local reply = redis.call("SCAN", ARGV[1], "COUNT", ARGV[2])
 local locks = {}
 for _, key in ipairs(reply[2]) do
   if redis.call("TYPE", key).ok == "string" and redis.call("STRLEN", key) < 400 then
-    local value = redis.call("GET", key)
-    local waiter = string.gsub(value, "%.%d+$", "")
-    local isToken = #waiter == 32 and not string.find(waiter, "[^0-9a-f]")
-    if isToken or string.sub(value, 1, 8) == "revoked:" then locks[#locks + 1] = key end
+    if isToken(redis.call("GET", key)) then locks[#locks + 1] = key end
   end
 end
 return {reply[1], #reply[2], locks}
@@ -128,18 +121,14 @@ export interface Scan {
 }
 
 /** Looks at `limit` keys, or at all, and at no more once the signal is aborted. */
-export async function scan(
-  { name, redis }: Reached & { readonly redis: Redis },
-  limit: number,
-  signal: AbortSignal,
-): Promise<Scan> {
+export async function scan(redis: Redis, limit: number, signal: AbortSignal): Promise<Omit<Scan, "master">> {
   const locks = new Set<string>();
   let looked = 0;
-  let cursor = "0";
+  let cursor: string | undefined;
   const of = await unlessAborted(signal, redis.dbsize()).catch(() => 0);
   do {
     const count = Math.min(keysPerScan, limit - looked);
-    const part = redis.eval(scanScript, 0, cursor, String(count));
+    const part = redis.eval(scanScript, 0, cursor ?? "0", String(count));
     // A master that refuses ends its own search: the others go on.
     const reply = (await unlessAborted(signal, part).catch(() => undefined)) as
       | readonly [string, number, readonly string[]]
@@ -149,5 +138,5 @@ export async function scan(
     looked += reply[1];
     for (const key of reply[2]) locks.add(key);
   } while (cursor !== "0" && looked < limit);
-  return { master: name, looked: cursor === "0" ? of : Math.min(looked, of), of, locks: [...locks] };
+  return { looked: cursor === "0" ? of : Math.min(looked, of), of, locks: [...locks] };
 }

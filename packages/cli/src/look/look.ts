@@ -1,15 +1,8 @@
 import { type OwnerRecord, ownerKey, ownersKey, recordIn } from "@quorlock/redlock/internal";
 import type { Redis } from "ioredis";
-import { codeOf, unlessAborted } from "../masters.ts";
-import {
-  type KeyState,
-  keysOfReadWriteLock,
-  type Reached,
-  readersOf,
-  type Scan,
-  scan,
-  statesOf,
-} from "./keys.ts";
+import { codeOf, type Limit, unlessAborted, within } from "../masters.ts";
+import type { Reached } from "./connections.ts";
+import { type KeyState, keysOfReadWriteLock, readersOf, type Scan, scan, statesOf } from "./keys.ts";
 
 // The holders of locks, from the keys of the locks and the records that their owners write about themselves.
 
@@ -38,6 +31,8 @@ export interface LockView {
   /** The masters that have the owner's token, out of all. */
   readonly masters: number;
   readonly of: number;
+  /** The masters that answered: unless they are a quorum, a resource without an owner may be locked. */
+  readonly answered: number;
   /** The masters that say otherwise: with another owner, `free`, or the reason why they gave no answer. */
   readonly others: readonly { readonly master: string; readonly says: string }[];
   /** In their order, at most 50. */
@@ -45,10 +40,52 @@ export interface LockView {
   readonly waiting: number;
 }
 
-export interface Overview {
+/** A master that gave no answer, and why. */
+export interface Silent {
+  readonly master: string;
+  readonly error: string;
+}
+
+/** The masters without an answer at any step; if the others are no quorum, locks may be missing. */
+interface Answers {
+  readonly of: number;
+  readonly silent: readonly Silent[];
+}
+
+export function hasQuorum({ of, silent }: Answers): boolean {
+  return of - silent.length > of / 2;
+}
+
+/** What each master answers, `undefined` without an answer, in their order; and those without. */
+async function askEach<T>(
+  masters: readonly Reached[],
+  limit: Limit,
+  ask: (redis: Redis, signal: AbortSignal) => Promise<T>,
+): Promise<{ readonly answers: readonly (T | undefined)[]; readonly silent: readonly Silent[] }> {
+  const silent: Silent[] = [];
+  const answers = await Promise.all(
+    masters.map(async ({ name, redis, error }) => {
+      try {
+        if (redis) return await within(limit, (signal) => ask(redis, signal));
+        silent.push({ master: name, error: error ?? "ERR" });
+      } catch (failure) {
+        silent.push({ master: name, error: codeOf(failure) });
+      }
+      return undefined;
+    }),
+  );
+  return { answers, silent };
+}
+
+/** Each master once, by its first error, in the order of the masters. */
+function silentOf(masters: readonly Reached[], ...all: readonly (readonly Silent[])[]): readonly Silent[] {
+  const silent = all.flat();
+  return masters.flatMap(({ name }) => silent.find(({ master }) => master === name) ?? []);
+}
+
+export interface Overview extends Answers {
   readonly owners: readonly OwnerRecord[];
   readonly locks: readonly LockView[];
-  readonly silent: readonly { readonly master: string; readonly error: string }[];
   /** With `--scan`: how many of its keys each master was searched for locks. */
   readonly scanned?: readonly Omit<Scan, "locks">[];
 }
@@ -69,51 +106,50 @@ export function distinctOwners(records: readonly OwnerRecord[]): readonly OwnerR
   return [...owners.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-/** The owners in the index of any master. */
-export async function ownersAt(
+/** The owners in the index of any master: all have the same records. */
+async function ownersAt(
   masters: readonly Reached[],
-  signal: AbortSignal,
-): Promise<readonly OwnerRecord[]> {
-  const found = await Promise.all(
-    // The other masters have the same records.
-    masters.map(async ({ redis }) =>
-      redis ? recordsOn(redis, signal).catch((): readonly OwnerRecord[] => []) : [],
-    ),
-  );
-  return distinctOwners(found.flat());
+  limit: Limit,
+): Promise<{ readonly owners: readonly OwnerRecord[]; readonly silent: readonly Silent[] }> {
+  const { answers, silent } = await askEach(masters, limit, recordsOn);
+  return { owners: distinctOwners(answers.flatMap((records) => records ?? [])), silent };
 }
 
-/** The locks on these resources as the masters have them. */
+export interface Locks extends Answers {
+  readonly locks: readonly LockView[];
+}
+
+/** The locks on these resources as the masters have them, with their owners as far as a record names them. */
 export async function locksOn(
   masters: readonly Reached[],
   resources: readonly string[],
+  limit: Limit,
+): Promise<Locks> {
+  const { owners } = await ownersAt(masters, limit);
+  return locksOf(masters, resources, owners, limit);
+}
+
+async function locksOf(
+  masters: readonly Reached[],
+  resources: readonly string[],
   owners: readonly OwnerRecord[],
-  signal: AbortSignal,
-): Promise<readonly LockView[]> {
-  const answers = await Promise.all(
-    masters.map(async ({ name, redis, error }) => {
-      const states: KeyState[] = [];
-      try {
-        if (!redis) return { name, states, error };
-        for (let first = 0; first < resources.length; first += keysPerScript)
-          states.push(...(await statesOf(redis, resources.slice(first, first + keysPerScript), signal)));
-        return { name, states, error };
-      } catch (failure) {
-        return { name, states: [], error: codeOf(failure) };
-      }
-    }),
-  );
-  return resources.map((resource, index) =>
-    lockFrom(
-      resource,
-      answers.map(({ name, states, error }) => ({
-        master: name,
-        state: states[index],
-        error: error ?? "ERR",
-      })),
-      owners,
-    ),
-  );
+  limit: Limit,
+): Promise<Locks> {
+  const { answers, silent } = await askEach(masters, limit, async (redis, signal) => {
+    const states: KeyState[] = [];
+    for (let first = 0; first < resources.length; first += keysPerScript)
+      states.push(...(await statesOf(redis, resources.slice(first, first + keysPerScript), signal)));
+    return states;
+  });
+  const locks = resources.map((resource, index) => {
+    const said = masters.map(({ name }, place) => ({
+      master: name,
+      state: answers[place]?.[index],
+      error: silent.find(({ master }) => master === name)?.error ?? "ERR",
+    }));
+    return lockFrom(resource, said, owners);
+  });
+  return { locks, silent: silentOf(masters, silent), of: masters.length };
 }
 
 interface Said {
@@ -145,6 +181,7 @@ function lockFrom(resource: string, said: readonly Said[], owners: readonly Owne
     remaining: ends.includes(Number.POSITIVE_INFINITY) ? null : Math.max(0, ...ends),
     masters: most?.length ?? 0,
     of: said.length,
+    answered: said.filter(({ state }) => state).length,
     others: said
       .filter(
         (one) =>
@@ -170,40 +207,39 @@ function ownerOf(tag: string, owners: readonly OwnerRecord[]): OwnerView {
   return { tag, name, host, pid };
 }
 
-/** A search of the keys of each master for locks. */
-export interface Search {
-  /** The number of keys that it looks at on each. */
-  readonly limit: number;
-  /** Ends the search; what was found until then is shown. */
-  readonly until: AbortSignal;
-}
-
 /**
- * Owners and the locks in their records: those that were held for ten seconds at the owner's last record. With `search`
- * also the locks that are found among the keys.
+ * Owners and the locks in their records: those that were held for ten seconds at the owner's last record. With `search`,
+ * a number of keys of each master, also the locks that are found among them.
  */
 export async function overview(
   masters: readonly Reached[],
-  signal: AbortSignal,
-  search?: Search,
+  limit: Limit,
+  search?: number,
 ): Promise<Overview> {
-  const owners = await ownersAt(masters, signal);
-  const scans: Scan[] = [];
-  for (const { redis, ...master } of search ? masters : [])
-    if (redis) scans.push(await scan({ redis, ...master }, search!.limit, search!.until));
+  const found = await ownersAt(masters, limit);
+  const { owners } = found;
+  const scans = search === undefined ? [] : await scansOf(masters, limit, search);
   const recorded = owners.flatMap(({ locks }) => locks.flatMap((lock) => lock.resources));
   const resources = [...new Set([...recorded, ...scans.flatMap(({ locks }) => locks)])].sort();
-  const locks = await locksOn(masters, resources, owners, signal);
-  const silent = masters.flatMap(({ name, error }) => (error === undefined ? [] : [{ master: name, error }]));
+  const { locks, of, silent } = await locksOf(masters, resources, owners, limit);
   // A record may be ten seconds old: a lock that was released since is left out.
   const held = locks.filter(({ masters: count }) => count > 0);
-  if (!search) return { owners, locks: held, silent };
-  const scanned = scans.map(({ master, looked, of }) => ({ master, looked, of }));
-  return { owners, locks: held, silent, scanned };
+  const all = { owners, locks: held, silent: silentOf(masters, found.silent, silent), of };
+  if (search === undefined) return all;
+  return { ...all, scanned: scans.map(({ master, looked, of: keys }) => ({ master, looked, of: keys })) };
+}
+
+/** What a master found until its time was over counts. */
+async function scansOf(masters: readonly Reached[], limit: Limit, search: number): Promise<readonly Scan[]> {
+  const { answers } = await askEach(masters, limit, (redis, signal) => scan(redis, search, signal));
+  return masters.flatMap(({ name }, place) => {
+    const found = answers[place];
+    return found ? { master: name, ...found } : [];
+  });
 }
 
 /** The slots of a semaphore that are held, and the waiters of the semaphore. */
-export interface SemaphoreView {
+export interface SemaphoreView extends Answers {
   readonly semaphore: string;
   readonly limit: number;
   readonly held: readonly LockView[];
@@ -214,18 +250,19 @@ export interface SemaphoreView {
 export async function semaphoreAt(
   masters: readonly Reached[],
   name: string,
-  limit: number,
-  signal: AbortSignal,
+  size: number,
+  limit: Limit,
 ): Promise<SemaphoreView> {
-  const slots = Array.from({ length: limit }, (_, index) => `{${name}}:slot:${index}`);
-  const owners = await ownersAt(masters, signal);
-  const [admission, ...locks] = await locksOn(masters, [`{${name}}:admission`, ...slots], owners, signal);
+  const slots = Array.from({ length: size }, (_, index) => `{${name}}:slot:${index}`);
+  const { locks, ...answers } = await locksOn(masters, [`{${name}}:admission`, ...slots], limit);
+  const [admission, ...permits] = locks;
   const first = admission?.owner ? [admission.owner] : [];
-  const held = locks.filter(({ owner, revokedBy }) => owner || revokedBy !== undefined);
-  return { semaphore: name, limit, held, waiters: [...first, ...(admission?.waiters ?? [])] };
+  const held = permits.filter(({ owner, revokedBy }) => owner || revokedBy !== undefined);
+  const waiters = [...first, ...(admission?.waiters ?? [])];
+  return { semaphore: name, limit: size, held, waiters, ...answers };
 }
 
-export interface ReadWriteView {
+export interface ReadWriteView extends Answers {
   readonly readWriteLock: string;
   readonly writer: LockView;
   /** Those with a quorum of masters. */
@@ -235,17 +272,19 @@ export interface ReadWriteView {
 export async function readWriteLockAt(
   masters: readonly Reached[],
   name: string,
-  signal: AbortSignal,
+  limit: Limit,
 ): Promise<ReadWriteView> {
-  const owners = await ownersAt(masters, signal);
-  const [writer] = await locksOn(masters, [keysOfReadWriteLock(name).writer], owners, signal);
-  const answers = await Promise.all(
-    masters.map(
-      async ({ redis }): Promise<readonly string[]> =>
-        redis ? readersOf(redis, name, signal).catch((): readonly string[] => []) : [],
-    ),
-  );
-  const count = (tag: string): number => answers.filter((tags) => tags.includes(tag)).length;
-  const readers = [...new Set(answers.flat())].filter((tag) => count(tag) > masters.length / 2);
-  return { readWriteLock: name, writer: writer!, readers: readers.map((tag) => ownerOf(tag, owners)) };
+  const { owners } = await ownersAt(masters, limit);
+  const { locks, of, silent } = await locksOf(masters, [keysOfReadWriteLock(name).writer], owners, limit);
+  const ofReaders = await askEach(masters, limit, (redis, signal) => readersOf(redis, name, signal));
+  const tags = ofReaders.answers.flatMap((answer) => answer ?? []);
+  const count = (tag: string): number => tags.filter((other) => other === tag).length;
+  const readers = [...new Set(tags)].filter((tag) => count(tag) > masters.length / 2);
+  return {
+    readWriteLock: name,
+    writer: locks[0]!,
+    readers: readers.map((tag) => ownerOf(tag, owners)),
+    silent: silentOf(masters, silent, ofReaders.silent),
+    of,
+  };
 }

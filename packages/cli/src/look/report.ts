@@ -1,5 +1,12 @@
 import { escaped, type Paint } from "../output.ts";
-import type { LockView, Overview, OwnerView, ReadWriteView, SemaphoreView } from "./look.ts";
+import {
+  hasQuorum,
+  type LockView,
+  type Overview,
+  type OwnerView,
+  type ReadWriteView,
+  type SemaphoreView,
+} from "./look.ts";
 import type { Change } from "./watch.ts";
 
 /** `billing-7 (pid 31, host a)`; of an owner without a record the tag. */
@@ -7,9 +14,22 @@ export function titleOf({ tag, name, host, pid }: OwnerView): string {
   return name === undefined ? tag : `${escaped(name)} (pid ${pid}, host ${escaped(host ?? "")})`;
 }
 
-export function holderOf({ owner, revokedBy }: LockView): string {
+export function holderOf({ owner, revokedBy, answered, of }: LockView): string {
   if (revokedBy !== undefined) return `revoked by ${escaped(revokedBy)}`;
-  return owner ? titleOf(owner) : "free";
+  if (owner) return titleOf(owner);
+  return answered > of / 2 ? "free" : unknown(answered, of);
+}
+
+function unknown(answered: number, of: number): string {
+  return `unknown: ${answered} of ${of} masters answered`;
+}
+
+/** The masters without an answer; and, if the others are no quorum, that more may be held than is known. */
+function silentLines({ of, silent }: Pick<Overview, "of" | "silent">, paint: Paint): readonly string[] {
+  const lines = silent.map(({ master, error }) =>
+    paint("yellow", `${escaped(master)}: no answer (${escaped(error)})`),
+  );
+  return hasQuorum({ of, silent }) ? lines : [...lines, paint("red", unknown(of - silent.length, of))];
 }
 
 /** A time in the largest unit that shows it well. */
@@ -27,7 +47,7 @@ function remainingOf({ remaining }: LockView): string {
 export function lockReport(lock: LockView, now: number, paint: Paint): readonly string[] {
   const { resource, owner, revokedBy, since, masters, of, others, waiters, waiting } = lock;
   const isFree = !owner && revokedBy === undefined;
-  const lines = [`${paint("bold", escaped(resource))}: ${isFree ? "free" : `held by ${holderOf(lock)}`}`];
+  const lines = [`${paint("bold", escaped(resource))}: ${isFree ? "" : "held by "}${holderOf(lock)}`];
   if (!isFree) {
     if (since !== undefined) lines.push(`  held for   ${duration(Math.max(0, now - since))}`);
     lines.push(`  expires    in ${remainingOf(lock)}, unless it is extended`);
@@ -42,9 +62,12 @@ export function lockReport(lock: LockView, now: number, paint: Paint): readonly 
   return lines;
 }
 
+/** The number of locks in a record. */
+const maxRecorded = 50;
+
 /** A table of the locks, for people. */
 export function listReport(
-  { locks, owners, silent, scanned }: Overview,
+  { locks, owners, silent, of, scanned }: Overview,
   now: number,
   paint: Paint,
 ): readonly string[] {
@@ -66,20 +89,26 @@ export function listReport(
       .join("  ")
       .trimEnd();
   const none = scanned ? "no lock was found" : "no lock has been held for 10 s";
-  const table = rows.length === 0 ? [none] : [paint("bold", line(head)), ...rows.map(line)];
+  const empty = hasQuorum({ of, silent }) ? [none] : [];
+  const table = rows.length === 0 ? empty : [paint("bold", line(head)), ...rows.map(line)];
   return [
     ...table,
-    ...(scanned ?? []).map(({ master, looked, of }) => {
-      const share = `${escaped(master)}: looked at ${looked} of ${of} keys`;
-      return looked < of ? paint("yellow", `${share}: more with --limit or --timeout`) : share;
+    ...(scanned ?? []).map(({ master, looked, of: keys }) => {
+      const share = `${escaped(master)}: looked at ${looked} of ${keys} keys`;
+      return looked < keys ? paint("yellow", `${share}: more with --limit or --timeout`) : share;
     }),
-    ...silent.map(({ master, error }) => paint("yellow", `${escaped(master)}: no answer (${error})`)),
+    ...owners
+      .filter((owner) => owner.locks.length >= maxRecorded)
+      .map((owner) =>
+        paint("yellow", `${titleOf(owner)} may hold more: its record has its ${maxRecorded} oldest`),
+      ),
+    ...silentLines({ silent, of }, paint),
     `${owners.length} owners`,
   ];
 }
 
 export function semaphoreReport(
-  { semaphore, limit, held, waiters }: SemaphoreView,
+  { semaphore, limit, held, waiters, ...answers }: SemaphoreView,
   now: number,
   paint: Paint,
 ): readonly string[] {
@@ -87,20 +116,30 @@ export function semaphoreReport(
     `${paint("bold", escaped(semaphore))}: ${held.length} of ${limit} permits are held`,
     ...held.flatMap((lock) => lockReport({ ...lock, waiters: [], waiting: 0 }, now, paint)),
     ...waiters.map((waiter, place) => `waiting ${place + 1}. ${titleOf(waiter)}`),
+    ...silentLines(answers, paint),
   ];
 }
 
 export function readWriteReport(
-  { readWriteLock, writer, readers }: ReadWriteView,
+  { readWriteLock, writer, readers, of, silent }: ReadWriteView,
   now: number,
   paint: Paint,
 ): readonly string[] {
-  if (readers.length === 0) return lockReport({ ...writer, resource: readWriteLock }, now, paint);
-  const waiting = lockReport({ ...writer, resource: readWriteLock }, now, paint).slice(1);
+  const isListed = (name: string): boolean => writer.others.some(({ master }) => master === name);
+  const more = silent.filter(({ master }) => !isListed(master));
+  // It is free only if a quorum says that it has no readers either.
+  const lock = {
+    ...writer,
+    resource: readWriteLock,
+    answered: of - silent.length,
+    others: [...writer.others, ...more.map(({ master, error }) => ({ master, says: error }))],
+  };
+  const lines = lockReport(lock, now, paint);
+  if (readers.length === 0) return lines;
   return [
     `${paint("bold", escaped(readWriteLock))}: ${readers.length} reader${readers.length === 1 ? "" : "s"}`,
     ...readers.map((reader) => `  reading    ${titleOf(reader)}`),
-    ...waiting,
+    ...lines.slice(1),
   ];
 }
 

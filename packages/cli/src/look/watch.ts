@@ -1,8 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { ownersKey } from "@quorlock/redlock/internal";
-import { codeOf, type Master, unlessAborted } from "../masters.ts";
-import { type Reached, reach } from "./keys.ts";
-import { type LockView, locksOn, overview, ownersAt } from "./look.ts";
+import type { Limit, Master } from "../masters.ts";
+import { Connections, type Reached } from "./connections.ts";
+import { hasQuorum, type Locks, type LockView, locksOn, overview } from "./look.ts";
 
 /** A difference between two looks. */
 export interface Change {
@@ -14,60 +13,6 @@ export interface Change {
   readonly lock?: LockView;
 }
 
-/** One master at one look. */
-export interface Seen extends Reached {
-  /** Of a command without work, ms; `undefined` without an answer. */
-  readonly roundTrip: number | undefined;
-}
-
-/** Connections that are made again when they are lost or hang. */
-export class Connections {
-  readonly #masters: readonly Master[];
-  readonly #signal: AbortSignal;
-  readonly #kept: { readonly reached: Reached; readonly ending: AbortController }[] = [];
-
-  constructor(masters: readonly Master[], signal: AbortSignal) {
-    this.#masters = masters;
-    this.#signal = signal;
-  }
-
-  /** One for each master; each has `timeout` ms to connect and to answer. */
-  async all(timeout: number): Promise<readonly Seen[]> {
-    return Promise.all(this.#masters.map((master, index) => this.#seen(master, index, timeout)));
-  }
-
-  async #seen(master: Master, index: number, timeout: number): Promise<Seen> {
-    const before = this.#kept[index];
-    const kept = before?.reached.redis?.status === "ready" ? before : undefined;
-    // A connection that does not answer in time is destroyed: what is asked later would wait for the same answers.
-    const ending = kept?.ending ?? new AbortController();
-    const timer = setTimeout(() => ending.abort(new DOMException("no answer", "TimeoutError")), timeout);
-    try {
-      const signal = AbortSignal.any([this.#signal, ending.signal]);
-      const reached = kept?.reached ?? (await reach(master, signal));
-      this.#kept[index] = { reached, ending };
-      return await timed(reached, signal);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-}
-
-async function timed(reached: Reached, signal: AbortSignal): Promise<Seen> {
-  const { name, redis } = reached;
-  if (!redis) return { ...reached, roundTrip: undefined };
-  const begun = performance.now();
-  try {
-    // The documented permissions have ZCARD, and not PING.
-    await unlessAborted(signal, redis.zcard(ownersKey(false)));
-  } catch (failure) {
-    const error = codeOf(failure);
-    // This refusal is an answer.
-    if (error !== "NOPERM") return { name, redis: undefined, error, roundTrip: undefined };
-  }
-  return { ...reached, roundTrip: performance.now() - begun };
-}
-
 export type State = Omit<Change, "time">;
 
 /** The state of everything that is looked at, by name. */
@@ -77,44 +22,37 @@ export type Look = ReadonlyMap<string, State>;
 export async function* watch(
   masters: readonly Master[],
   resource: string | undefined,
-  {
-    interval,
-    timeout,
-    signal,
-  }: { readonly interval: number; readonly timeout: number; readonly signal: AbortSignal },
+  { interval, timeout, signal }: Limit & { readonly interval: number },
 ): AsyncGenerator<Change> {
-  const connections = new Connections(masters, signal);
+  const limit = { timeout, signal };
+  const connections = new Connections(masters, limit);
   let before: Look = new Map();
   while (!signal.aborted) {
-    const reached = await connections.all(timeout);
-    const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
-    const look = lookFrom(reached, await locksAt(reached, resource, bounded), before);
+    const reached = await connections.all();
+    const found = await (resource === undefined
+      ? overview(reached, limit)
+      : locksOn(reached, [resource], limit));
+    // The connections ended with it: that is no change.
+    if (signal.aborted) return;
+    const look = lookFrom(reached, found, before);
     for (const state of changesBetween(before, look)) yield { time: new Date().toISOString(), ...state };
     before = look;
     await pause(interval, undefined, { signal }).catch(() => {});
   }
 }
 
-async function locksAt(
-  reached: readonly Reached[],
-  resource: string | undefined,
-  signal: AbortSignal,
-): Promise<readonly LockView[]> {
-  if (resource === undefined) return (await overview(reached, signal)).locks;
-  return locksOn(reached, [resource], await ownersAt(reached, signal), signal);
-}
-
-/** If no quorum answers, nobody knows that a lock is free: those of the look before stay as they were. */
-export function lookFrom(reached: readonly Reached[], locks: readonly LockView[], before: Look): Look {
+/** While no quorum answers, nobody knows that a lock is free: those of the look before stay as they were. */
+export function lookFrom(masters: readonly Reached[], found: Locks, before: Look): Look {
   const look = new Map<string, State>();
-  for (const { name, redis } of reached)
-    look.set(`master ${name}`, { change: redis ? "reachable" : "unreachable", master: name });
-  const hasQuorum = reached.filter(({ redis }) => redis).length > reached.length / 2;
-  for (const lock of locks) {
-    const { resource, masters } = lock;
-    if (hasQuorum || masters > 0) look.set(`lock ${resource}`, { change: changeOf(lock), resource, lock });
+  const silent = new Set(found.silent.map(({ master }) => master));
+  for (const { name } of masters)
+    look.set(`master ${name}`, { change: silent.has(name) ? "unreachable" : "reachable", master: name });
+  for (const lock of found.locks) {
+    const { resource, masters: count, answered, of } = lock;
+    if (answered > of / 2 || count > 0)
+      look.set(`lock ${resource}`, { change: changeOf(lock), resource, lock });
   }
-  if (!hasQuorum) for (const [name, state] of before) if (!look.has(name)) look.set(name, state);
+  if (!hasQuorum(found)) for (const [name, state] of before) if (!look.has(name)) look.set(name, state);
   return look;
 }
 

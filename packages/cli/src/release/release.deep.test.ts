@@ -33,7 +33,12 @@ function release(...args: readonly string[]): Promise<Ending> {
 
 async function revoke(resource: string, now = false): Promise<Release | undefined> {
   const ended = new AbortController();
-  const options = { by: "me@10.0.0.1", now, confirm: async () => true, signal: ended.signal };
+  const options = {
+    by: "me@10.0.0.1",
+    now,
+    confirm: async () => true,
+    limit: { timeout: 5000, signal: ended.signal },
+  };
   const done = await releaseByName(
     mastersFrom(
       masters.list.map(({ url }) => url),
@@ -81,9 +86,10 @@ describe("quorlock release", () => {
       for (const admin of admins) await admin.set("r", "the next", "PX", 60_000);
       return true;
     };
-    const done = await releaseByName(all, "r", { by: "me@h", now: true, confirm, signal: ended.signal });
+    const limit = { timeout: 5000, signal: ended.signal };
+    const done = await releaseByName(all, "r", { by: "me@h", now: true, confirm, limit });
     ended.abort();
-    expect(done).toMatchObject({ outcome: "deleted", changed: [] });
+    expect(done).toMatchObject({ outcome: "unchanged", changed: [] });
     expect(await admins[0]!.get("r")).toBe("the next");
     for (const admin of admins) await admin.set("r", value, "PX", 60_000);
   });

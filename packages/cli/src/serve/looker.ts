@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { type LockView, type Overview, overview } from "../look/look.ts";
-import { type Change, Connections, changesBetween, type Look, lookFrom, type Seen } from "../look/watch.ts";
+import { Connections, type Seen } from "../look/connections.ts";
+import { hasQuorum, type LockView, type Overview, overview } from "../look/look.ts";
+import { type Change, changesBetween, type Look, lookFrom } from "../look/watch.ts";
 import type { Master } from "../masters.ts";
 
 /** The shortest default of `nodeTimeout`: with a slower master, calls of a client may go without its vote. */
@@ -115,14 +116,15 @@ export class Looker {
   async #run(signal: AbortSignal): Promise<void> {
     const { interval, timeout } = this.#options;
     const since = new Date().toISOString();
-    const connections = new Connections(this.#masters, signal);
+    const limit = { timeout, signal };
+    const connections = new Connections(this.#masters, limit);
     let before: Look | undefined;
     while (!signal.aborted) {
-      const seen = await connections.all(timeout);
-      const all = await overview(seen, AbortSignal.any([signal, AbortSignal.timeout(timeout)]));
+      const seen = await connections.all();
+      const all = await overview(seen, limit);
       if (signal.aborted) return;
       const time = new Date().toISOString();
-      const look = lookFrom(seen, all.locks, before ?? new Map());
+      const look = lookFrom(seen, all, before ?? new Map());
       this.#record(time, before, look);
       before = look;
       this.#state = stateOf(seen, all, { time, since, interval, changes: this.#changes });
@@ -143,17 +145,19 @@ export class Looker {
 
 function stateOf(
   seen: readonly Seen[],
-  { owners, locks }: Overview,
+  all: Overview,
   more: Pick<State, "time" | "since" | "interval" | "changes">,
 ): State {
+  const { owners, locks, silent } = all;
+  const errors = new Map(silent.map(({ master, error }) => [master, error]));
   return {
     schemaVersion: 1,
     ...more,
-    hasQuorum: seen.filter(({ redis }) => redis).length > seen.length / 2,
-    masters: seen.map(({ name, redis, error, roundTrip }) => ({
+    hasQuorum: hasQuorum(all),
+    masters: seen.map(({ name, roundTrip }) => ({
       name,
-      reachable: redis !== undefined,
-      error,
+      reachable: !errors.has(name),
+      error: errors.get(name),
       roundTrip,
       slow: roundTrip !== undefined && roundTrip > slowRoundTrip,
     })),

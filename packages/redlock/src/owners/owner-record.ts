@@ -52,7 +52,8 @@ export function recordIn(tag: string, text: unknown): OwnerRecord | undefined {
     writes: numberIn(writes) ?? 0,
     masters: itemsIn(masters).map((master) => ({ name: textIn(master.name), ids: textsIn(master.ids) })),
     locks: itemsIn(locks).map(({ resources, since, fencingToken }) => ({
-      resources: textsIn(resources),
+      // Each is a key: a part of it would be another one.
+      resources: listIn(resources).filter((resource) => typeof resource === "string"),
       since: numberIn(since) ?? 0,
       fencingToken: numberIn(fencingToken),
     })),
