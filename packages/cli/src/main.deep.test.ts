@@ -97,6 +97,14 @@ describe("exit code", () => {
       "option '--timeout <ms>' argument '...' is invalid. Expected milliseconds, 1 to 9999999.",
     ],
     [["doctor", "--password=hunter2"], "unknown option '--password'"],
+    [
+      ["inspect", "", "--master", "a"],
+      "command-argument value '...' is invalid for argument 'resource'. Expected a non-empty name.",
+    ],
+    [
+      ["watch", "--master", "a", "--interval", "0s"],
+      "option '--interval <time>' argument '...' is invalid. Expected 100ms or more.",
+    ],
     [["doctor", "-ahunter2"], "unknown option '-a'"],
     [["redis://:hunter2@a"], "unknown command '...'"],
     [

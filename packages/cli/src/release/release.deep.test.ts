@@ -1,5 +1,5 @@
 import { Lock, Redlock } from "@quorlock/redlock";
-import { type Ending, runProgram } from "@quorlock/simulation/processes";
+import { Child, type Ending, runProgram } from "@quorlock/simulation/processes";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -26,9 +26,20 @@ afterAll(async () => {
   await masters.stop();
 });
 
+function addresses(): readonly string[] {
+  return masters.list.flatMap(({ url }) => ["--master", url]);
+}
+
 function release(...args: readonly string[]): Promise<Ending> {
-  const addresses = masters.list.flatMap(({ url }) => ["--master", url]);
-  return runProgram(program, ["release", ...addresses, ...args]);
+  return runProgram(program, ["release", ...addresses(), ...args]);
+}
+
+/** `release r --now` on a terminal, once it asks; the first line has its process. */
+async function asking(...args: readonly string[]): Promise<Child> {
+  const line = [process.execPath, program, "release", "r", "--now", ...addresses(), ...args].join(" ");
+  const child = new Child("script", ["-qec", `echo $$; exec ${line}`, "/dev/null"]);
+  await child.until("its question", () => child.output.includes("Type the resource") || undefined, 60_000);
+  return child;
 }
 
 async function revoke(resource: string, now = false): Promise<Release | undefined> {
@@ -169,5 +180,76 @@ describe("quorlock release", () => {
     const { output } = await release(name);
     expect(output).toContain('"r\\\\u001b[2J"');
     expect(output).not.toContain(lock.value.slice(0, 12));
+  });
+
+  test("takes the lock while one master hangs", async () => {
+    await redlock.acquire("r", 60_000);
+    await masters.list[0]!.hang();
+    try {
+      const { code, output } = await release("r", "--timeout", "1000");
+      expect(output).toMatch(/: no answer \(TIMEOUT\)\n"r" was held by .*; revoked on 2 of 3 masters\./);
+      expect(code).toBe(0);
+    } finally {
+      await masters.list[0]!.resume();
+    }
+  });
+
+  test("--now asks, and deletes, while one master hangs", async () => {
+    await redlock.acquire("r", 60_000);
+    await masters.list[0]!.hang();
+    try {
+      await using child = await asking("--timeout", "1000");
+      child.process.stdin!.write("r\n");
+      const { code, output } = await child.ended;
+      expect({ code, output }).toEqual({ code: 0, output: expect.stringContaining("deleted on 2 of 3") });
+    } finally {
+      await masters.list[0]!.resume();
+    }
+  });
+
+  test.each([
+    ["as a key", (child: Child) => child.process.stdin!.write("\u0003")],
+    ["as a signal", (child: Child) => process.kill(Number.parseInt(child.output, 10), "SIGINT")],
+  ])("--now ends at Ctrl-C while it asks: %s", async (_, interrupt) => {
+    await using lock = await redlock.acquire("r", 60_000);
+    await using child = await asking();
+    interrupt(child);
+    await child.until("its end", () => (/nothing was changed/.test(child.output) ? true : undefined), 30_000);
+    expect((await child.ended).code).toBe(130);
+    expect(await lock.verify()).toBe(true);
+  });
+
+  test("changes nothing if a silent master leaves open which of two tokens holds the lock", async () => {
+    const tokens = ["0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"];
+    for (const [place, token] of tokens.entries()) await admins[place]!.set("r", token, "PX", 60_000);
+    await masters.list[2]!.hang();
+    try {
+      const { code, output } = await release("r", "--timeout", "1000");
+      expect(output).toMatch(/\n"r": too few masters answered; changed on 0 of 3 masters\./);
+      expect(code).toBe(2);
+      expect(await Promise.all(tokens.map((__, place) => admins[place]!.get("r")))).toEqual(tokens);
+    } finally {
+      await masters.list[2]!.resume();
+    }
+  });
+
+  test("leaves a text that is no token as it is", async () => {
+    for (const admin of admins) await admin.set("r", "my precious data");
+    const { code, output } = await release("r");
+    expect(output).toMatch(/^(.*\(the key is a string, not a lock\)\n){3}"r": too few masters answered/);
+    expect(code).toBe(2);
+    for (const admin of admins) expect(await admin.get("r")).toBe("my precious data");
+  });
+
+  test("names the operator by number if the machine has no name for the user", async () => {
+    await redlock.acquire("r", 60_000);
+    const nameless =
+      "data:text/javascript,import os from 'node:os';import {syncBuiltinESMExports as sync} from 'node:module';os.userInfo=()=>{throw new Error('ENOENT')};sync()";
+    const args = ["release", "r", ...addresses()];
+    const { code } = await runProgram(program, args, {
+      env: { NODE_OPTIONS: `--import=${encodeURI(nameless)}` },
+    });
+    expect(code).toBe(0);
+    expect(await admins[0]!.get("r")).toMatch(/^revoked:uid \d+@/);
   });
 });
