@@ -430,6 +430,17 @@ describe("a waiting sibling", () => {
     expect((await granted).state).toBe("held");
   });
 
+  test("is refused with the time that the lease has left, even if the outer handle was released", async () => {
+    const { time, redlock } = setting({ reentrant: "handle" });
+    const outer = await time.run(redlock.acquire("r", 60_000));
+    await redlock.acquire("r", 60_000, { parent: outer });
+    const waiting = time.measure(redlock.acquire("r", 1000, { parent: outer, waitTimeout: 300 }));
+    await outer.release();
+    const { error } = await waiting;
+    expect(error).toBeInstanceOf(ResourceLockedError);
+    expect((error as ResourceLockedError).remaining).toBeGreaterThan(58_000);
+  });
+
   test("rejects when its backoff returns no time, and leaves its turn", async () => {
     const { time, redlock } = setting({ reentrant: "handle" });
     const outer = await time.run(redlock.acquire("r", 60_000));

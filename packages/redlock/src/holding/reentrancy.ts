@@ -212,5 +212,7 @@ async function waitFor(turn: Turn, { outer, request, cancellation }: NestedCall)
 function lockedBySibling(outer: ReentrantLock, { resources }: LockRequest): EnterResult {
   const owner =
     "another call nested in the same lock (to nest the call in that one, make it in its routine or pass its lock as parent)";
-  return { contended: true, error: new ResourceLockedError(resources[0]!, outer.remaining(), [], owner) };
+  // The outer handle may have ended meanwhile, and the sibling keeps the lease.
+  const remaining = outer.remaining() || Lock.leaseOf(outer).remaining();
+  return { contended: true, error: new ResourceLockedError(resources[0]!, remaining, [], owner) };
 }

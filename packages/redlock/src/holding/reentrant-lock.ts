@@ -152,7 +152,7 @@ export class ReentrantLock extends Lock implements TimerTask {
    */
   detachLease(): void {
     const lease = Lock.leaseOf(this);
-    if (this.#isShared && !lease.hasEnded) {
+    if (this.#isShared) {
       throw new InvalidArgumentError(
         `the lock on ${listed(this.resources)} cannot be detached: it shares its lease with other handles by re-entry; release those first`,
       );
@@ -164,6 +164,7 @@ export class ReentrantLock extends Lock implements TimerTask {
 
   /** Whether another handle keeps the lease. One that was lost keeps nothing (PROTOCOL 10.6). */
   get #isShared(): boolean {
+    if (Lock.leaseOf(this).hasEnded) return false;
     for (const handle of this.#handles) if (handle !== this && handle.isOpen) return true;
     return false;
   }
