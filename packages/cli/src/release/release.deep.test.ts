@@ -222,15 +222,11 @@ describe("quorlock release", () => {
   test("changes nothing if a silent master leaves open which of two tokens holds the lock", async () => {
     const tokens = ["0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"];
     for (const [place, token] of tokens.entries()) await admins[place]!.set("r", token, "PX", 60_000);
-    await masters.list[2]!.hang();
-    try {
-      const { code, output } = await release("r", "--timeout", "1000");
-      expect(output).toMatch(/\n"r": too few masters answered; changed on 0 of 3 masters\./);
-      expect(code).toBe(2);
-      expect(await Promise.all(tokens.map((__, place) => admins[place]!.get("r")))).toEqual(tokens);
-    } finally {
-      await masters.list[2]!.resume();
-    }
+    const found = masters.list.slice(0, 2).flatMap(({ url }) => ["--master", url]);
+    const { code, output } = await runProgram(program, ["release", "r", ...found, "--master", "127.0.0.1:1"]);
+    expect(output).toMatch(/\n"r": too few masters answered; changed on 0 of 3 masters\./);
+    expect(code).toBe(2);
+    expect(await Promise.all(tokens.map((__, place) => admins[place]!.get("r")))).toEqual(tokens);
   });
 
   test("leaves a text that is no token as it is", async () => {
