@@ -51,7 +51,7 @@ import { never } from "./time/lease-clock.ts";
 import { sleep } from "./time/sleep.ts";
 import { acquiring, holding } from "./tracing/channels.ts";
 import { traceAcquire, traceHold } from "./tracing/traces.ts";
-import { acquire, acquireAfter } from "./waiting/acquire.ts";
+import { acquire } from "./waiting/acquire.ts";
 
 export interface AcquireOptions extends Partial<Settings> {
   /** Aborts the wait: `acquire` rejects with an {@link AbortError} and leaves no keys behind. */
@@ -627,7 +627,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const acquisition = { context, request, cancellation, queues };
     // PROTOCOL 9.8: no vote is requested before the guard knows which masters may have forgotten votes, if the call has time
     // for that.
-    if (guard && !guard.agrees()) return acquireAfter((limit) => guard.ensureAgreed(limit), acquisition);
+    if (guard && !guard.agrees()) return acquire({ ...acquisition, prepare: (limit) => guard.ensureAgreed(limit) });
     return acquire(acquisition);
   }
 

@@ -36,6 +36,8 @@ export interface Acquisition {
   readonly cancellation: Cancellation;
   /** The queues to wait in; `undefined` if waiting means retrying. */
   readonly queues: LocalQueues | undefined;
+  /** What must precede the first vote; it gets the time that the call has for it, ms. */
+  readonly prepare?: (limit: number) => Promise<void>;
 }
 
 /**
@@ -45,9 +47,10 @@ export interface Acquisition {
  * Where the masters keep queues, the first refusal ends the attempts: the acquire enters the queues instead.
  * It enters them without any attempt if the resources are known to be contended.
  */
-export async function acquire(acquisition: Acquisition): Promise<AcquireResult> {
-  const { context, request, cancellation } = acquisition;
-  const { resources, settings } = request;
+export async function acquire(asked: Acquisition): Promise<AcquireResult> {
+  let acquisition = asked;
+  const { context, cancellation, prepare } = asked;
+  const { resources, settings } = asked.request;
   const startedAt = context.runtime.monotonic();
   const attempts = new Attempts(context.nodes);
   const queues = mayWait(settings) && resources.length <= maxQueuedResources ? acquisition.queues : undefined;
@@ -58,6 +61,8 @@ export async function acquire(acquisition: Acquisition): Promise<AcquireResult> 
     clock.latestCall = Math.max(Math.floor(startedAt * 1000), clock.latestCall + 1);
     sinceStart = clock.latestCall - Math.floor(startedAt * 1000);
   }
+  if (prepare) acquisition = await prepared(asked, prepare, startedAt);
+  const { request } = acquisition;
   let firstAttempt: Attempt | undefined;
   if (!queues?.isContended(resources) && context.admission.enter()) {
     firstAttempt = await attempt(context, request, cancellation, attempts);
@@ -84,28 +89,25 @@ export async function acquire(acquisition: Acquisition): Promise<AcquireResult> 
 }
 
 /**
- * Acquires once `prepare` has resolved, which is passed the time that it may take, ms: one `nodeTimeout` within the
- * `waitTimeout`, and half of it for a call that never retries, which leaves the vote as much. So the call settles within
- * its own limits (PROTOCOL 1.10).
+ * Waits for what must precede the first vote: one `nodeTimeout` within the `waitTimeout`, and half of it if the call never
+ * retries, which leaves the vote as much. So the call settles within its own limits (PROTOCOL 1.10).
  */
-export async function acquireAfter(
-  prepare: (limit: number) => Promise<void>,
+async function prepared(
   acquisition: Acquisition,
-): Promise<AcquireResult> {
+  prepare: (limit: number) => Promise<void>,
+  startedAt: number,
+): Promise<Acquisition> {
   const { context, request, cancellation } = acquisition;
-  const { runtime } = context;
   const { settings } = request;
   const { waitTimeout, nodeTimeout } = settings;
-  const startedAt = runtime.monotonic();
   const time = nodeTimeoutFor(request.ttl, settings);
   const retries = mayWait(settings);
   await cancellation.race(prepare(retries ? Math.min(time, waitTimeout ?? time) : time / 2));
   if (cancellation.reason) throw cancellation.reason;
-  const waited = runtime.monotonic() - startedAt;
-  const left = { ...settings };
-  if (waitTimeout !== undefined) left.waitTimeout = Math.max(0, waitTimeout - waited);
-  if (nodeTimeout !== undefined && !retries) left.nodeTimeout = Math.ceil(Math.max(time - waited, time / 2));
-  return acquire({ ...acquisition, request: { ...request, settings: left } });
+  if (nodeTimeout === undefined || retries) return acquisition;
+  const waited = context.runtime.monotonic() - startedAt;
+  const left = Math.ceil(Math.max(time - waited, time / 2));
+  return { ...acquisition, request: { ...request, settings: { ...settings, nodeTimeout: left } } };
 }
 
 /**
