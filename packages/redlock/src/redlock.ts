@@ -627,7 +627,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const acquisition = { context, request, cancellation, queues };
     // PROTOCOL 9.8: no vote is requested before the guard knows which masters may have forgotten votes, if the call has time
     // for that.
-    if (guard && !guard.agrees()) return acquire({ ...acquisition, prepare: (limit) => guard.ensureAgreed(limit) });
+    if (guard && !guard.agrees())
+      return acquire({ ...acquisition, prepare: (limit) => guard.ensureAgreed(limit) });
     return acquire(acquisition);
   }
 
