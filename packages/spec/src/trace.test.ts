@@ -44,9 +44,12 @@ function stepsOf(
   events: ReadonlyArray<readonly [at: number, actor: string, verb: string, ...args: unknown[]]>,
 ) {
   const given = events.map(([at, actor, verb, ...args]) => ({ at, actor, verb, args }) as Event);
-  const clocks = ["master-0", "client-0"].map(
-    (actor) => ({ at: 0, actor, verb: "clocks", args: [0, 1000, 0, false] }) as Event,
-  );
+  const clocks = ["master-0", "client-0"].map((actor) => ({
+    at: 0,
+    actor,
+    verb: "clocks",
+    args: [0, 1000, 0, false],
+  }));
   const setting = {
     faults: [],
     clients: [],
