@@ -69,7 +69,7 @@ interface Counts {
 function run(server: string): Counts[] {
   rmSync(results, { force: true });
   const files = Object.values(suites).flat();
-  spawnSync("vitest", ["run", "--project", "integration", ...files], {
+  spawnSync("vitest", ["run", "--project", "fast", ...files], {
     stdio: "inherit",
     env: { ...process.env, REDLOCK_ENGINE: server },
   });

@@ -82,7 +82,7 @@ function documentedIn(file: string): Documented[] {
 }
 
 /** For the library's own use, or called by JavaScript itself. */
-const withoutExample = ["Lock.toJSON", "pauseBetween", "pauseUntilGone"];
+const withoutExample = ["Lock.toJSON", "pauseBetween", "timeOfRetries", "maxWaitOf", "pauseUntilGone"];
 
 const documented = files.flatMap((file) => documentedIn(file));
 

@@ -10,28 +10,32 @@ interface Loss {
   readonly notifiedAt: number | undefined;
   /** When a majority of masters no longer kept the key. */
   readonly free: number | undefined;
-  /** The longest stall of this process, ms. */
+  /** The stalls of this process before the lock was held, and the longest one after that, ms. */
   readonly late: number;
 }
 
 interface Holder {
   readonly hold: Hold;
   readonly token: string;
+  /** The stalls of this process until it was held, ms. */
+  readonly delay: number;
 }
 
 async function begin(fixture: Fixture, subject: Subject, ttl: number): Promise<Holder> {
+  using stalls = new Stalls();
   const hold = await Hold.begin(subject, fixture.resource, ttl);
+  const delay = stalls.total;
   const token = (await fixture.tokens()).find((owner) => owner !== undefined);
   if (token === undefined) throw new Error("a lock is held, but no master has a key");
-  return { hold, token };
+  return { hold, token, delay };
 }
 
 /** Watches a held lock until its holder was notified, or for `limit` ms, and whether others could hold meanwhile. */
-async function watched(fixture: Fixture, { hold, token }: Holder, limit: number): Promise<Loss> {
+async function watched(fixture: Fixture, { hold, token, delay }: Holder, limit: number): Promise<Loss> {
   using stalls = new Stalls();
   const freed = fixture.untilFree(token, limit);
   const notifiedAt = await hold.notifiedAt(limit);
-  const late = stalls.longest;
+  const late = delay + stalls.longest;
   // A majority whose keys live on can only be waited for as long as the keys could live.
   return { begun: hold.begun, notifiedAt, free: await freed, late };
 }
