@@ -1,4 +1,4 @@
-import type { Lock, Redlock, Runtime } from "@quorlock/redlock";
+import type { AcquireOptions, Lock, Redlock, Runtime } from "@quorlock/redlock";
 import { ReadWriteLock, type WriteLock } from "@quorlock/redlock/read-write-lock";
 import { waiterOf } from "../checkers/token-owners.ts";
 import type { Entry } from "../master/entries.ts";
@@ -38,10 +38,19 @@ class Hold implements SubjectLock {
   readonly #runtime: Runtime;
   #lock: Lock;
   #writing: WriteLock | undefined;
+  /** Of its call, if it has one. */
+  readonly #nodeTimeout: number | undefined;
 
-  constructor(runtime: Runtime, name: string, lock: Lock, writing?: WriteLock) {
+  constructor(
+    runtime: Runtime,
+    name: string,
+    options: AcquireOptions | undefined,
+    lock: Lock,
+    writing?: WriteLock,
+  ) {
     this.#runtime = runtime;
     this.#name = name;
+    this.#nodeTimeout = options?.nodeTimeout;
     this.#lock = lock;
     this.#writing = writing;
     this.value = lock.value;
@@ -61,9 +70,15 @@ class Hold implements SubjectLock {
     return this.#lock.remaining();
   }
 
-  /** A writer that would extend goes on as a reader. */
+  /** A downgrade goes by the settings of its call. */
+  get timeoutOfExtend(): number | undefined {
+    return this.#writing && this.#nodeTimeout;
+  }
+
+  /** A writer that would extend goes on as a reader: with its own ttl where this one does not go with its `nodeTimeout`. */
   extend(ttl: number): Promise<unknown> {
-    return this.#writing ? this.downgrade(ttl) : this.#lock.extend(ttl);
+    if (!this.#writing) return this.#lock.extend(ttl);
+    return this.downgrade(ttl > 1.1 * (this.#nodeTimeout ?? 0) + 3 ? ttl : undefined);
   }
 
   async downgrade(ttl?: number): Promise<void> {
@@ -135,24 +150,24 @@ function readWriteLocksOf(redlock: Redlock, runtime: Runtime, Class: typeof Read
     }),
     async acquire(resources, ttl, options) {
       const { name, lock, writes } = next(resources);
-      if (!writes) return new Hold(runtime, name, await lock.read(ttl, options));
+      if (!writes) return new Hold(runtime, name, options, await lock.read(ttl, options));
       const writing = await lock.write(ttl, options);
-      return new Hold(runtime, name, writing, writing);
+      return new Hold(runtime, name, options, writing, writing);
     },
     async tryAcquire(resources, ttl, options) {
       const { name, lock, writes } = next(resources);
       const held = await (writes ? lock.tryWrite(ttl, options) : lock.tryRead(ttl, options));
-      return held && new Hold(runtime, name, held, writes ? (held as WriteLock) : undefined);
+      return held && new Hold(runtime, name, options, held, writes ? (held as WriteLock) : undefined);
     },
     using(resources, ttl, options, routine, granted) {
       const { name, lock, writes, downgrades } = next(resources);
       if (!writes) {
         return lock.usingRead(ttl, options, (signal, reading) =>
-          routine(signal, new Hold(runtime, name, reading)),
+          routine(signal, new Hold(runtime, name, options, reading)),
         );
       }
       return lock.usingWrite(ttl, options, async (_signal, writing) => {
-        const held = new Hold(runtime, name, writing, writing);
+        const held = new Hold(runtime, name, options, writing, writing);
         // Its wait ends here: the downgrade lets in readers that called after it (PROTOCOL 10.4).
         granted();
         if (downgrades) await held.downgrade();

@@ -103,6 +103,8 @@ export interface SubjectLock {
   keptUntil?(peek: (key: string) => Entry | undefined): number;
   /** The remaining time by which its user acts, ms. */
   remaining(): number;
+  /** The `nodeTimeout` of the call that acquired it, where its `extend` goes by that, ms. */
+  readonly timeoutOfExtend?: number | undefined;
   extend(ttl: number): Promise<unknown>;
   /** Whether the masters still hold it; missing where they cannot be asked. */
   verify?(): Promise<boolean>;

@@ -277,7 +277,10 @@ export class Worker implements Receiver {
     const itsTtl = redlock.extend ? longEnough(ttl, terms) : ttl;
     this.#options.checkers.lifetimes.askedFor(lock, itsTtl);
     const extending = () => redlock.extend?.(lock, itsTtl, terms.options) ?? lock.extend(ttl);
-    const { extend } = redlock.extend ? this.#bounding(terms, settings.ttl) : this.bounds;
+    const nodeTimeout = lock.timeoutOfExtend;
+    const bounds =
+      nodeTimeout === undefined ? this.bounds : this.#options.boundsFor({ ...settings, nodeTimeout });
+    const { extend } = redlock.extend ? this.#bounding(terms, settings.ttl) : bounds;
     return this.call("extend", extend, extending);
   }
 
