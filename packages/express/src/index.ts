@@ -68,7 +68,7 @@ export function lockedWith(redlock: Redlock): Locked {
   };
 }
 
-/** What of a response changes the answer. */
+/** The methods and properties of a response that change the answer. */
 const answering: ReadonlySet<string | symbol> = new Set(
   [
     "addTrailers append appendHeader attachment clearCookie contentType cookie download end flushHeaders format header json",

@@ -118,7 +118,7 @@ export function lockedWith(redlock: Redlock): Locked {
   };
 }
 
-/** What of a reply changes the answer. Fastify reads the status and the headers once its hooks have let the answer pass. */
+/** The methods and properties of a reply that change the answer. Fastify reads the status and the headers once its hooks have let the answer pass. */
 const answering: ReadonlySet<string | symbol> = new Set(
   "code header headers redirect removeHeader removeTrailer send serializer status statusCode trailer type writeEarlyHints".split(
     " ",

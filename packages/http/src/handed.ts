@@ -28,7 +28,7 @@ export function handed<Response extends object>(
       if (typeof value !== "function" || !answering.has(name)) return value;
       return (...parameters: unknown[]) => {
         if (isOver()) return proxy;
-        // What another one does later, such as in a callback, is dropped as well.
+        // Later calls of another one, such as in a callback, are dropped as well.
         const result: unknown = value.apply(name in natives ? target : proxy, parameters);
         return result === target ? proxy : result;
       };

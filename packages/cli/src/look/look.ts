@@ -56,7 +56,7 @@ export function hasQuorum({ of, silent }: Answers): boolean {
   return of - silent.length > of / 2;
 }
 
-/** What each master answers, `undefined` without an answer, in their order; and those without. */
+/** The answers of the masters, in their order, `undefined` without one; and the masters without. */
 async function askEach<T>(
   masters: readonly Reached[],
   limit: Limit,
@@ -229,7 +229,7 @@ export async function overview(
   return { ...all, scanned: scans.map(({ master, looked, of: keys }) => ({ master, looked, of: keys })) };
 }
 
-/** What a master found until its time was over counts. */
+/** The keys that a master found until its time was over count. */
 async function scansOf(masters: readonly Reached[], limit: Limit, search: number): Promise<readonly Scan[]> {
   const { answers } = await askEach(masters, limit, (redis, signal) => scan(redis, search, signal));
   return masters.flatMap(({ name }, place) => {

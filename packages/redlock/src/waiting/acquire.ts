@@ -36,7 +36,7 @@ export interface Acquisition {
   readonly cancellation: Cancellation;
   /** The queues to wait in; `undefined` if waiting means retrying. */
   readonly queues: LocalQueues | undefined;
-  /** What must precede the first vote; it gets the time that the call has for it, ms. */
+  /** Precedes the first vote; it gets the time that the call has for it, ms. */
   readonly prepare?: (limit: number) => Promise<void>;
 }
 
