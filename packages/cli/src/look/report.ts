@@ -1,3 +1,4 @@
+import { maxRecordedLocks } from "@quorlock/redlock/internal";
 import { escaped, type Paint } from "../output.ts";
 import {
   hasQuorum,
@@ -62,9 +63,6 @@ export function lockReport(lock: LockView, now: number, paint: Paint): readonly 
   return lines;
 }
 
-/** The number of locks in a record. */
-const maxRecorded = 50;
-
 /** A table of the locks, for people. */
 export function listReport(
   { locks, owners, silent, of, scanned }: Overview,
@@ -98,9 +96,9 @@ export function listReport(
       return looked < keys ? paint("yellow", `${share}: more with --limit or --timeout`) : share;
     }),
     ...owners
-      .filter((owner) => owner.locks.length >= maxRecorded)
+      .filter((owner) => owner.locks.length >= maxRecordedLocks)
       .map((owner) =>
-        paint("yellow", `${titleOf(owner)} may hold more: its record has its ${maxRecorded} oldest`),
+        paint("yellow", `${titleOf(owner)} may hold more: its record has its ${maxRecordedLocks} oldest`),
       ),
     ...silentLines({ silent, of }, paint),
     `${owners.length} owners`,

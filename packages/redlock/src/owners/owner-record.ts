@@ -1,6 +1,9 @@
 import type { Owner } from "../errors.ts";
 import type { ListedMaster } from "./membership.ts";
 
+/** The number of locks in a record. */
+export const maxRecordedLocks = 50;
+
 /** A lock in a record: no token. */
 export interface HeldLock {
   readonly resources: readonly string[];

@@ -8,15 +8,14 @@ import { sleep } from "../time/sleep.ts";
 import type { TimerHandle, TimerTask } from "../time/timers.ts";
 import { Lists } from "./lists.ts";
 import type { ListedMaster } from "./membership.ts";
-import { type OwnerRecord, ownerKey, ownersKey, recordIn } from "./owner-record.ts";
+import { maxRecordedLocks, type OwnerRecord, ownerKey, ownersKey, recordIn } from "./owner-record.ts";
 import { ownerScript } from "./owner-script.ts";
 import { version } from "./version.ts";
 
 /** A record is written each 10 s, and lives for three times as long, ms. */
 const interval = 10_000;
 const lifetime = 30_000;
-/** The number of locks in a record, and how long they have been held at least, ms. */
-const maxLocks = 50;
+/** The locks in a record have been held for this time at least, ms. */
 const minHeld = 10_000;
 
 /**
@@ -179,7 +178,7 @@ export class Owners implements OwnerNames {
     const old: ActiveLease[] = [];
     // In the order of their grants: the oldest are first.
     for (const lease of leases) {
-      if (old.length === maxLocks || now - lease.grantedAt < minHeld) break;
+      if (old.length === maxRecordedLocks || now - lease.grantedAt < minHeld) break;
       old.push(lease);
     }
     const locks = old.map(({ resources, grantedAt, fencingToken }) => ({

@@ -2,7 +2,14 @@
 // masters and for simulated ones. It may change in any release.
 
 export { type ListedMaster, leastDistinct, quorumsIntersect } from "../owners/membership.ts";
-export { type HeldLock, type OwnerRecord, ownerKey, ownersKey, recordIn } from "../owners/owner-record.ts";
+export {
+  type HeldLock,
+  maxRecordedLocks,
+  type OwnerRecord,
+  ownerKey,
+  ownersKey,
+  recordIn,
+} from "../owners/owner-record.ts";
 export { ownerScript } from "../owners/owner-script.ts";
 export type {
   Answer,
