@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PortTakenError, withFreePort } from "@quorlock/testbed";
 import type { Redis } from "ioredis";
 import { afterAll, describe, it } from "vitest";
 import { lockNodeContract } from "./lock-node-contract.ts";
@@ -47,27 +47,15 @@ function makeCertificate(): string | undefined {
   }
 }
 
-async function listenWithTls(admin: Redis): Promise<number> {
-  for (let attempt = 1; ; attempt += 1) {
-    const port = await freePort();
+function listenWithTls(admin: Redis): Promise<number> {
+  return withFreePort(async (port) => {
     try {
       await admin.config("SET", "tls-port", port);
       return port;
     } catch (error) {
-      // Another process has taken the port meanwhile; or this server was built without TLS.
-      if (attempt === 5) throw error;
+      // Otherwise this server was built without TLS.
+      const isTaken = String(error).includes("Unable to listen");
+      throw isTaken ? new PortTakenError(String(error), { cause: error }) : error;
     }
-  }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", resolve);
   });
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => {
-    server.close(resolve);
-  });
-  return port;
 }

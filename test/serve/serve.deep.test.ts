@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { Redlock } from "@quorlock/redlock";
 import { Child } from "@quorlock/simulation/processes";
-import { findChromium, type Masters, startMasters } from "@quorlock/testbed";
+import { findChromium, type Masters, startMasters, withFreePort } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -258,7 +258,9 @@ describe("the page of quorlock serve, in Chromium", () => {
   });
 
   test("asks for the token, and comes back by itself when the program was started again", async () => {
-    const { child, url } = await serve({ QUORLOCK_TOKEN: token });
+    // It listens there twice: a port that no outgoing connection has meanwhile.
+    const port = await withFreePort((free) => Promise.resolve(`${free}`));
+    const { child, url } = await serve({ QUORLOCK_TOKEN: token }, port);
     await using _ = child;
     const page = await open(url);
     await page.getByLabel("Token").fill("wrong");
@@ -273,7 +275,7 @@ describe("the page of quorlock serve, in Chromium", () => {
     complaints.length = 0;
     await child.kill();
     await expect.poll(() => page.locator("#spoken").textContent(), soon).toContain("No connection");
-    const again = await serve({ QUORLOCK_TOKEN: token }, new URL(url).port);
+    const again = await serve({ QUORLOCK_TOKEN: token }, port);
     await using another = again.child;
     expect(another.process.exitCode).toBeNull();
     await expect.poll(() => page.getByLabel("Token").count(), soon).toBe(1);

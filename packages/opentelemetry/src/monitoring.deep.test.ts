@@ -1,7 +1,6 @@
-import { execFile, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
@@ -10,8 +9,10 @@ import {
   findExecutable,
   installPackage,
   type Masters,
+  PortTakenError,
   startMasters,
   usablePackageManager,
+  withFreePort,
 } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -86,16 +87,6 @@ describe("the alerts", () => {
   });
 });
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
-}
-
 /** A Prometheus that scrapes `target` each second, until it is disposed of. */
 async function startPrometheus(target: string): Promise<AsyncDisposable & { readonly url: string }> {
   const folder = await mkdtemp(join(tmpdir(), "quorlock-prometheus-"));
@@ -106,7 +97,19 @@ async function startPrometheus(target: string): Promise<AsyncDisposable & { read
   };
   // JSON is YAML.
   await writeFile(join(folder, "prometheus.yml"), JSON.stringify(config));
-  const port = await freePort();
+  const { url, child } = await withFreePort((port) => prometheusOn(port, folder));
+  return {
+    url,
+    async [Symbol.asyncDispose]() {
+      const ended = once(child, "exit");
+      child.kill("SIGKILL");
+      await ended;
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+async function prometheusOn(port: number, folder: string): Promise<{ url: string; child: ChildProcess }> {
   const child = spawn(
     prometheus,
     [
@@ -123,7 +126,10 @@ async function startPrometheus(target: string): Promise<AsyncDisposable & { read
   const url = `http://127.0.0.1:${port}`;
   await vi.waitUntil(
     () => {
-      if (child.exitCode !== null) throw new Error(`prometheus has ended: ${log}`);
+      if (child.exitCode !== null) {
+        const isTaken = log.includes("address already in use");
+        throw isTaken ? new PortTakenError(log) : new Error(`prometheus has ended: ${log}`);
+      }
       return fetch(`${url}/-/ready`).then(
         ({ ok }) => ok,
         () => false,
@@ -131,15 +137,7 @@ async function startPrometheus(target: string): Promise<AsyncDisposable & { read
     },
     { timeout: answerTimeout, interval: 100 },
   );
-  return {
-    url,
-    async [Symbol.asyncDispose]() {
-      const ended = once(child, "exit");
-      child.kill("SIGKILL");
-      await ended;
-      await rm(folder, { recursive: true });
-    },
-  };
+  return { url, child };
 }
 
 describe("the dashboard", () => {

@@ -8,6 +8,7 @@ export { findChromium } from "./servers/chromium.ts";
 export { clusterConfig, formCluster, moveSlot } from "./servers/cluster.ts";
 export { findExecutable } from "./servers/executables.ts";
 export { installPackage, usablePackageManager } from "./servers/packages.ts";
+export { PortTakenError, withFreePort } from "./servers/ports.ts";
 export { startMasters } from "./servers/start-masters.ts";
 export { Stalls } from "./stalls.ts";
 export { type Watchdog, watchProcesses } from "./watchdog.ts";

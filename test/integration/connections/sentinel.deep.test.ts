@@ -20,7 +20,7 @@ beforeEach(async () => {
   await until("the replica is there", async () =>
     (await fleet.admin(first).info("replication")).includes("state=online"),
   );
-  sentinel = new Sentinel(first);
+  sentinel = await Sentinel.start(first);
 });
 afterEach(async () => {
   await sentinel.stop();

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findExecutable, type Master, watchProcesses } from "@quorlock/testbed";
+import { findExecutable, type Master, PortTakenError, watchProcesses, withFreePort } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { until } from "../../contract/until.ts";
 
@@ -16,24 +16,55 @@ export class Sentinel {
   readonly #folder = mkdtempSync(join(tmpdir(), "quorlock-sentinel-"));
   readonly #watchdog = watchProcesses(this.#folder);
   readonly #child: ChildProcess;
+  readonly #ended: Promise<unknown>;
 
-  constructor({ host, port }: Master) {
-    // Masters have ports below 22,000, and their cluster buses those that are 10,000 higher.
-    this.port = port + 20_000;
+  /** A Sentinel of `master` that answers, on a port that no outgoing connection can have. */
+  static start(master: Master): Promise<Sentinel> {
+    return withFreePort(async (port) => {
+      const sentinel = new Sentinel(master, port);
+      try {
+        await sentinel.#answers();
+        return sentinel;
+      } catch (error) {
+        await sentinel.stop();
+        throw error;
+      }
+    });
+  }
+
+  private constructor(master: Master, port: number) {
+    this.port = port;
     const file = join(this.#folder, "sentinel.conf");
     const lines = [
       `port ${this.port}`,
       "bind 127.0.0.1",
       `dir ${this.#folder}`,
-      `sentinel monitor ${group} ${host} ${port} 1`,
+      `logfile ${this.#log}`,
+      `sentinel monitor ${group} ${master.host} ${master.port} 1`,
       `sentinel down-after-milliseconds ${group} 60000`,
     ];
     writeFileSync(file, `${lines.join("\n")}\n`);
     const binary = findExecutable(["redis-server", "valkey-server"])!;
     this.#child = spawn(binary, [file, "--sentinel"], { stdio: "ignore" });
+    this.#ended = new Promise((resolve) => this.#child.once("exit", resolve));
     this.#watchdog.add(this.#child.pid!);
     this.client = new Redis(this.port, { retryStrategy: () => 20, enableReadyCheck: false });
     this.client.on("error", () => {});
+  }
+
+  get #log(): string {
+    return join(this.#folder, "sentinel.log");
+  }
+
+  /** Rejects with what it logged if it ends instead, and if another process answers on its port. */
+  async #answers(): Promise<void> {
+    const answer = this.client.info("server").catch(String);
+    const ended = this.#ended.then(() => undefined);
+    const information = await Promise.race([answer, ended]);
+    if (information?.includes(`process_id:${this.#child.pid}\r\n`)) return;
+    const said = information ?? readFileSync(this.#log, "utf8");
+    const isTaken = information !== undefined || said.includes("Address already in use");
+    throw isTaken ? new PortTakenError(said) : new Error(`the Sentinel ended:\n${said}`);
   }
 
   /** Where a client finds the master. */
@@ -62,9 +93,8 @@ export class Sentinel {
 
   async stop(): Promise<void> {
     this.client.disconnect();
-    const ended = new Promise((resolve) => this.#child.once("exit", resolve));
     this.#child.kill("SIGKILL");
-    await ended;
+    await this.#ended;
     this.#watchdog.dismiss();
     rmSync(this.#folder, { recursive: true, force: true });
   }

@@ -46,7 +46,7 @@ async function withReplica(): Promise<Service> {
   await until("the replica is there", async () =>
     (await fleet.admin(primary).info("replication")).includes("state=online"),
   );
-  const sentinel = new Sentinel(primary);
+  const sentinel = await Sentinel.start(primary);
   await sentinel.knowsReplica();
   return {
     connect: () =>
