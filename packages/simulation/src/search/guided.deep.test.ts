@@ -24,7 +24,7 @@ test("the margin guides to more violations than chance finds in as many runs, an
   );
   expect(random.violated.length).toBeGreaterThan(0);
   expect(led.violated.length).toBeGreaterThan(2 * random.violated.length);
-  const again = await explore(guided(pool.runner(), first), (_, soFar) => soFar.runs === 40);
+  const again = await explore(guided(pool.runner(), first), (_, soFar) => soFar.runs === 24);
   expect(hashes(again)).toEqual(hashes(led).slice(0, again.violated.length));
 }, 1_200_000);
 
