@@ -2,6 +2,9 @@ import { setImmediate as turn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
+import type { RedlockOptions } from "../client.ts";
+import { RedisNode } from "../redis/redis-node.ts";
+import { Redlock } from "../redlock.ts";
 import type { LockNode } from "./node.ts";
 import { onReadyWhileKept } from "./weak-listeners.ts";
 
@@ -10,6 +13,7 @@ const collect = runInNewContext("gc") as () => void;
 
 /** A node that references its listeners, as a connection references the client that it belongs to. */
 class Node {
+  readonly client: object = this;
   readonly listeners = new Set<() => void>();
   owner: object | undefined;
 
@@ -52,3 +56,32 @@ test("the listener of a collected owner is removed", async () => {
   node.owner = undefined;
   expect(await until(() => node.listeners.size === 0)).toBe(true);
 });
+
+/** The connection of a client that lives on, never ready. */
+class Connection extends Node {
+  readonly name = "master";
+  readonly isReady = false;
+  readonly session = 0;
+  readonly notReadyReason = "it is not connected";
+  connectFirst(): undefined {}
+  send = (): Promise<never> => Promise.reject(new Error(this.notReadyReason));
+  isErrorReply = (_: unknown): _ is Error => false;
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+  disconnect(): void {}
+}
+
+test.each<RedlockOptions>([{}, { restartGuard: { maxTtl: 1000 } }, { clockWatch: true }])(
+  "a Redlock with %j that is dropped is collected, and leaves no listener on its client's connection",
+  async (options) => {
+    const connection = new Connection();
+    // The first one makes the send queue, which all share.
+    new RedisNode(connection);
+    const before = connection.listeners.size;
+    const dropped = new WeakRef(new Redlock([new RedisNode(connection)], options));
+    expect(connection.listeners.size).toBeGreaterThan(before);
+    expect(await until(() => connection.listeners.size === before)).toBe(true);
+    expect(dropped.deref()).toBeUndefined();
+  },
+);

@@ -1,13 +1,13 @@
 import type { LockNode } from "./node.ts";
 
 /**
- * The registries that remove the listeners of collected owners, one for each node: a registry keeps the values given
- * to it alive, and the connection may lead from them back to the owner. With one registry for all nodes, neither
- * would ever be collected.
+ * The registries that remove the listeners of collected owners, one for each client: a registry keeps the values given
+ * to it alive, and the connection may lead from them back to the owner. With one registry for all clients, neither
+ * would ever be collected; one of a node that is collected with its owner would remove nothing.
  */
-const forgetting = new WeakMap<LockNode, FinalizationRegistry<() => void>>();
+const forgetting = new WeakMap<object, FinalizationRegistry<() => void>>();
 
-/** Calls `act` whenever `node` becomes reachable, for as long as `owner` is referenced. */
+/** Calls `act` whenever `node` becomes reachable, for as long as `owner` is referenced; `act` must not lead to it. */
 export function onReadyWhileKept<Owner extends object>(
   owner: Owner,
   node: LockNode,
@@ -18,8 +18,8 @@ export function onReadyWhileKept<Owner extends object>(
     const present = kept.deref();
     if (present) act(present);
   });
-  const registry = forgetting.get(node) ?? new FinalizationRegistry<() => void>((stop) => stop());
-  forgetting.set(node, registry);
+  const registry = forgetting.get(node.client) ?? new FinalizationRegistry<() => void>((stop) => stop());
+  forgetting.set(node.client, registry);
   registry.register(owner, forget);
 }
 

@@ -17,6 +17,7 @@ function leading(...servers: readonly (string | undefined)[]) {
   const moves: string[] = [];
   const nodes = servers.map((_, index) => ({
     name: `master-${index}`,
+    client: listeners,
     server: {
       get ids() {
         return present[index]?.split("+") ?? [];

@@ -57,11 +57,11 @@ export class RestartGuard {
     this.#timeout = timeout;
     const { durable = false } = options;
     const guarded = this.#coordinator();
-    this.#guards = context.nodes.map((node) => {
+    this.#guards = context.nodes.map((node, index) => {
       const isDurable = typeof durable === "function" ? outside(() => durable(node.name)) : durable;
       const guard = new MasterGuard(node, guarded, isDurable);
       node.watchGuard!(guard);
-      this.#readStateWhenBack(guard);
+      this.#readStateWhenBack(node, index);
       return guard;
     });
     // Another `maxTtl` may be agreed on in another database.
@@ -162,8 +162,9 @@ export class RestartGuard {
    * that time sends no command that would notice it, so the state is read on every reconnect. The weak
    * reference does not keep an unused Redlock alive.
    */
-  #readStateWhenBack(guard: MasterGuard): void {
-    onReadyWhileKept(this, guard.node, (self) => self.#onBack(guard));
+  #readStateWhenBack(node: LockNode, index: number): void {
+    // (By its index: the guard itself leads back to this.)
+    onReadyWhileKept(this, node, (self) => self.#onBack(self.#guards[index]!));
   }
 
   #onBack(guard: MasterGuard): void {
