@@ -142,6 +142,13 @@ describe("quorlock with ioredis-mock", () => {
     );
   });
 
+  test("has one listener on a client, for any number of Redlocks", () => {
+    const [client] = clientsAt(addresses());
+    const before = client!.listenerCount("ready");
+    for (let count = 0; count < 12; count += 1) new Redlock([client!]);
+    expect(client!.listenerCount("ready")).toBe(before + 1);
+  });
+
   test("ends with its clients at quit", async () => {
     const { clients, redlock } = opened();
     const lock = await redlock.acquire("a", 10_000);
