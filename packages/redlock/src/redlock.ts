@@ -606,7 +606,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     cancellation: Cancellation,
     parent: Lock | undefined,
   ): Promise<EnterResult> {
-    return traceAcquire(request, this.#context.runtime, (call) =>
+    // (It may throw, for a parent that has ended: the message needs its end.)
+    return traceAcquire(request, this.#context.runtime, async (call) =>
       this.#enterOrAcquire({ ...request, call }, cancellation, parent),
     );
   }

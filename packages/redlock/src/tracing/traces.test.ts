@@ -141,6 +141,16 @@ describe("the tracing channels", () => {
     expect(last(heard, "acquire asyncEnd")).toMatchObject({ outcome, errorCode });
   });
 
+  test("tell an acquire that its parent refuses", async () => {
+    const { time, redlock } = virtualSetting(3, { reentrant: "handle" });
+    const parent = await time.run(redlock.acquire("r", 1000));
+    await time.run(parent.release());
+    const heard = hear();
+    await expect(time.run(redlock.acquire("r", 1000, { parent }))).rejects.toThrow("parent is released");
+    expect(events(heard, "acquire")).toEqual(["start", "end", "error", "asyncStart", "asyncEnd"]);
+    expect(last(heard, "acquire asyncEnd")).toMatchObject({ outcome: "aborted", errorCode: "LOCK_LOST" });
+  });
+
   test("tell each master's answer, and why it gave none", async () => {
     const heard = hear();
     const { time, nodes, redlock } = virtualSetting(3);
