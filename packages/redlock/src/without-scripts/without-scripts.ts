@@ -1,6 +1,7 @@
 import { isCluster, newConnection, type RedisClient } from "../adapters/client-libraries.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import type { LockNode } from "../protocol/node.ts";
+import { shown } from "../settings/ranges.ts";
 import { CommandQueue } from "./command-queue.ts";
 import { WatchingNode } from "./watching-node.ts";
 
@@ -25,6 +26,8 @@ const queues = new WeakMap<
  * ```
  */
 export function withoutScripts(clients: Iterable<RedisClient>): readonly LockNode[] {
+  if (!(Symbol.iterator in Object(clients)))
+    throw new InvalidArgumentError(`withoutScripts takes a list of clients, not ${shown(clients)}`);
   return [...clients].map((client) => {
     if (isCluster(client)) {
       throw new InvalidArgumentError(
