@@ -145,7 +145,8 @@ describe("quorlock with ioredis-mock", () => {
   test("has one listener on a client, for any number of Redlocks", () => {
     const [client] = clientsAt(addresses());
     const before = client!.listenerCount("ready");
-    for (let count = 0; count < 12; count += 1) new Redlock([client!]);
+    const redlocks = Array.from({ length: 12 }, () => new Redlock([client!]));
+    expect(redlocks).toHaveLength(12);
     expect(client!.listenerCount("ready")).toBe(before + 1);
   });
 

@@ -65,7 +65,7 @@ class Connection extends Node {
   readonly notReadyReason = "it is not connected";
   connectFirst(): undefined {}
   send = (): Promise<never> => Promise.reject(new Error(this.notReadyReason));
-  isErrorReply = (_: unknown): _ is Error => false;
+  isErrorReply = (error: unknown): error is Error => error instanceof RangeError;
   close(): Promise<void> {
     return Promise.resolve();
   }
@@ -77,7 +77,7 @@ test.each<RedlockOptions>([{}, { restartGuard: { maxTtl: 1000 } }, { clockWatch:
   async (options) => {
     const connection = new Connection();
     // The first one makes the send queue, which all share.
-    new RedisNode(connection);
+    expect(new RedisNode(connection).name).toBe("master");
     const before = connection.listeners.size;
     const dropped = new WeakRef(new Redlock([new RedisNode(connection)], options));
     expect(connection.listeners.size).toBeGreaterThan(before);
