@@ -163,6 +163,19 @@ describe("a lock", () => {
     expect((await time.run(lock.release())).outcome).toBe("released");
   });
 
+  test("ends at once if no number is written as its expiration, and the holder of another lock is told in time", async () => {
+    const { lock, redlock, time } = await held();
+    const other = await time.run(redlock.acquire("other", 1000));
+    let told: number | undefined;
+    other.signal.addEventListener("abort", () => {
+      told = time.now();
+    });
+    lock.expiration = Number.NaN;
+    await time.advance(1000);
+    expect(told).toBeLessThan(1000);
+    expect([lock.loss?.why, lock.expiration]).toEqual(["its expiration was set", 0]);
+  });
+
   test("is built by hand, extended and released", async () => {
     const { lock, redlock, time } = await held();
     const again = new Lock(redlock, lock.resources, lock.value, [], lock.expiration);

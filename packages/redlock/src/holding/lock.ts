@@ -127,8 +127,10 @@ export class Lock implements AsyncDisposable {
 
   set expiration(time: number) {
     const { runtime, clock } = this.#lease.context;
-    const until = clock.now() + time - runtime.wall();
-    if (!(until >= (this.limit?.until ?? Number.POSITIVE_INFINITY))) {
+    const left = time - runtime.wall();
+    // No number ends it now: no timer has such a due time.
+    const until = clock.now() + (Number.isNaN(left) ? 0 : left);
+    if (until < (this.limit?.until ?? Number.POSITIVE_INFINITY)) {
       this.limitTo({ until, why: "its expiration was set", isReached: false });
     }
   }
