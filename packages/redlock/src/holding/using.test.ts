@@ -163,6 +163,20 @@ describe("the routine's signal", () => {
     );
   });
 
+  test("tells when it is read that the lock of the caller's signal was lost meanwhile", async () => {
+    const { time, machine, redlock } = virtualSetting(3);
+    await time.run(
+      redlock.using("outer", 1000, (outer) =>
+        redlock.using("inner", 10_000, { signal: outer }, (inner, lock) => {
+          machine.block(1000);
+          expect(inner.aborted).toBe(true);
+          expect(inner.reason).toBe(outer.reason);
+          expect(lock.state).toBe("held");
+        }),
+      ),
+    );
+  });
+
   test("aborts when the lock is lost, with the reason where redlock 5 has it", async () => {
     const { time, nodes, redlock } = virtualSetting(3);
     const told = await time.run(

@@ -40,14 +40,19 @@ interface LinkedSignal {
  */
 function linkSignals(lock: Lock, callersSignal: AbortSignal): LinkedSignal {
   const signals = [lock.signal, callersSignal];
-  const controller = selfCheckingController(() => void lock.remaining());
+  let isLinked = true;
+  // The caller's signal may be that of another lock: both are read, and so read their clocks (PROTOCOL 3.6).
   const follow = () => {
-    const aborted = signals.find((signal) => signal.aborted);
-    if (aborted && !controller.signal.aborted) abortWith(controller, aborted.reason);
+    const aborted = isLinked && signals.find((signal) => signal.aborted);
+    if (!aborted) return;
+    isLinked = false;
+    abortWith(controller, aborted.reason);
   };
+  const controller = selfCheckingController(follow);
   const forget = signals.map((signal) => onAbort(signal, follow));
   follow();
   const unlink = () => {
+    isLinked = false;
     for (const one of forget) one();
   };
   return { signal: controller.signal, unlink };
