@@ -128,6 +128,7 @@ async function confirm(
   // Computed for each attempt, since time has passed: no key outlives the handle that requested it.
   const ttl = ttlWithin(settings.limit, question.ttl, clock.now());
   lease.askedFor(ttl);
+  lease.leastDrift = Math.min(lease.leastDrift, settings.driftFactor);
   const claim = new RoundClaim(lease.placement, lease.resources, lease.token, ttl, lease);
   const round: Round<Answer> = new Round<Answer>({
     nodes,

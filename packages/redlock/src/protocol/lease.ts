@@ -94,6 +94,8 @@ export class Lease implements TimerTask, ActiveLease {
   readonly grantedAt: number;
   /** The user's handle, which is notified if the lease is lost. */
   handle: Handle | undefined;
+  /** The smallest `driftFactor` that its extensions have allowed for; 1, above all of them, before the first. */
+  leastDrift = 1;
   /** Called at the release, before anything is sent: may hand the lease off to a waiter in this process instead. */
   handOff: ((settings: Settings) => Promise<ExecutionResult> | undefined) | undefined;
   /** How many renewals keep it extended: each handle of a shared lease has one. */
@@ -227,7 +229,9 @@ export class Lease implements TimerTask, ActiveLease {
     return this.#otherTokens.length >= maxOtherTokens;
   }
 
-  alsoUsed(token: string): void {
+  /** Records that masters were asked to keep the key for `ttl` ms under this token, which is not that of the lease. */
+  alsoUsed(token: string, ttl: number): void {
+    this.askedFor(ttl);
     this.#otherTokens = [token, ...this.#otherTokens];
   }
 
@@ -237,6 +241,8 @@ export class Lease implements TimerTask, ActiveLease {
    */
   inherit(lease: Lease): void {
     this.askedFor(lease.longestTtl);
+    // A vote that has moved is still to be replaced (PROTOCOL 2.10).
+    this.#moves = lease.#moves;
     this.#otherTokens = lease.tokens.filter((token) => token !== this.#token).slice(-maxOtherTokens);
   }
 

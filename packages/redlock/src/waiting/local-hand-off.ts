@@ -67,7 +67,7 @@ export async function transferToken(lease: Lease, next: AcquireCall): Promise<Ha
     return { successor, result: new Released("released", nodes, start, round) };
   }
   claim.giveUp();
-  lease.alsoUsed(claim.token);
+  lease.alsoUsed(claim.token, ttl);
   return undefined;
 }
 
@@ -75,8 +75,8 @@ export async function transferToken(lease: Lease, next: AcquireCall): Promise<Ha
 function isFresh(lease: Lease, before: LockRequest, request: LockRequest): boolean {
   if (!lease.mayBeTakenOver || lease.fencingToken !== undefined || lease.longestTtl > request.ttl)
     return false;
-  // Its deadlines allow for the drift that the previous request named.
-  if (request.settings.driftFactor > before.settings.driftFactor) return false;
+  // Its deadlines allow for the drift that the previous request and its extensions named.
+  if (request.settings.driftFactor > Math.min(before.settings.driftFactor, lease.leastDrift)) return false;
   const { clock, quorum } = lease.context;
   const left = leaseDeadline(lease.deadlines, quorum) - clock.now();
   return left >= request.ttl * minFreshFraction && left > request.settings.minimumValidity;
