@@ -272,17 +272,39 @@ describe("quorlock exec", () => {
 });
 
 /** In this process: fifty programs would take minutes to start. */
-function run(addresses: readonly string[], name: string, script: string, said: string[]): Promise<number> {
+function run(
+  addresses: readonly string[],
+  name: string,
+  script: string,
+  said: string[],
+  times = { ttl: 3000, grace: 500 },
+): Promise<number> {
   return execute(mastersFrom(addresses, {}, {}).map(clientOf), name, ["sh", "-c", script], {
-    ttl: 3000,
+    ...times,
     wait: 60_000,
-    grace: 500,
     fencing: false,
     guard: undefined,
     environment: process.env,
     say: (line) => said.push(line),
   });
 }
+
+test("a command without time between the signals is killed half a second before its lock ends", async () => {
+  const proxies: FaultProxy[] = await Promise.all(masters.list.map((master) => startProxy(master)));
+  const held = join(folder, "no-grace");
+  const script = `exec 9>${held}; flock -n 9; trap "" TERM; echo > ${held}.ready; sleep 600`;
+  const urls = proxies.map(({ url }) => url);
+  const said: string[] = [];
+  const ended = run(urls, "no-grace", script, said, { ttl: 5000, grace: 0 });
+  await vi.waitFor(() => expect(existsSync(`${held}.ready`)).toBe(true), 30_000);
+  for (const proxy of proxies) proxy.dropRequests();
+  await new Child("flock", [held, "true"]).ended;
+  const left = await Promise.all(admins.map((admin) => admin.pttl("no-grace")));
+  expect(Math.min(...left)).toBeGreaterThan(300);
+  expect(await ended).toBe(137);
+  expect(said).toEqual([expect.stringContaining("gets SIGTERM now, and SIGKILL before")]);
+  for (const proxy of proxies) await proxy.stop();
+});
 
 test("50 commands whose masters are cut off have ended before the next client runs its own", async () => {
   const proxies: FaultProxy[] = await Promise.all(masters.list.map((master) => startProxy(master)));

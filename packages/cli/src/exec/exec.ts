@@ -179,10 +179,10 @@ class LeaseWatch {
   constructor(lock: Lock, child: Child, grace: number, say: (line: string) => void) {
     this.#lock = lock;
     this.#child = child;
-    this.#grace = grace;
     this.#say = say;
     const left = lock.remaining();
     this.#kills = Math.min(killTime, left / 10);
+    this.#grace = Math.max(grace, this.#kills);
     this.#end = performance.now() + left;
     lock.signal.addEventListener("abort", this.#onLost, { once: true });
     this.#look();
