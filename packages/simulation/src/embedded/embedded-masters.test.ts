@@ -413,6 +413,10 @@ describe("options", () => {
     await expect(clientOf({ url: `redis://:x@${host}:${port}` }).get("k")).rejects.toThrow();
   });
 
+  test.each(["pässwörd €", ""])("its url opens a master with the password %j", async (password) => {
+    expect(await clientOf(await startOne({ password })).ping()).toBe("PONG");
+  });
+
   test("a script that is not the client's gets an error that says so", async () => {
     const client = clientOf(await startOne());
     await expect(client.eval("return 1", 0)).rejects.toThrow(/embedded master cannot do this: a script/);

@@ -50,7 +50,8 @@ export class EmbeddedRedis {
   );
 
   constructor(password?: string) {
-    this.password = password;
+    // As in Redis, an empty one is none.
+    this.password = password || undefined;
   }
 
   /** @internal New with each start. */

@@ -192,7 +192,9 @@ export class Session implements Subscriber {
   /** `AUTH password` or `AUTH user password`. */
   #authenticate(args: readonly string[]): Status {
     const { password } = this.#redis;
-    const [user, given] = args.length > 1 ? args : ["default", ...args];
+    const [user, words] = args.length > 1 ? args : ["default", ...args];
+    // Words are bytes: see `encoded`.
+    const given = Buffer.from(words!, "latin1").toString();
     if (password === undefined && args.length === 1) {
       throw new ReplyError(
         "ERR AUTH <password> called without any password configured for the default user. Are you sure your " +
