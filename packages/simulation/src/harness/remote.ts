@@ -25,6 +25,8 @@ export interface Way {
 export interface RemoteListener {
   /** In the caller's turn, before the message is sent. */
   onCall(): void;
+  /** In a turn of the server: what a method has returned. */
+  onResult(result: unknown): void;
   /** In a turn of the server: a method has run, or has thrown. */
   onEffect(): void;
 }
@@ -46,7 +48,9 @@ export function remote<Resource extends object>(
       if (typeof method !== "function") return undefined;
       return (...args: readonly unknown[]) =>
         call(kernel, way, listener, String(name), () => {
-          return Reflect.apply(method, target, structuredClone(args)) as unknown;
+          const result: unknown = Reflect.apply(method, target, structuredClone(args));
+          listener.onResult(result);
+          return result;
         });
     },
   });

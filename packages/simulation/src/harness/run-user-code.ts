@@ -189,6 +189,13 @@ class Fixture<Resource extends object> {
     );
     const listener = {
       onCall: () => this.#cluster.triggerPoints.writing(process),
+      onResult: (result: unknown) => {
+        if (!isPromise(result)) return;
+        result.then(undefined, () => {});
+        this.#refuse(
+          "a method of the resource must not return a promise: each call runs as a whole, at once",
+        );
+      },
       onEffect: () => this.#judge(),
     };
     return {

@@ -165,6 +165,13 @@ describe("options that would check nothing are refused", () => {
     await expect(result).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   });
 
+  test("a method of the resource that returns a promise, without an unhandled rejection", async () => {
+    const resource = () => ({ write: async (): Promise<void> => Promise.reject(new Error("late")) });
+    const result = simulate({ seeds: 1, resource, client: ({ resource }) => resource.write() });
+    await expect(result).rejects.toThrow("a method of the resource must not return a promise");
+    await expect(result).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  });
+
   test("an invariant that rejects, without an unhandled rejection", async () => {
     const result = simulate({ ...sound, invariant: () => Promise.reject(new Error("wrong")) });
     await expect(result).rejects.toThrow("invariant must not return a promise");
