@@ -253,6 +253,7 @@ describe("bad input", () => {
     [replay, ["/nowhere/at/all.json"], "cannot be read"],
     [shrink, [], "either a file or --seed"],
     [shrink, ["a.json", "--seed", "1"], "either a file or --seed"],
+    [shrink, ["a.json", "--beyond"], "--beyond needs --seed"],
   ])("%o %j", async (command, args, message) => {
     const error: unknown = await command.run(args).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(UsageError);

@@ -32,6 +32,7 @@ describe("pnpm sim heatmap", () => {
     [["--ttl", "100.5"], '"100.5"'],
     [["--seeds", "0"], "--seeds"],
     [["--drift-factor", "1"], "--drift-factor"],
+    [["--drift-factor", "0.01,0.02"], "--drift-factor"],
     [["--out", "map.png"], "--out must end in .svg"],
     [["--rates", "1"], "--rates"],
   ])("%j is bad usage", async (args, text) => {

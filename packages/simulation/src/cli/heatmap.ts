@@ -34,6 +34,7 @@ export const heatmap: Command = {
         above: 0,
         below: 1,
         unit: "a share of the ttl",
+        most: 1,
       })[0]!,
     };
     if (out === undefined) throw new UsageError("--out is missing");
@@ -66,19 +67,18 @@ interface Range {
   readonly above: number;
   readonly below: number;
   readonly unit: string;
+  /** More columns or rows than the default cannot be read. */
+  readonly most?: number;
 }
 
-/** More columns or rows than this cannot be read. */
-const maxNumbers = 12;
-
 /** A list with commas, in rising order. @throws UsageError for what is none, or not within the range. */
-function numbers(name: string, given: string, { above, below, unit }: Range): readonly number[] {
+function numbers(name: string, given: string, { above, below, unit, most = 12 }: Range): readonly number[] {
   const list = given.split(",").map((item) => {
     const number = Number(item);
     const isWhole = unit !== "whole ms" || Number.isSafeInteger(number);
     if (item.trim() !== "" && number > above && number < below && isWhole) return number;
     throw new UsageError(`--${name} must be ${unit}, above ${above} and below ${below}, but is "${item}"`);
   });
-  if (list.length > maxNumbers) throw new UsageError(`--${name} takes ${maxNumbers} numbers at most`);
+  if (list.length > most) throw new UsageError(`--${name} takes at most ${most}, but has ${list.length}`);
   return [...new Set(list)].sort((left, right) => left - right);
 }

@@ -72,6 +72,7 @@ async function planFrom({
     const number = wholeNumber("seed", seed);
     return { plan: beyond === true ? beyondPlan(number) : promisedPlan(number) };
   }
+  if (beyond === true) throw new UsageError("--beyond needs --seed: a file has its plan");
   const { plan, subject } = await readReplay(path);
   return { plan, ...(subject === undefined ? {} : { defaultSubject: subject }) };
 }
