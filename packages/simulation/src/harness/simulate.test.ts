@@ -166,8 +166,11 @@ describe("options that would check nothing are refused", () => {
   });
 
   test("a method of the resource that returns a promise, without an unhandled rejection", async () => {
-    const resource = () => ({ write: async (): Promise<void> => Promise.reject(new Error("late")) });
-    const result = simulate({ seeds: 1, resource, client: ({ resource }) => resource.write() });
+    const result = simulate({
+      seeds: 1,
+      resource: () => ({ write: () => Promise.reject(new Error("late")) }),
+      client: ({ resource }) => resource.write(),
+    });
     await expect(result).rejects.toThrow("a method of the resource must not return a promise");
     await expect(result).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   });
