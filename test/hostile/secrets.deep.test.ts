@@ -1,4 +1,4 @@
-import { channel, tracingChannel } from "node:diagnostics_channel";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
@@ -7,6 +7,7 @@ import { type Lock, Redlock, type RedlockOptions } from "@quorlock/redlock";
 import { lead } from "@quorlock/redlock/lead";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
+import { channelNames, tracingChannelNames } from "@quorlock/redlock/tracing";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { clusterConfig, formCluster, type Masters, startMasters } from "@quorlock/testbed";
 import { Cluster, Redis } from "ioredis";
@@ -15,6 +16,7 @@ import { Cluster as ClusterOfValkey, Redis as RedisOfValkey } from "iovalkey";
 import { createClient, createCluster } from "redis";
 import { createClient as createClient5, createCluster as createCluster5 } from "redis-5";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { callingClient } from "../contract/calling-client.ts";
 import { Fleet, fresh, rejection } from "../integration/fleet/fleet.ts";
 
 // A token is enough to release a lock, a queue member is a token without its round, and whoever knows an inbox can grant locks.
@@ -39,8 +41,10 @@ const url = (port: number): string => `redis://${username}:${password}@127.0.0.1
 const libraries: Record<string, (port: number) => object> = {
   "ioredis 6": (port) => new Redis(url(port)),
   "ioredis 5": (port) => new Redis5(url(port)),
+  "ioredis 6, by call": (port) => callingClient(port),
   iovalkey: (port) => new RedisOfValkey(url(port)),
   "node-redis 6": (port) => createClient({ url: url(port) }),
+  "node-redis 6, RESP 2": (port) => createClient({ url: url(port), RESP: 2 }),
   "node-redis 5": (port) => createClient5({ url: url(port) }),
 };
 
@@ -65,8 +69,8 @@ function printed(value: unknown): string {
 }
 
 const subjects = ["ioredis", "iovalkey", "node-redis"];
-const ownTraces = ["acquire", "hold", "extend", "release"].map((name) => `quorlock:${name}`);
-const ownEvents = ["lost", "refused", "answer"].map((name) => `quorlock:${name}`);
+const ownTraces = Object.values<string>(tracingChannelNames);
+const ownEvents = Object.values<string>(channelNames);
 const events = ["error", "connection:ready", "connection:closed", "pubsub", "command:reply", "maintenance"];
 
 interface Published {
@@ -77,10 +81,29 @@ interface Published {
   args?: unknown;
 }
 
+interface Overheard {
+  readonly text: string;
+  /** With what is hidden, such as the clients in the votes of an error, whose options have the password. */
+  readonly hidden: string;
+  /** The channels of this package that had a message. */
+  readonly channels: ReadonlySet<string>;
+}
+
+/** The channels of the events of these traces. */
+function phases(names: readonly string[]): readonly string[] {
+  const events = ["start", "end", "asyncStart", "asyncEnd", "error"];
+  return names.flatMap((name) => events.map((event) => `tracing:${name}:${event}`));
+}
+
 /** Everything that is published or written while `act` runs. */
-async function overheard(act: (tell: (value: unknown) => void) => Promise<void>): Promise<string> {
+async function overheard(act: (tell: (value: unknown) => void) => Promise<void>): Promise<Overheard> {
   const texts: string[] = [];
-  const tell = (value: unknown): void => void texts.push(printed(value));
+  const hidden: string[] = [];
+  const heard = new Set<string>();
+  const tell = (value: unknown): void => {
+    texts.push(printed(value));
+    hidden.push(inspect(value, { depth: 9, showHidden: true }));
+  };
   // Replies included: only clients and sockets are left out.
   const see = (message: unknown): void => {
     const { client: _, socket: __, ...seen } = message as Published;
@@ -90,28 +113,29 @@ async function overheard(act: (tell: (value: unknown) => void) => Promise<void>)
     if (Array.isArray(seen.args)) seen.args = seen.args.map(String);
     tell(seen);
   };
-  const listeners = { start: see, end: see, asyncStart: see, asyncEnd: see, error: see };
-  const traces = [
-    ...subjects.flatMap((name) => ["command", "batch", "connect"].map((subject) => `${name}:${subject}`)),
-    ...ownTraces,
-  ].map((name) => tracingChannel(name));
-  const channels = [
-    ...subjects.flatMap((name) => events.map((event) => `${name}:${event}`)),
-    ...ownEvents,
-  ].map((name) => channel(name));
+  const seeOwn = (message: unknown, name: string | symbol): void => {
+    heard.add(String(name));
+    texts.push(inspect(message, { depth: 9, showHidden: true, getters: true }));
+  };
+  const commands = subjects.flatMap((name) =>
+    ["command", "batch", "connect"].map((subject) => `${name}:${subject}`),
+  );
+  const listeners = [
+    ...phases(commands).map((name) => [name, see] as const),
+    ...subjects.flatMap((name) => events.map((event) => [`${name}:${event}`, see] as const)),
+    ...[...phases(ownTraces), ...ownEvents].map((name) => [name, seeOwn] as const),
+  ];
   const spies = (["log", "info", "warn", "error", "debug"] as const).map((method) =>
     vi.spyOn(console, method).mockImplementation((...words: unknown[]) => words.forEach(tell)),
   );
-  for (const trace of traces) trace.subscribe(listeners);
-  for (const one of channels) one.subscribe(see);
+  for (const [name, listener] of listeners) subscribe(name, listener);
   try {
     await act(tell);
   } finally {
-    for (const trace of traces) trace.unsubscribe(listeners);
-    for (const one of channels) one.unsubscribe(see);
+    for (const [name, listener] of listeners) unsubscribe(name, listener);
     for (const spy of spies) spy.mockRestore();
   }
-  return texts.join("\n");
+  return { text: texts.join("\n"), hidden: hidden.join("\n"), channels: heard };
 }
 
 /** Tokens, queue members and inboxes in the commands that the masters are sent while `act` runs. */
@@ -190,7 +214,7 @@ class Run {
       await fleet.untilWaiting(resources[0]!);
       this.#tell(await other.inspect(resources[0]!));
       lock = await lock.extend(ttl);
-      this.#tell(lock);
+      for (const shown of [one, lock, Object.entries(lock), lock.signal]) this.#tell(shown);
       this.#tell(await one.inspect(resources[0]!));
       await lock.release();
       const granted = await waiting;
@@ -199,8 +223,9 @@ class Run {
       // A rival's key: the lock is lost.
       for (const admin of fleet.admins) await admin.set(resources[0]!, "rival");
       await this.refused(granted.extend(ttl));
+      this.#tell(granted.signal);
     }
-    await one.using(fresh(), ttl, async (signal) => this.#tell(signal));
+    await one.using(fresh(), ttl, async (...given) => given.forEach(this.#tell));
   }
 
   async primitives(): Promise<void> {
@@ -279,10 +304,12 @@ function placesIn(text: string, secrets: Iterable<string>): string[] {
 }
 
 describe.each(Object.entries(libraries))("with %s", (name, open) => {
+  const publishesReplies = name.startsWith("node-redis");
+
   it("no error, event, inspection, record, diagnostics channel or line of the console holds a token, member, inbox or password", async () => {
-    let text = "";
+    let told: Overheard | undefined;
     const tokens = await secretsOf(async () => {
-      text = await overheard(async (tell) => {
+      told = await overheard(async (tell) => {
         const run = new Run(() => fleet.masters.map(({ port }) => open(port)), tell);
         try {
           await run.locks();
@@ -290,8 +317,8 @@ describe.each(Object.entries(libraries))("with %s", (name, open) => {
           await run.safeguards();
           await run.withoutQueues({ queue: false });
           await run.withoutQueues({ queue: false, groupCommit: false });
-          // (Without scripts the client reads the value, and node-redis publishes replies.)
-          if (!name.startsWith("node-redis")) await run.withoutQueues({ scripts: false });
+          // (Without scripts the client reads the value, and the library publishes replies.)
+          if (!publishesReplies) await run.withoutQueues({ scripts: false });
           await run.records();
         } finally {
           await run.quit();
@@ -299,9 +326,12 @@ describe.each(Object.entries(libraries))("with %s", (name, open) => {
       });
     });
     expect(tokens.size).toBeGreaterThan(15);
-    // The channels are the right ones.
-    if (name.startsWith("node-redis")) expect(text).toContain("EVALSHA");
+    const { text, hidden, channels } = told!;
+    // The channels are the right ones: ioredis publishes other commands, such as those of `records`.
+    expect(text.includes(publishesReplies ? "EVALSHA" : "command: 'zrange'")).toBe(true);
+    expect([...channels]).toEqual(expect.arrayContaining(ownEvents));
     expect(placesIn(text, [...tokens, password])).toEqual([]);
+    expect(placesIn(hidden, tokens)).toEqual([]);
   }, 60_000);
 });
 
@@ -329,9 +359,9 @@ describe("on a Cluster", () => {
   it.each(Object.entries(clusters))(
     "no error, event, diagnostics channel or line of the console holds a token, with %s",
     async (_, open) => {
-      let text = "";
+      let told: Overheard | undefined;
       const act = async (): Promise<void> => {
-        text = await overheard(async (tell) => {
+        told = await overheard(async (tell) => {
           const run = new Run(() => masters.list.map(({ port }) => open(port)), tell);
           try {
             await run.withoutQueues({});
@@ -342,7 +372,7 @@ describe("on a Cluster", () => {
       };
       const tokens = await secretsOf(act, { masters: masters.list, admins: [admin] });
       expect(tokens.size).toBeGreaterThan(3);
-      expect(placesIn(text, tokens)).toEqual([]);
+      expect(placesIn(told!.text, tokens)).toEqual([]);
     },
     60_000,
   );
