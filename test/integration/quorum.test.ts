@@ -1,11 +1,4 @@
-import {
-  ExecutionError,
-  InvalidArgumentError,
-  Lock,
-  LockLostError,
-  RedlockError,
-  ResourceLockedError,
-} from "@quorlock/redlock";
+import { ExecutionError, Lock, LockLostError, RedlockError, ResourceLockedError } from "@quorlock/redlock";
 import { leaveScript } from "@quorlock/redlock/internal";
 import { type Master, startProxy } from "@quorlock/testbed";
 import { describe, expect, it } from "vitest";
@@ -234,22 +227,5 @@ describe("a first connection that stands when the lock is over", () => {
     proxy.release("requests");
     await Promise.all([...lock.attempts, ...attempts]);
     expect(errors).toEqual([]);
-  });
-});
-
-describe("resume", () => {
-  it.each([
-    ["nothing", undefined],
-    ["null", null],
-    ["text", "lock"],
-    ["no value", { resources: ["a"], ttl: 1000 }],
-    ["an empty value", { resources: ["a"], value: "", ttl: 1000 }],
-    ["a value that is no text", { resources: ["a"], value: 7, ttl: 1000 }],
-    ["no resources", { resources: [], value: "x", ttl: 1000 }],
-    ["no ttl", { resources: ["a"], value: "x" }],
-    ["a ttl that is text", { resources: ["a"], value: "x", ttl: "1000" }],
-  ])("refuses %s", (_, detached) => {
-    const { redlock } = fleet.open();
-    expect(() => redlock.resume(detached as never)).toThrow(InvalidArgumentError);
   });
 });

@@ -53,9 +53,12 @@ describe("inspect", () => {
     expect(await time.measure(redlock.inspect("r"))).toMatchObject({ took: 500 });
   });
 
-  test.each(["", undefined, 5])("of %s is refused before anything is sent", async (resource) => {
-    const { nodes, redlock } = virtualSetting(1);
-    await expect(redlock.inspect(resource as string)).rejects.toThrow(InvalidArgumentError);
-    expect(nodes[0]!.sent).toEqual([]);
-  });
+  test.each(["", undefined, 5, [["a", "b"]], [[]]])(
+    "of %s is refused before anything is sent",
+    async (resource) => {
+      const { nodes, redlock } = virtualSetting(1);
+      await expect(redlock.inspect(resource as string)).rejects.toThrow(InvalidArgumentError);
+      expect(nodes[0]!.sent).toEqual([]);
+    },
+  );
 });

@@ -73,7 +73,8 @@ describe("the library's own keys", () => {
     [["guard"], "quorlock:", true],
     [["lock:guard"], "quor", true],
     [["a"], "quor", false],
-    [["Quorlock:a", "quorlock", "my:quorlock:a"], "", false],
+    [["quorlock:"], "", true],
+    [["Quorlock:a", "quorlock", "quorlocks:a", "my:quorlock:a", " quorlock:a"], "", false],
     [["quorlock"], "my:", false],
   ])("%j with the keyPrefix %j are refused: %s", (resources, keyPrefix, isRefused) => {
     expect(whyReserved(resources, keyPrefix) !== undefined).toBe(isRefused);
