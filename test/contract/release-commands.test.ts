@@ -39,14 +39,10 @@ beforeEach(async () => {
 interface Waiter {
   readonly ticket?: number;
   readonly inbox?: string;
-  readonly proposal?: string;
 }
 
-async function wait(
-  token: string,
-  { ticket = 1, inbox = "inbox", proposal = "" }: Waiter = {},
-): Promise<void> {
-  await redis.eval(enqueueScript.source, 1, "r", token, 2 * minute, ticket, minute, proposal, inbox);
+async function wait(token: string, { ticket = 1, inbox = "inbox" }: Waiter = {}): Promise<void> {
+  await redis.eval(enqueueScript.source, 1, "r", token, 2 * minute, ticket, minute, "", inbox);
 }
 
 /** How often each command was executed by the release, but for those about it. */
@@ -92,24 +88,6 @@ describe("a release", () => {
     expect(await redis.exists(`${queue}:first`)).toBe(0);
   });
 
-  it("with a fencing token stores the token before the grant is published", async () => {
-    await wait("first.1", { proposal: "1700000000000000" });
-    expect(await release("mine.1")).toMatchObject({ publish: 1, mget: 1 });
-    expect(heard).toEqual(["first.1 0 -"]);
-    expect(await redis.get("quorlock:fence:r")).toBe("1700000000000000");
-  });
-
-  it.each([
-    ["a waiter without an inbox: the key is reserved for it", "-", "first.1"],
-    ["a waiter without a subscriber: the key goes to the next one", "unheard", "second.1"],
-  ])("is granted to %s", async (_, inbox, owner) => {
-    await wait("first.1", { ticket: 1, inbox });
-    await wait("second.1", { ticket: 2 });
-    await release("mine.1");
-    expect(await redis.get("r")).toBe(owner);
-    expect(heard).toEqual(owner === "first.1" ? [] : [`${owner} - -`]);
-  });
-
   it.each([1, 3])(
     "by a waiter that stands in the queue itself, with ticket %i, takes it out first",
     async (ticket) => {
@@ -128,18 +106,6 @@ describe("a release", () => {
     await release("other.1", "mine.1");
     expect(heard).toEqual(["third.1 - -"]);
     expect(await redis.keys("*")).toEqual(["r"]);
-  });
-
-  it("on a master that is out of memory still grants the key", async () => {
-    await wait("first.1");
-    await redis.config("SET", "maxmemory", "1");
-    try {
-      expect(await release("mine.1")).toMatchObject({ publish: 1, set: expect.any(Number) });
-    } finally {
-      await redis.config("SET", "maxmemory", "0");
-    }
-    expect(heard).toEqual(["first.1 - -"]);
-    expect(await redis.get("r")).toBe("first.1");
   });
 
   it("by a user without PUBLISH reserves the key for the waiter's next round", async () => {

@@ -189,30 +189,6 @@ describe.each(Object.entries(faults))("%s", (_, makeFault) => {
   });
 });
 
-describe("a key that is no string", () => {
-  it.each([1, 2])("is a lock of another client, with %i resources", async (count) => {
-    const { redlock, clients, errors } = await openReady({ retryCount: 0 });
-    const resources = Array.from({ length: count }, () => fresh());
-    const occupy = async (master: Master): Promise<void> => {
-      const admin = fleet.admin(master);
-      await admin.rpush(resources.at(-1)!, "not a lock");
-      undo.push(() => admin.del(resources.at(-1)!));
-    };
-    for (const master of faulty) await occupy(master);
-    const lock = await redlock.acquire(resources, ttl);
-    const [stats] = await Promise.all(lock.attempts);
-    expect(votesOf(clients, stats!)).toEqual([true, true, true, false, false]);
-    for (const client of clients.slice(3)) {
-      expect(stats!.votesAgainst.get(client)).toMatchObject({ code: "RESOURCE_LOCKED" });
-    }
-    expect((await lock.release()).outcome).toBe("released");
-    await occupy(fleet.masters[2]!);
-    expect(await redlock.tryAcquire(resources, ttl)).toBeNull();
-    expect(await rejection(redlock.acquire(resources, ttl))).toMatchObject({ code: "RESOURCE_LOCKED" });
-    expect(errors).toEqual([]);
-  });
-});
-
 it("a waiting acquire gets its lock when a majority is over it", async () => {
   const { redlock } = fleet.open({ nodeTimeout, retryCount: -1, retryDelay: 10, retryJitter: 5 });
   const resource = fresh();

@@ -12,7 +12,6 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { turn, until } from "../../contract/until.ts";
 import { startHostileServer } from "../../hostile/hostile-server.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
-import { WireTap } from "../fleet/wire-tap.ts";
 
 // PROTOCOL 2.2.
 
@@ -280,17 +279,6 @@ describe.each(versions)("node-redis %s:", (_, create) => {
     await until("it votes", async () => (await redlock.inspect("anything"))[0]?.unreachable === undefined);
   });
 
-  it("a release that was asked for before quit reaches its master", async () => {
-    const [master] = fleet.masters as [Master];
-    const resource = fresh();
-    const client = open({ socket: at(master) });
-    const redlock = lockOver([client]);
-    const lock = await redlock.acquire(resource, ttl);
-    void lock.release();
-    await redlock.quit();
-    await fleet.untilGone(resource, [master]);
-  });
-
   it("a release that was asked for before its client was destroyed reaches its master", async () => {
     const [master] = fleet.masters as [Master];
     const resource = fresh();
@@ -411,32 +399,6 @@ describe.each(versions)("node-redis %s:", (_, create) => {
     user.reset();
     await until("it is replaced", () => ours.counters.accepted > accepted);
     await until("it votes", async () => (await redlock.inspect("anything"))[0]?.unreachable === undefined);
-  });
-
-  it("a SET of a lock that is over is not executed after a reconnect", async () => {
-    const [master] = fleet.masters as [Master];
-    await using proxy = await startProxy(master);
-    const client = open({ socket: at(proxy) });
-    const redlock = lockOver([client]);
-    await acquired(redlock, fresh(), 1);
-    proxy.hold("requests");
-    const acquiring = redlock.acquire(fresh(), ttl).catch(() => undefined);
-    await proxy.when(({ requests }) => requests.held > 0);
-    await using tap = await WireTap.on(fleet.admin(master));
-    await proxy.refuse();
-    proxy.reset();
-    await acquiring;
-    await redlock.acquire(fresh("while offline"), ttl).catch(() => undefined);
-    await proxy.accept();
-    proxy.release("requests");
-    await until("it votes", async () => (await redlock.inspect("anything"))[0]?.unreachable === undefined);
-    const sets = (await tap.commands()).filter(({ words }) => words[0] === "SET");
-    expect(sets).toEqual([]);
-  });
-
-  it("a unix socket is an address", () => {
-    const redlock = lockOver([open({ socket: { path: "/nowhere/redis.sock" } as never })]);
-    return expect(redlock.acquire(fresh(), ttl)).rejects.toThrow("/nowhere/redis.sock: UNREACHABLE");
   });
 });
 

@@ -2,7 +2,7 @@ import { claimScript, leaveScript } from "@quorlock/redlock/internal";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { turn, until } from "../../contract/until.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
-import { itWithIoredis, sendBy } from "../fleet/library.ts";
+import { sendBy } from "../fleet/library.ts";
 import { WireTap } from "../fleet/wire-tap.ts";
 
 // PROTOCOL 6.3, 13.1.
@@ -66,21 +66,6 @@ it("a refusal asks whose it is, and takes nothing back where nothing was set", a
   await fleet.free(resource);
 });
 
-it("each attempt has its own token", async () => {
-  // One master: of several, one whose answer is not needed may not even be sent its vote.
-  const on = fleet.masters.slice(0, 1);
-  const { redlock } = await tapped({ on, queue: false, retryCount: 4, retryDelay: 1, retryJitter: 0 });
-  const resource = fresh();
-  await fleet.occupy(resource);
-  await redlock.acquire(resource, 5000).catch(() => {});
-  const tokens = (await words())
-    .filter(([name, , , nx]) => name === "SET" && nx === "NX")
-    .map((set) => set[2]);
-  expect(tokens).toHaveLength(5);
-  expect(new Set(tokens).size).toBe(5);
-  await fleet.free(resource);
-});
-
 it("an extension and verify are one script each", async () => {
   const { redlock } = await tapped();
   const resource = fresh();
@@ -95,26 +80,6 @@ it("an extension and verify are one script each", async () => {
   ]);
 });
 
-it("a master that does not know the script is sent its text, and knows it then", async () => {
-  const { redlock } = await tapped();
-  const resources = [fresh(), fresh()];
-  await fleet.admins[0]!.script("FLUSH");
-  for (let round = 0; round < 2; round += 1) {
-    const lock = await redlock.acquire(resources, 5000);
-    await Promise.all(lock.attempts);
-    await Promise.all((await lock.release()).attempts);
-  }
-  const scripts = (await words()).filter(([name]) => name!.startsWith("EVAL"));
-  expect(scripts.map(([name, script]) => (name === "EVAL" ? "EVAL" : script))).toEqual([
-    claimScript.sha1,
-    "EVAL",
-    leaveScript.sha1,
-    "EVAL",
-    claimScript.sha1,
-    leaveScript.sha1,
-  ]);
-});
-
 it("nothing is sent while nothing is locked", async () => {
   const { redlock } = await tapped();
   const { redlock: another } = fleet.open();
@@ -124,28 +89,6 @@ it("nothing is sent while nothing is locked", async () => {
     return first?.unreachable === undefined;
   });
   expect((await words()).filter((sent) => !sent.includes("i1,0;"))).toEqual([]);
-});
-
-it("locks live in the client's own database", async () => {
-  const { redlock, clients } = await tapped({ client: { db: 5 } });
-  const resource = fresh();
-  const lock = await redlock.acquire(resource, 5000);
-  await Promise.all(lock.attempts);
-  expect((await tap.commands()).map(({ database }) => database)).toEqual(["5"]);
-  expect(await fleet.values(resource)).toEqual([null, null, null]);
-  expect(await clients[0]!.get(resource)).toBe(lock.value);
-  await lock.release();
-});
-
-itWithIoredis("an event of select")("locks follow the client to the database that it selects", async () => {
-  const { redlock, clients } = await tapped();
-  await Promise.all(clients.map((client) => client.select(3)));
-  const resource = fresh();
-  const lock = await redlock.acquire(resource, 5000);
-  await Promise.all(lock.attempts);
-  expect(await clients[0]!.get(resource)).toBe(lock.value);
-  expect(await fleet.values(resource)).toEqual([null, null, null]);
-  expect((await lock.release()).outcome).toBe("released");
 });
 
 it("locks do not wait behind the client's own blocking commands", async () => {

@@ -94,22 +94,6 @@ async function extendByAll(lock: Lock): Promise<void> {
 }
 
 describe("a master's late grant to a lock that was detached", () => {
-  it("stays the receiver's vote", async () => {
-    const resource = fresh();
-    const { first, receiver, grantByThird, hear } = await granted(resource);
-    const lock = receiver.resume(await give(first));
-    await lock.extend(ttl);
-    // The giver's queue entry outlives its lock.
-    expect((await receiver.inspect(resource))[2]!.queueLength).toBe(1);
-    await grantByThird();
-    await extendByAll(lock);
-    await hear();
-    expect(await fleet.values(resource)).toEqual([lock.value, lock.value, lock.value]);
-    expect((await lock.release()).outcome).toBe("released");
-    await fleet.untilGone(resource);
-    await untilQueued(resource, 0);
-  });
-
   it.each([
     ["it was sent before the detach and arrives after it", false],
     ["it arrives while the lock is being detached", true],
@@ -378,21 +362,6 @@ describe("a lock that is logged", () => {
       remaining: 0,
       expiration: 0,
     });
-  });
-
-  it("is still extended and released", async () => {
-    const resource = fresh();
-    const { redlock } = await fleet.openWarm({ nodeTimeout: 200 });
-    const tokens = await redlock.using(resource, 800, async (signal, lock) => {
-      const firstEnd = lock.expiration;
-      written({ lock, signal });
-      await until("its first time is over", () => lock.expiration > firstEnd + 800, 5000);
-      expect(signal.aborted).toBe(false);
-      return fleet.values(resource);
-    });
-    expect(new Set(tokens).size).toBe(1);
-    expect(tokens[0]).not.toBeNull();
-    await fleet.untilGone(resource);
   });
 
   it("is still given up by quit", async () => {

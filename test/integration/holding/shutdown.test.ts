@@ -1,4 +1,4 @@
-import { ClosedError, InvalidArgumentError, LockLostError, Redlock } from "@quorlock/redlock";
+import { ClosedError, InvalidArgumentError, Redlock } from "@quorlock/redlock";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { Redis as Valkey } from "iovalkey";
 import { expect, it } from "vitest";
@@ -60,27 +60,6 @@ it("a routine that ends during the drain keeps its lock until its end, and the n
   await Promise.all([following, quitting]);
   expect(order).toEqual(["ends false", "the next one"]);
   await until("the end of the clients", () => clients.every(hasEnded));
-});
-
-it("a routine that does not end is told after the drain, and its lock is released", async () => {
-  const { redlock } = await fleet.openWarm(forEver);
-  const { redlock: next } = await fleet.openWarm(forEver);
-  const resource = fresh("drained");
-  const begun = new Gate();
-  let reason: unknown;
-  const running = redlock.using(resource, ttl, async (signal) => {
-    begun.open();
-    await new Promise((resolve) => signal.addEventListener("abort", resolve));
-    reason = signal.reason;
-  });
-  await begun.opened;
-  const following = next.acquire(resource, ttl);
-  await redlock.quit({ drain: 100 });
-  await running;
-  expect(reason).toBeInstanceOf(LockLostError);
-  expect(reason).toMatchObject({ reason: "QUIT", isFault: false });
-  // Long before the ttl.
-  await (await following).release();
 });
 
 it("a second quit ends the drain at once", async () => {

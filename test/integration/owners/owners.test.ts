@@ -76,20 +76,6 @@ describe("the record of an owner", () => {
     const { host, pid } = systemRuntime.identity!()!;
     expect(recordIn(tag!, await fleet.admins[1]!.get(ownerKey(tag!, false)))!.name).toBe(`${host}:${pid}`);
   });
-
-  it("is not written again where the user may not, and that is no error event", async () => {
-    await fleet.empty();
-    const [admin] = fleet.admins;
-    await admin!.acl("SETUSER", "narrow", "reset", "on", ">secret", "~*", "&*", "+@all", "-time");
-    const client = { username: "narrow", password: "secret" };
-    const opened = fleet.open({ on: fleet.masters.slice(0, 1), client, owner: "narrow" });
-    await begin(opened);
-    const refused = async () =>
-      (await admin!.info("commandstats")).match(/cmdstat_eval:.*failed_calls=(\d+)/)?.[1];
-    await until("the write is refused", async () => Number(await refused()) > 0);
-    expect(await keysOn(0)).toEqual([]);
-    expect(opened.errors).toEqual([]);
-  });
 });
 
 describe("the record of an owner on a Cluster", () => {
@@ -159,18 +145,6 @@ describe("a refused lock", () => {
     }
     for (const { holder, tag: shown } of await redlock.inspect(resource))
       expect([shown, holder]).toEqual([tag, undefined]);
-  });
-
-  it("has no owner if the token is that of another library", async () => {
-    await fleet.empty();
-    const { redlock } = await fleet.openWarm({ on: three(), owner: "asker" });
-    for (const token of ["f".repeat(32), "somebody", "0123456789abcdef"]) {
-      const resource = fresh();
-      await fleet.occupy(resource, three(), ttl, token);
-      const error = await rejection(redlock.acquire(resource, ttl, { waitTimeout: 200 }));
-      expect(error).toMatchObject({ owner: undefined });
-      expect(String(error)).toContain("is locked by someone else");
-    }
   });
 });
 

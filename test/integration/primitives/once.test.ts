@@ -1,4 +1,4 @@
-import { ExecutionError, InvalidArgumentError, ResourceLockedError } from "@quorlock/redlock";
+import { ExecutionError, InvalidArgumentError } from "@quorlock/redlock";
 import { once, runCoordinator } from "@quorlock/redlock/once";
 import { Child } from "@quorlock/simulation/processes";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -8,9 +8,11 @@ import { GuardedFleet, ttl as maxTtl } from "../fleet/guarded-fleet.ts";
 
 // PROTOCOL 10.9.
 
+// The rules of a job are tested in virtual time, in packages/redlock/src/primitives/once.test.ts: these are about real
+// connections, clocks and processes.
+
 const fleet = Fleet.forTests(3);
 const keepFor = 60_000;
-const failing = () => Promise.reject(new TypeError("mine"));
 
 function openMany(count: number, options: OpenOptions = {}): readonly Opened[] {
   return Array.from({ length: count }, () => fleet.open(options));
@@ -82,17 +84,6 @@ describe("a job of several processes", () => {
     expect((after as { remaining: number }).remaining).toBeGreaterThan(keepFor / 2);
   });
 
-  it("is kept when its process quits, without a lost lock", async () => {
-    const name = fresh("job");
-    const { redlock } = await fleet.openWarm();
-    const lost: unknown[] = [];
-    redlock.on("lost", (lock) => lost.push(lock));
-    await once(redlock, name, { keepFor }, () => {});
-    await redlock.quit();
-    expect(lost).toEqual([]);
-    expect(await keptBy(fleet, name)).toBeGreaterThan(keepFor / 2);
-  });
-
   it("is free within its ttl when its process dies", async () => {
     const name = fresh("job");
     const ttl = 3000;
@@ -112,28 +103,6 @@ describe("a job of several processes", () => {
     expect(net).toBeLessThan(ttl + 500);
   });
 
-  it("is free at once when it throws, unless it says otherwise", async () => {
-    const { redlock } = await fleet.openWarm();
-    const [free, kept] = [fresh("job"), fresh("job")];
-    expect(await rejection(once(redlock, free, { keepFor }, failing))).toBeInstanceOf(TypeError);
-    expect(await rejection(once(redlock, kept, { keepFor, keepOnError: true }, failing))).toBeInstanceOf(
-      TypeError,
-    );
-    await fleet.untilGone(free);
-    expect(await keptBy(fleet, kept)).toBeGreaterThan(keepFor / 2);
-  });
-
-  it("is given back at the end of keepFor when its last extension went further", async () => {
-    const name = fresh("job");
-    const { redlock } = await fleet.openWarm({ nodeTimeout: 500 });
-    const { took } = await timed(async () => {
-      await once(redlock, name, { keepFor: 3000, ttl: 3000 }, (_, lock) => lock.extend(keepFor));
-      expect(await keptBy(fleet, name)).toBeGreaterThan(keepFor / 2);
-      await fleet.untilGone(name);
-    });
-    expect(took).toBeGreaterThan(2900);
-  });
-
   it("is given back at the end of keepFor though its ttl is too short for the nodeTimeout of the constructor", async () => {
     const name = fresh("job");
     const { redlock } = await fleet.openWarm({ nodeTimeout: 20_000 });
@@ -146,47 +115,6 @@ describe("a job of several processes", () => {
       await fleet.untilGone(name);
     });
     expect(net).toBeLessThan(longer / 2);
-  });
-
-  it("rejects when no quorum answers, though a master says that another one has it", async () => {
-    const name = fresh("job");
-    const { redlock } = await fleet.openWarm({ nodeTimeout: 200, retryCount: 1 });
-    await once(redlock, fresh("job"), { keepFor }, () => {});
-    await fleet.occupy(name, fleet.masters.slice(0, 1), keepFor);
-    const silent = fleet.masters.slice(1);
-    for (const master of silent) await master.hang();
-    try {
-      const error = await rejection(once(redlock, name, { keepFor }, () => {}));
-      expect(error).toBeInstanceOf(ExecutionError);
-      expect(error).not.toBeInstanceOf(ResourceLockedError);
-    } finally {
-      for (const master of silent) await master.resume();
-    }
-  });
-
-  it("is not taken for running when a dead process has left one vote, and another master is silent", async () => {
-    const name = fresh("job");
-    const { redlock } = await fleet.openWarm({ nodeTimeout: 200 });
-    await once(redlock, fresh("job"), { keepFor }, () => {});
-    await fleet.occupy(name, fleet.masters.slice(0, 1), 1500);
-    await fleet.masters[2]!.hang();
-    try {
-      expect(await once(redlock, name, { keepFor }, () => {})).toMatchObject({ ran: true });
-    } finally {
-      await fleet.masters[2]!.resume();
-    }
-  });
-});
-
-describe("a coordinator for node-cron", () => {
-  it("lets one of eight run each tick", async () => {
-    const name = fresh("job");
-    const coordinators = openMany(8).map(({ redlock }) => runCoordinator(redlock));
-    for (const second of [42, 43, 44]) {
-      const key = `${name}:2026-11-23T07:52:${second}.000Z`;
-      const runs = await Promise.all(coordinators.map((coordinator) => coordinator.shouldRun(key, 30_000)));
-      expect(runs.filter(Boolean)).toHaveLength(1);
-    }
   });
 });
 
