@@ -50,6 +50,22 @@ describe.each(Object.entries(kinds))("%s", (_, make) => {
     expect(seen).toEqual(["first1", "1"]);
   });
 
+  test("go on to a listener that was added for ever as well, after the once", () => {
+    const { events, seen, listener } = bed();
+    const a = listener("a");
+    events.once("count", a).on("count", a);
+    for (const number of [1, 2, 3]) events.emit("count", number);
+    expect(seen).toEqual(["a1", "a1", "a2", "a3"]);
+  });
+
+  test("go once to a `once` listener behind one that emits again", () => {
+    const { events, seen, listener } = bed();
+    events.on("count", (number) => void (number === 1 && events.emit("count", 2)));
+    events.once("count", listener("a"));
+    events.emit("count", 1);
+    expect(seen).toEqual(["a2"]);
+  });
+
   test("do not go to removed listeners; each call removes one", () => {
     const { events, seen, listener } = bed();
     const [a, b] = [listener("a"), listener("b")];

@@ -27,6 +27,8 @@ export interface Emitter<Signatures extends SignaturesOf<Signatures>> {
 interface Entry {
   readonly listener: Listener;
   readonly once: boolean;
+  /** A listener that emits again must not have it called twice. */
+  hasFired?: boolean;
 }
 
 /** The behaviour of Node's emitter, for runtimes without it. */
@@ -74,9 +76,16 @@ export class PlainEmitter {
 
   emit(event: PropertyKey, ...args: readonly unknown[]): boolean {
     const entries = this.#of(event);
-    for (const { listener, once } of entries) {
-      if (once) this.off(event, listener);
-      Reflect.apply(listener, this, args);
+    for (const entry of entries) {
+      if (entry.hasFired) continue;
+      if (entry.once) {
+        entry.hasFired = true;
+        this.#set(
+          event,
+          this.#of(event).filter((other) => other !== entry),
+        );
+      }
+      Reflect.apply(entry.listener, this, args);
     }
     return entries.length > 0;
   }
