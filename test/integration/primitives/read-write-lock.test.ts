@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { type DetachedLock, type Lock, Redlock } from "@quorlock/redlock";
+import { type DetachedLock, InvalidArgumentError, type Lock, Redlock } from "@quorlock/redlock";
 import { ReadWriteLock, type WriteLock } from "@quorlock/redlock/read-write-lock";
 import { Child } from "@quorlock/simulation/processes";
 import { clusterConfig, formCluster, Stalls } from "@quorlock/testbed";
@@ -229,6 +229,10 @@ describe("many read or one writes, on real masters", () => {
     } finally {
       for (const master of [first!, second!]) await master.resume();
     }
+  });
+
+  it.each([null, {}, { resources: 5 }, { resources: {} }])("is not resumed from %j", (detached) => {
+    expect(() => open("report").resume(detached as never)).toThrow(InvalidArgumentError);
   });
 
   it("continues a detached lock in another process", async () => {
