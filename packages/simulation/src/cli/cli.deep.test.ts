@@ -188,8 +188,8 @@ describe("explore", () => {
 });
 
 describe("replay", () => {
-  test("produces the saved hash", async () => {
-    const file = join(folder, "saved.json");
+  test("produces the saved hash, also where the name of the file looks like a link", async () => {
+    const file = join(folder, "saved#6.json");
     const saved = await said(run, "--seed", "6", "--save", file);
     const replayed = await said(replay, file);
     expect(replayed.lines.slice(-3)).toEqual(saved.lines.slice(-3));

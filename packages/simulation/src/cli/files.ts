@@ -1,13 +1,14 @@
+import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { UsageError } from "../command-line/options.ts";
 import { replayFileOf } from "../lab/link.ts";
 import { type ReplayFile, replayFileFrom, textOf } from "../plan/replay-file.ts";
 import { PlanError } from "../plan/validate.ts";
 
-/** A link to the lab has a "#". @throws UsageError for a file that cannot be read, or that is no replay file. */
+/** A link to the lab has a "#", and is no file. @throws UsageError for a file that cannot be read, or that is no replay file. */
 export async function readReplay(path: string): Promise<ReplayFile> {
   try {
-    if (path.includes("#")) return await replayFileOf(path);
+    if (path.includes("#") && !existsSync(path)) return await replayFileOf(path);
     return replayFileFrom(await readFile(path, "utf8"));
   } catch (error) {
     if (error instanceof PlanError) throw new UsageError(`${path}: ${error.message}`);
