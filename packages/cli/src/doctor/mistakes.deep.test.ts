@@ -347,6 +347,14 @@ const mistakes: readonly Mistake[] = [
     plant: () => limitedTo("resetchannels"),
   },
   {
+    title: "messages that are counted and not delivered",
+    found: ["usable.subscribe"],
+    plant: () =>
+      filtered({
+        reply: (text) => text.replaceAll(/[*>]3\r\n\$7\r\nmessage\r\n\$\d+\r\n\S+\r\n\$0\r\n\r\n/g, ""),
+      }),
+  },
+  {
     title: "a command of the queue that is forbidden",
     found: ["usable.permissions"],
     plant: () => limitedTo("-zadd"),

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { setMaxListeners } from "node:events";
+import { setTimeout as pause } from "node:timers/promises";
 import type { OwnerRecord } from "@quorlock/redlock/internal";
 import type { Redis } from "ioredis";
 import { recordsOn } from "../look/look.ts";
@@ -48,6 +49,9 @@ export const commandsOfGuard: readonly string[] = ["object|encoding", "setrange"
 
 /** Keys of the probes outlive a doctor that is killed by this, ms. */
 const keptFor = 5000;
+
+/** A message that comes later is lost, ms: waiters ask again by then. The other questions need time as well. */
+const messageTime = 1000;
 
 /** Runs each command of a lock on keys of the probe, and returns what was refused: names and errors in turn. */
 const probe = `local refused = {}
@@ -256,12 +260,14 @@ class Observer {
     const heard = new Promise<boolean>((resolve) => {
       subscriber.on("message", () => resolve(true));
     });
+    const late = (): Promise<boolean> => pause(Math.min(messageTime, this.#options.timeout / 4), false);
     const subscribed = await this.#ask("subscribe", () => subscriber.subscribe(this.#channel));
     if (subscribed === undefined) return;
     const receivers = await this.#ask("message", () => publisher.publish(this.#channel, ""));
     if (receivers === undefined) return;
     // A server that counts no receiver has lost the subscription: nothing will come.
-    this.seen.isHeard = receivers > 0 && ((await this.#ask("hear", () => heard)) ?? false);
+    this.seen.isHeard =
+      receivers > 0 && ((await this.#ask("hear", () => Promise.race([heard, late()]))) ?? false);
   }
 }
 
