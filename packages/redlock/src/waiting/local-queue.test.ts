@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { LockNode, Operation, OperationKind } from "../protocol/node.ts";
 import { Redlock } from "../redlock.ts";
+import { maxTimerDelay } from "../time/runtime.ts";
 import { refusal, VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
 
 // PROTOCOL 7.15, 7.17.
@@ -124,4 +125,20 @@ test("quit waits for a transfer although no call waits any more", async () => {
   await time.run(quitting);
   // The lease of the transfer has no holder.
   expect(master.closedAfter).toBe("release");
+});
+
+test("a release with a nodeTimeout above the longest timer waits for its token transfer", async () => {
+  const time = new VirtualTime();
+  const machine = new VirtualMachine(time);
+  const master = new Master(machine);
+  const redlock = new Redlock([master], { runtime: machine, waitTimeout: 100_000, nodeTimeout: 400 });
+  const [holding, next] = [redlock.acquire("r", ttl), redlock.acquire("r", ttl)];
+  const lock = await time.run(holding);
+  await time.advance(ttl / 5);
+  const released = redlock.release(lock, { nodeTimeout: 2 * maxTimerDelay });
+  await time.advance(100);
+  master.transferred();
+  expect((await time.run(released)).outcome).toBe("released");
+  await time.run((await time.run(next)).release());
+  await time.run(redlock.quit());
 });

@@ -6,6 +6,7 @@ import { Released, release, releaseKeys } from "../protocol/release.ts";
 import { waiterOf } from "../protocol/token.ts";
 import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import type { Cancellation } from "../time/cancellation.ts";
+import { maxTimerDelay } from "../time/runtime.ts";
 import type { GrantListener } from "./grant-listener.ts";
 import { reuseLease, transferToken } from "./local-hand-off.ts";
 import { QueuedAcquire, type QueuedCall } from "./queue-entry.ts";
@@ -299,7 +300,7 @@ export class LocalQueue {
     const start = runtime.wall();
     return new Promise((resolve, reject) => {
       const giveUp = (): void => resolve(new Released("partial", nodes, start));
-      const timer = runtime.setTimer(giveUp, nodeTimeoutFor(longestTtl, settings));
+      const timer = runtime.setTimer(giveUp, Math.min(nodeTimeoutFor(longestTtl, settings), maxTimerDelay));
       void transferred.then(resolve, reject).finally(() => timer.cancel());
     });
   }
