@@ -208,22 +208,6 @@ itWithIoredis("an end without an event")(
 );
 
 describe("restarts", () => {
-  it("a master that lost its memory is given the key again by an extension", async () => {
-    const { redlock } = await openReady(3);
-    const resource = fresh();
-    const lock = await redlock.acquire(resource, ttl);
-    await Promise.all(lock.attempts);
-    await fleet.admins[0]!.flushall();
-    await lock.extend(ttl);
-    await Promise.all(lock.attempts);
-    expect(await fleet.values(resource, fleet.masters.slice(0, 3))).toEqual([
-      lock.value,
-      lock.value,
-      lock.value,
-    ]);
-    await lock.release();
-  });
-
   it("a client that is opened while a majority is away locks once they are there", async () => {
     await goDown("killed", fleet.masters.slice(0, 2));
     const { redlock } = fleet.open({ on: fleet.masters.slice(0, 3), nodeTimeout });

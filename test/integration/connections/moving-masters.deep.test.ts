@@ -111,33 +111,6 @@ describe.each(versions)("with %s:", (_version, Version) => {
       }
     });
 
-    it("is connected to again when the user's client is, though the one before serves on", async () => {
-      const [, second, third, spare] = fleet.masters as [Master, Master, Master, Master];
-
-      const moved = new AnyRedis({
-        host: "127.0.0.1",
-        port: fleet.masters[0]!.port,
-        retryStrategy: () => 20,
-      });
-      const clients = [moved, new AnyRedis(second.port, second.host), new AnyRedis(third.port, third.host)];
-      const redlock = new Redlock(clients, { nodeTimeout: 400, retryCount: 0 });
-      try {
-        await untilAllVote(redlock, clients);
-        moved.options.port = spare.port;
-        const ready = new Promise((resolve) => moved.once("ready", resolve));
-        moved.disconnect(true);
-        await ready;
-        await untilAllVote(redlock, clients);
-        const lock = await redlock.acquire(fresh(), ttl);
-        await Promise.all(lock.attempts);
-        expect(await fleet.admin(spare).get(lock.resources[0]!)).toBe(lock.value);
-        expect(await fleet.admins[0]!.get(lock.resources[0]!)).toBeNull();
-        await lock.release();
-      } finally {
-        for (const client of clients) client.disconnect();
-      }
-    });
-
     itWithIoredis("reconnectOnError")(
       "the user's reconnectOnError decides for other errors, and nothing is sent again",
       async () => {

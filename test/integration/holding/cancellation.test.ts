@@ -1,11 +1,11 @@
 import { getEventListeners } from "node:events";
-import { AbortError, type Lock, type Redlock } from "@quorlock/redlock";
+import { AbortError, type Redlock } from "@quorlock/redlock";
 import { type Master, startProxy } from "@quorlock/testbed";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { turn } from "../../contract/until.ts";
 import { Fleet, fresh, rejection, timed } from "../fleet/fleet.ts";
 
-// Cancellation before a round and between two is tested in virtual time, in packages/redlock/src/waiting/acquire.test.ts: these
+// Cancellation at any moment is tested in virtual time, in packages/redlock/src/waiting/acquire.test.ts: these
 // are about what real masters still do then.
 
 let fleet: Fleet;
@@ -49,16 +49,6 @@ const calls: [string, Call][] = [
 ];
 
 describe.each(calls)("%s", (_, call) => {
-  it("aborted in the turn it was called leaves nothing", async () => {
-    const { redlock } = await fleet.openWarm();
-    const controller = new AbortController();
-    const resource = fresh();
-    const calling = call(redlock, resource, controller.signal);
-    controller.abort("changed my mind");
-    await expectAborted(calling, "changed my mind", controller.signal);
-    expect(await fleet.values(resource)).toEqual([null, null, null]);
-  });
-
   it("aborted while its round waits for hung masters is over in time, and leaves nothing", async () => {
     const { redlock } = await fleet.openWarm({ nodeTimeout, retryCount: -1 });
     await hang();
@@ -93,27 +83,5 @@ describe("a signal", () => {
     expect(took).toBeGreaterThan(190);
     expect(await fleet.values(resource)).toEqual(["another client", null, null]);
     await fleet.free(resource);
-  });
-
-  it("aborted at any moment: either a lock, or nothing is left", async () => {
-    const { redlock } = await fleet.openWarm({ retryCount: 0 });
-    for (let step = 0; step < 60; step += 1) {
-      const controller = new AbortController();
-      const resources = step % 2 ? [fresh()] : [fresh(), fresh()];
-      const call = redlock
-        .acquire(resources, ttl, { signal: controller.signal })
-        .catch((error: unknown) => error);
-      // From the turn of the call on, a little later each time.
-      for (let turns = 0; turns < step / 4; turns += 1) await (turns % 2 ? turn() : Promise.resolve());
-      controller.abort();
-      const outcome = await call;
-      if (outcome instanceof AbortError) {
-        // These masters answer, so the roll-back is over when the call is.
-        for (const resource of resources) expect(await fleet.values(resource)).toEqual([null, null, null]);
-      } else {
-        await (outcome as Lock).release();
-        for (const resource of resources) await fleet.untilGone(resource);
-      }
-    }
   });
 });
