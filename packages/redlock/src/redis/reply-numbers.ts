@@ -38,8 +38,8 @@ export function timeLeftIn(pttl: unknown): number | undefined {
 /** The remaining time of a granted claim, ms: at least its ttl (PROTOCOL 2.12). */
 export function claimedTimeIn(reply: unknown, ttl: number): number | undefined {
   if (reply === -1) return Number.POSITIVE_INFINITY;
-  // Above 2^53 only even numbers are exact: so the expiry of a reader may be 1 ms earlier, and the parser of a client
-  // library reads the largest ttl as 2^53.
+  // Above 2^53 only even numbers are exact: so the expiry of a shared lock may be 1 ms earlier, and the parser of a
+  // client library reads the largest ttl as 2^53.
   return isIntegerWithin(reply, ttl > 2 ** 52 ? ttl - 1 : ttl, 2 ** 53) ? reply : undefined;
 }
 
