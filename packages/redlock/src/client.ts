@@ -21,7 +21,7 @@ import { RedisNode } from "./redis/redis-node.ts";
 import { type ClockEvent, ClockWatch } from "./safeguards/clock-watch.ts";
 import { DistinctMasters } from "./safeguards/distinct-masters.ts";
 import { RestartGuard, type RestartGuardOptions } from "./safeguards/restart-guard.ts";
-import { checkConstructorOptions } from "./settings/options.ts";
+import { constructorOptions } from "./settings/options.ts";
 import {
   type ClockWatchOptions,
   checkClockWatch,
@@ -144,13 +144,13 @@ export function buildClient(
   scripts: object | undefined,
   targets: EventTargets,
 ): RedlockParts {
-  checkConstructorOptions(given);
+  const options = constructorOptions(given);
   if (Object.values(scripts ?? {}).some((script) => script !== undefined)) {
     throw new InvalidArgumentError("custom scripts are not supported");
   }
   const made: LockNode[] = [];
   try {
-    return wire(clients, given ?? {}, targets, made);
+    return wire(clients, options, targets, made);
   } catch (error) {
     // There is no Redlock whose `quit` could end their connections.
     for (const node of made) node.leave?.();
@@ -251,7 +251,7 @@ function timeOf(runtime: Runtime): { readonly clock: LeaseClock; readonly timers
 }
 
 /** `undefined` if its owner has no name, or no master keeps records. */
-function ownersOf(context: Context, given: string | false | null | undefined): Owners | undefined {
+function ownersOf(context: Context, given: string | false | undefined): Owners | undefined {
   const { runtime, nodes } = context;
   if (given === false || !nodes.some((node) => node.records)) return undefined;
   const identity = runtime.identity?.();

@@ -57,6 +57,14 @@ describe("the constructor", () => {
     }
   });
 
+  test.each([
+    ...["acquireConcurrency", "groupCommit", "queue", "fencing", "reentrant", "restartGuard", "clockWatch"],
+    ...["owner", "logger", "runtime", "retryCount", "nodeTimeout", "waitTimeout", "backoff"],
+  ])("an option %s that is null counts as absent", (name) => {
+    const redlock = construct(threeNodes, { [name]: null });
+    expect(redlock.settings).toEqual(construct(threeNodes).settings);
+  });
+
   test("takes any iterable of clients, and an empty scripts argument", () => {
     expect(new Redlock(new Set(threeNodes), {}, { acquireScript: undefined })).toBeInstanceOf(Redlock);
   });

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Redlock, type RedlockOptions, systemRuntime } from "@quorlock/redlock";
-import { checkConstructorOptions, RedisNode } from "@quorlock/redlock/internal";
+import { constructorOptions, RedisNode } from "@quorlock/redlock/internal";
 import { EmbeddedRedis, InProcessConnection } from "@quorlock/simulation/embedded";
 import { refusePartlyFaked } from "./faked-clocks.ts";
 
@@ -31,10 +31,8 @@ const stores = new WeakMap<Redlock, EmbeddedRedis>();
  * timers are faked and others are not, here and from each request for a lock.
  */
 export function fakeRedlock(given?: FakeRedlockOptions): Redlock {
-  checkConstructorOptions(given, ["sharedWith"]);
-  const { sharedWith, ...options } = given ?? {};
-  const store =
-    sharedWith === undefined || sharedWith === null ? new EmbeddedRedis() : stores.get(sharedWith);
+  const { sharedWith, ...options } = constructorOptions(given, ["sharedWith"]);
+  const store = sharedWith === undefined ? new EmbeddedRedis() : stores.get(sharedWith);
   if (!store) throw new InvalidArgumentError("sharedWith must be a Redlock made by fakeRedlock");
   if (!options.runtime) refusePartlyFaked("fakeRedlock");
   const node = new RedisNode(new InProcessConnection(store));

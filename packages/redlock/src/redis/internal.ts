@@ -39,7 +39,7 @@ export type {
   Yes,
 } from "../protocol/node.ts";
 export { type Asked, operationOf } from "../protocol/operation.ts";
-export { checkConstructorOptions } from "../settings/options.ts";
+export { constructorOptions } from "../settings/options.ts";
 export type { Args, Connection, Done, Message } from "./connection.ts";
 export {
   batchScript,

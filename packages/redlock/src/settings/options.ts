@@ -90,14 +90,19 @@ function inheritedIn(options: object, known: readonly string[]): readonly string
   return names.filter((name) => !isOwn(name));
 }
 
-/** Checks the types of the constructor's options that are not numbers. `more`: the names of options besides those. */
-export function checkConstructorOptions(
-  options: object | null | undefined,
+/**
+ * Returns the constructor's options that are not absent. Checks the types of those that are not numbers. `more`: the
+ * names of options besides those.
+ */
+export function constructorOptions<Options extends object>(
+  options: Options | null | undefined,
   more: readonly string[] = [],
-): void {
+): Partial<Options> {
   checkOptions(options, "new Redlock", more);
-  const { groupCommit, queue, fencing, reentrant, restartGuard, clockWatch, owner, runtime } = (options ??
-    {}) as Record<string, unknown>;
+  const entries = Object.entries(options ?? {}).filter(([, value]) => value !== undefined && value !== null);
+  const present: Readonly<Record<string, unknown>> = Object.fromEntries(entries);
+  const { groupCommit, queue, fencing, reentrant, restartGuard, clockWatch, owner, runtime, logger } =
+    present;
   checkBoolean("groupCommit", groupCommit);
   checkBoolean("queue", queue);
   checkBoolean("fencing", fencing);
@@ -117,15 +122,15 @@ export function checkConstructorOptions(
     checkBoolean("clockWatch.exclude", exclude);
   }
   const isName = typeof owner === "string" && owner.length > 0 && owner.length <= 100;
-  if (owner !== undefined && owner !== null && owner !== false && !isName) {
+  if (owner !== undefined && owner !== false && !isName) {
     throw new InvalidArgumentError(
       `owner must be a name of 1 to 100 characters, or false, but is ${shown(owner)}`,
     );
   }
-  const { logger } = (options ?? {}) as Record<string, unknown>;
   if (logger !== undefined) checkMethods("logger", logger, ["info", "warn", "error"]);
   if (runtime !== undefined)
     checkMethods("runtime", runtime, ["monotonic", "wall", "randomBytes", "setTimer"]);
+  return present as Partial<Options>;
 }
 
 function partsOf(
