@@ -259,6 +259,9 @@ describe("the pages in Chromium", () => {
 
   test("what is done by hand is in the address, and replays to the same hash in Node", async () => {
     await openLab(page, `${origin}/lab#story=split&seed=1`);
+    await page.locator("#seed").fill("-1");
+    await page.locator("#seed").press("Enter");
+    await expect.poll(() => page.locator("#seed").inputValue(), soon).toBe("1");
     const before = await page.locator("#hash").textContent();
     await page.locator("#step").click();
     await page.locator("#step").click();

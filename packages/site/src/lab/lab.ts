@@ -67,7 +67,11 @@ class Lab {
     const change = (id: string, act: () => LabState): void =>
       this.#element(id).addEventListener("change", () => void this.#go(act()));
     change("option", () => this.#withStory({ isWith: this.#input("option").checked }));
-    change("seed", () => this.#withStory({ seed: Number(this.#input("seed").value) }));
+    change("seed", () => {
+      const seed = Number(this.#input("seed").value);
+      // No link has another one.
+      return Number.isSafeInteger(seed) && seed >= 0 ? this.#withStory({ seed }) : this.#state;
+    });
     change("peer", () => {
       const { run, at } = this.#state;
       const isPeer = this.#input("peer").checked;
