@@ -2,7 +2,6 @@ import type { Redlock } from "@quorlock/redlock";
 import { describe, expect, it } from "vitest";
 import { turn } from "../../contract/until.ts";
 import { Fleet, fresh, rejection } from "../fleet/fleet.ts";
-import { WireTap } from "../fleet/wire-tap.ts";
 
 // The rules of reentrancy are tested in virtual time, in packages/redlock/src/holding/reentrancy.test.ts: these are about real
 // sockets, and about the queue of real masters.
@@ -10,30 +9,6 @@ import { WireTap } from "../fleet/wire-tap.ts";
 const fleet = Fleet.forTests(3);
 
 const open = (): Redlock => fleet.open({ reentrant: true, retryCount: -1, retryDelay: 20 }).redlock;
-
-describe("a nested call", () => {
-  it("holds the same resources as the outer one, and sends nothing", async () => {
-    const { redlock } = await fleet.openWarm({ reentrant: true });
-    const resource = fresh();
-    await using tap = await WireTap.on(fleet.admins[0]!);
-    await redlock.using([resource, `${resource}-b`], 20_000, async (_, outer) => {
-      await Promise.all(outer.attempts);
-      const before = (await tap.commands()).length;
-      for (let count = 0; count < 100; count += 1) {
-        const inner = await redlock.acquire(resource, 20_000);
-        expect([inner.value, inner.state]).toEqual([outer.value, "held"]);
-        await inner.release();
-      }
-      await redlock.using(`${resource}-b`, 20_000, async (_signal, inner) => {
-        expect(inner.value).toBe(outer.value);
-      });
-      expect((await tap.commands()).length).toBe(before);
-      expect(await fleet.values(resource)).toEqual([outer.value, outer.value, outer.value]);
-      expect(await fleet.open().redlock.tryAcquire(resource, 20_000)).toBeNull();
-    });
-    await fleet.untilGone(resource);
-  });
-});
 
 describe("siblings", () => {
   it("of two processes' worth of clients exclude each other as well", async () => {
