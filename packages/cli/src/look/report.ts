@@ -101,7 +101,7 @@ export function listReport(
         paint("yellow", `${titleOf(owner)} may hold more: its record has its ${maxRecordedLocks} oldest`),
       ),
     ...silentLines({ silent, of }, paint),
-    `${owners.length} owners`,
+    `${owners.length} owner${owners.length === 1 ? "" : "s"}`,
   ];
 }
 
