@@ -1,14 +1,16 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { type NodeError, Redlock } from "@quorlock/redlock";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
+import type { AnswerMessage } from "@quorlock/redlock/tracing";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { type Proxy as FaultProxy, type Master, startProxy } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { afterEach, describe, expect, test } from "vitest";
-import { until } from "../../contract/until.ts";
+import { turn, until } from "../../contract/until.ts";
 import { Fleet, fresh, type Opened, type OpenOptions } from "../fleet/fleet.ts";
 
-// PROTOCOL 2.8, 2.9.
+// PROTOCOL 2.8 to 2.10.
 
 const ttl = 5000;
 const fleet = Fleet.forTests(3);
@@ -32,6 +34,18 @@ function opened(clients: readonly Redis[], options: OpenOptions = {}): Opened {
   redlock.on("error", (error) => errors.push(error));
   ends.push(() => void redlock.quit());
   return { redlock, clients, errors };
+}
+
+/** Resolves when this master has answered a vote. */
+function answerOf(master: string): Promise<void> {
+  return new Promise((resolve) => {
+    const onAnswer = (message: unknown): void => {
+      if ((message as AnswerMessage).master !== master) return;
+      unsubscribe("quorlock:answer", onAnswer);
+      resolve();
+    };
+    subscribe("quorlock:answer", onAnswer);
+  });
 }
 
 /** Those that have voted for a new lock. */
@@ -146,6 +160,30 @@ describe("a failover that makes two masters one", () => {
     expect(await votersOf(way)).toEqual([1, 2]);
   });
 });
+
+test.each([true, false])(
+  "a vote that waits for its connection is not sent to a server that has voted as another master meanwhile (scripts: %s)",
+  async (scripts) => {
+    const [first, second] = fleet.masters as [Master, Master];
+    const [moving, late, down] = [await proxyOf(first), await proxyOf(first), await proxyOf(second)];
+    late.hold("requests");
+    await down.refuse();
+    const clients = [moving, late, down].map(({ host, port }) => new Redis(port, host));
+    const { redlock } = opened(clients, { scripts, nodeTimeout: 8000, retryCount: 0, owner: false });
+    const hasVoted = answerOf(`${moving.host}:${moving.port}`);
+    const acquiring = redlock.acquire(fresh("moved"), 20_000);
+    await hasVoted;
+    moving.leadTo(second);
+    await until("the first address leads to another server", async () => {
+      const probe = fresh("probe");
+      redlock.acquire(probe, 20_000).catch(() => {});
+      await turn();
+      return (await fleet.admin(second).exists(probe)) === 1;
+    });
+    late.release();
+    await expect(acquiring).rejects.toThrow("No quorum");
+  },
+);
 
 test("without the right to ask, it cannot be known, and both vote", async () => {
   const [{ host, port }, other] = fleet.masters as [Master, Master];

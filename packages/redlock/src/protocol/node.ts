@@ -258,7 +258,7 @@ export interface MasterServer {
   readonly ids: readonly string[];
   /**
    * While `refusal` is set, every request except deletions is answered with it and not sent: the server votes through
-   * another node. `undefined` ends this.
+   * another node. `undefined` ends this, but not for claims that waited for the connection when it was set (PROTOCOL 2.10).
    */
   refuseVotes(refusal: Fault | undefined): void;
 }

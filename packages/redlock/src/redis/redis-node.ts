@@ -76,6 +76,7 @@ export class RedisNode implements LockNode {
   #inbox: GrantSubscription | undefined;
   /** Set while the server votes through another node. */
   #refusal: Fault | undefined;
+  #latestRefusal: Fault | undefined;
   #moves: Moves | undefined;
   /** Registered by weak reference: this field keeps it alive as long as the node. */
   #onDatabaseLeft: ((why: string, old: Connection) => void) | undefined;
@@ -196,6 +197,7 @@ export class RedisNode implements LockNode {
       ids: this.#connection.serverIds ?? [],
       refuseVotes: (refusal) => {
         this.#refusal = refusal;
+        this.#latestRefusal = refusal ?? this.#latestRefusal;
       },
     };
   }
@@ -418,9 +420,13 @@ export class RedisNode implements LockNode {
 
   /** Sends once the first connection is ready, or not at all. */
   async #postWhenConnected(operation: Operation, index: number): Promise<void> {
+    const before = this.#latestRefusal;
     const notReadyReason = await this.#connected();
+    const refusal = this.#latestRefusal;
     if (isAbandoned(operation)) operation.onAnswer(index, this.#sendQueue.abandonedFault);
     else if (notReadyReason !== undefined) operation.onAnswer(index, unsent(this.name, notReadyReason));
+    // PROTOCOL 2.10: the round may have a vote of this server.
+    else if (refusal && refusal !== before && operation.claim) operation.onAnswer(index, refusal);
     else this.#post(operation, index);
   }
 

@@ -1,6 +1,6 @@
 import type { NodeError } from "../errors.ts";
 import type { ActiveLease } from "../protocol/context.ts";
-import { fault } from "../protocol/faults.ts";
+import { fault, unsent } from "../protocol/faults.ts";
 import type { Fault, LockNode } from "../protocol/node.ts";
 import { onReadyWhileKept } from "../protocol/weak-listeners.ts";
 
@@ -128,6 +128,10 @@ export class DistinctMasters {
   /** The votes of the server through `before` must not count again through `index` (PROTOCOL 2.10). */
   #moveVotes(before: number, index: number): void {
     for (const lease of this.#leases) lease.voteMoves(before, index);
+    // Nor in a round that is open, in which a claim may wait for this connection.
+    const { name, server } = this.#nodes[index]!;
+    server!.refuseVotes(unsent(name, `its server has voted as master ${before}`));
+    server!.refuseVotes(undefined);
   }
 
   #detailOf(index: number, { server, countedFor }: SharedServer): string {

@@ -47,6 +47,7 @@ export class WatchingNode implements LockNode {
 
   /** Set while the server votes through another node. */
   #refusal: Fault | undefined;
+  #latestRefusal: Fault | undefined;
 
   /** All commands on the connection must go through `queue`, also those of other nodes. */
   constructor(connection: Connection, queue: CommandQueue) {
@@ -114,6 +115,7 @@ export class WatchingNode implements LockNode {
       ids: this.#connection.serverIds ?? [],
       refuseVotes: (refusal) => {
         this.#refusal = refusal;
+        this.#latestRefusal = refusal ?? this.#latestRefusal;
       },
     };
   }
@@ -193,7 +195,9 @@ export class WatchingNode implements LockNode {
   }
 
   #post<A>(call: Call<A>, first?: boolean): Promise<A | Fault> {
-    const refusal = call.claim && (() => this.#refusal);
+    const before = this.#latestRefusal;
+    const since = (): Fault | undefined => (this.#latestRefusal === before ? undefined : this.#latestRefusal);
+    const refusal = call.claim && (() => this.#refusal ?? since());
     return this.#queue.post({ ...call, refusal }, first);
   }
 
