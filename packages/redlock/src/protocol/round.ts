@@ -11,12 +11,13 @@ import { type Asked, operationOf } from "./operation.ts";
 import { RoundClocks } from "./round-clocks.ts";
 
 /** A master, or a wrapper of its node, as a round asks it. */
-export type Voter = Pick<LockNode, "name" | "ask" | "drainedAt">;
+export type Voter = Pick<LockNode, "name" | "client" | "ask" | "drainedAt">;
 
 /** The node, asked through `ask`. */
 export function voterBy(node: LockNode, ask: Voter["ask"]): Voter {
   return {
     name: node.name,
+    client: node.client,
     ask,
     get drainedAt() {
       return node.drainedAt ?? Number.NEGATIVE_INFINITY;
@@ -190,7 +191,7 @@ export class Round<Reply extends object> {
     }
     const decided = plan.onAnswer(index, answer);
     // The rules may have made a fault of it.
-    if (!late) plan.log?.onAnswer(plan.nodes[index]!.name, plan.ask.kind, this.answers[index]!);
+    if (!late) plan.log?.onAnswer(plan.nodes[index]!, plan.ask.kind, this.answers[index]!);
     if (late) return;
     if (decided) this.#decide();
     if (this.#missing === 0) this.#close(plan);

@@ -67,6 +67,19 @@ describe("the log of a master's state", () => {
     expect(its.lines).toHaveLength(1);
   });
 
+  test("has one line for a master whose name others share, as groups of a Sentinel may", async () => {
+    const its = setting();
+    for (const node of its.nodes) Object.assign(node, { name: "group" });
+    its.nodes[1]!.hang();
+    for (let time = 0; time < 3; time += 1) {
+      await useFor(100, its);
+      await its.time.advance(2000);
+    }
+    expect(its.lines.map(([, fields]) => fields)).toEqual([
+      { event: "master_failed", node: "group", reason: "TIMEOUT" },
+    ]);
+  });
+
   test("calls a logger that throws nevertheless, and a lock is granted", async () => {
     const its = setting({ logger: { info: fail, warn: fail, error: fail } });
     its.machine.uncaught = [];
@@ -76,17 +89,30 @@ describe("the log of a master's state", () => {
   });
 });
 
-/** The events after a fault with this reason and these answers, two seconds apart. */
-function eventsAfter(reason: string, ...answers: ReadonlyArray<readonly [string, string]>): string[] {
+const master = { name: "m", client: {} };
+const fault = (reason: string) => ({ error: new NodeError("m", reason, "") });
+
+/** A log whose events are noted, by a clock that a test advances. */
+function noting() {
   const events: string[] = [];
   const note = (fields: object): void => void events.push((fields as { event: string }).event);
   let now = 0;
-  const runtime = { monotonic: () => now };
-  const log = new StateLog({ info: note, warn: note, error: note }, runtime, (write) => write());
-  log.onAnswer("m", "vote", { error: new NodeError("m", reason, "") });
-  for (const [operation, vote] of answers) {
-    now += 2000;
-    log.onAnswer("m", operation, { vote });
+  const log = new StateLog({ info: note, warn: note, error: note }, { monotonic: () => now }, (write) =>
+    write(),
+  );
+  const wait = (milliseconds: number): void => {
+    now += milliseconds;
+  };
+  return { log, events, wait };
+}
+
+/** The events after a fault with this reason and these answers, two seconds apart. */
+function eventsAfter(reason: string, ...answers: ReadonlyArray<readonly [string, string]>): string[] {
+  const { log, events, wait } = noting();
+  log.onAnswer(master, "vote", fault(reason));
+  for (const [operation, answer] of answers) {
+    wait(2000);
+    log.onAnswer(master, operation, answer === "yes" || answer === "no" ? { vote: answer } : fault(answer));
   }
   return events;
 }
@@ -100,11 +126,24 @@ describe("a master", () => {
     ] as const;
     expect(eventsAfter("QUARANTINE", ...others)).toEqual(["master_quarantined"]);
     expect(eventsAfter("QUARANTINE", ["vote", "yes"])).toEqual(["master_quarantined", "master_answers"]);
+    // What a semaphore asks.
+    expect(eventsAfter("QUARANTINE", ["voteUnless", "yes"])).toHaveLength(2);
   });
 
   test("that refuses one kind of request answers again when it takes that one", () => {
     expect(eventsAfter("NOPERM", ["release", "yes"])).toEqual(["master_failed"]);
     expect(eventsAfter("NOPERM", ["release", "yes"], ["vote", "no"])).toHaveLength(2);
+  });
+
+  test("that refused what nobody asks for any more, and then answers nothing, fails once more", () => {
+    const events = eventsAfter(
+      "OOM",
+      ["release", "yes"],
+      ["vote", "TIMEOUT"],
+      ["vote", "TIMEOUT"],
+      ["vote", "no"],
+    );
+    expect(events).toEqual(["master_failed", "master_failed", "master_answers"]);
   });
 
   test("that was unreachable answers again with any answer", () => {

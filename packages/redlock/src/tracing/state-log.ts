@@ -4,6 +4,12 @@ import type { Runtime } from "../time/runtime.ts";
 /** Any object with these methods, such as a logger of pino. */
 export type Logger = Readonly<Record<"info" | "warn" | "error", (fields: object, message: string) => void>>;
 
+/** A master, as a round asks it. */
+interface Master {
+  readonly name: string;
+  readonly client: object;
+}
+
 /** An answer to one request of a round, as far as it tells the state of its master. */
 interface Answered {
   readonly vote?: string;
@@ -28,6 +34,8 @@ interface Failing {
 const quietTime = 1000;
 /** With one of these a master answers nothing; with any other, another request may succeed. */
 const unanswering: ReadonlySet<string> = new Set(["TIMEOUT", "UNREACHABLE", "LOADING"]);
+/** The requests to which a master in quarantine does not say yes. */
+const votes: ReadonlySet<string> = new Set(["vote", "voteUnless", "enqueue"]);
 /** No state of the master, or one that is reported once, by itself. */
 const ignored: ReadonlySet<string> = new Set(["ABANDONED", "CONTENDED", "CLOCK", "SAME_SERVER"]);
 /** The errors of no request, each once for each change. */
@@ -46,7 +54,8 @@ export class StateLog {
   readonly #runtime: Pick<Runtime, "monotonic">;
   /** An error of the logger interrupts no round. */
   readonly #safely: (write: () => void) => void;
-  readonly #failing = new Map<string, Failing>();
+  /** By their clients: groups of a Sentinel may all have the same name. */
+  readonly #failing = new WeakMap<object, Failing>();
 
   constructor(logger: Logger, runtime: Pick<Runtime, "monotonic">, safely: (write: () => void) => void) {
     this.#logger = logger;
@@ -55,27 +64,40 @@ export class StateLog {
   }
 
   /** A master has answered a request in time, or has failed. */
-  onAnswer(node: string, operation: string, { vote, error }: Answered): void {
-    const failing = this.#failing.get(node);
+  onAnswer(master: Master, operation: string, { vote, error }: Answered): void {
+    const failing = this.#failing.get(master.client);
     if (error) {
-      if (!ignored.has(error.reason)) this.#failed(node, operation, error, failing);
+      if (!ignored.has(error.reason)) this.#failed(master, operation, error, failing);
       return;
     }
     if (!failing) return;
     const { reason } = failing;
     // A master in quarantine refuses, releases and extends as ever.
-    const isVote = vote === "yes" && (operation === "vote" || operation === "enqueue");
+    const isVote = vote === "yes" && votes.has(operation);
     const isSame = reason === "QUARANTINE" ? isVote : operation === failing.operation;
     if (!isSame && !unanswering.has(reason)) return;
     if (this.#runtime.monotonic() - failing.latest < quietTime) return;
-    this.#failing.delete(node);
+    const { name: node, client } = master;
+    this.#failing.delete(client);
     this.#write("info", { event: "master_answers", node, reason }, `master ${node} answers again`);
   }
 
-  #failed(node: string, operation: string, { reason }: NodeError, failing: Failing | undefined): void {
+  #failed(
+    { name: node, client }: Master,
+    operation: string,
+    { reason }: NodeError,
+    failing: Failing | undefined,
+  ): void {
     const isQuarantine = reason === "QUARANTINE";
-    const isChange = !failing || isQuarantine !== (failing.reason === "QUARANTINE");
-    this.#failing.set(node, { reason, operation, latest: this.#runtime.monotonic() });
+    const latest = this.#runtime.monotonic();
+    // It may have refused a request that nobody has made since: then nothing has shown that it takes that one.
+    const isOut =
+      failing &&
+      unanswering.has(reason) &&
+      !unanswering.has(failing.reason) &&
+      latest - failing.latest >= quietTime;
+    const isChange = !failing || isOut || isQuarantine !== (failing.reason === "QUARANTINE");
+    this.#failing.set(client, { reason, operation, latest });
     if (!isChange) return;
     if (isQuarantine)
       this.#write("warn", { event: "master_quarantined", node, reason }, `master ${node} is in quarantine`);
