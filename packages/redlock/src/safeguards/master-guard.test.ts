@@ -96,3 +96,13 @@ test("a reading by a node that throws is repeated", async () => {
   await time.advance(1000);
   expect(readAt).toEqual([0, 100]);
 });
+
+test("a clock that has stepped puts the master into quarantine once, and once more in the database that a client is switched to", () => {
+  const { guard, readAt } = setting();
+  guard.distrust();
+  guard.distrust();
+  expect(readAt).toHaveLength(1);
+  guard.forget();
+  guard.distrust();
+  expect(readAt).toHaveLength(2);
+});

@@ -163,6 +163,7 @@ export class MasterGuard implements Guard {
     this.#maxSeenEpoch = 0;
     this.#isEpochKnown = false;
     this.#unseededSince = undefined;
+    this.#distrustedAt = Number.NEGATIVE_INFINITY;
   }
 
   /** Asks the master for its guard state under the terms of `guard`, and records the epoch. */
