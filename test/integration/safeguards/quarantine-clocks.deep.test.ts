@@ -110,6 +110,19 @@ describe("a master boots with a slow clock, and is set right by NTP", () => {
   });
 });
 
+it("a master that boots with a fast clock, and is set right by NTP, votes again after maxTtl", async () => {
+  const [{ redlock }] = (await openAll(1)) as [ReturnType<typeof open>];
+  masters.clocks[2]!.step(hour);
+  await restartThird();
+  await until("it is in quarantine", async () => {
+    await votesFor(redlock);
+    return (await admins[2]!.exists("quorlock:quarantine")) === 1;
+  });
+  masters.clocks[2]!.step(-hour);
+  expect(await admins[2]!.pttl("quorlock:quarantine")).toBeGreaterThan(hour - ttl);
+  await until("it is over", async () => (await votesFor(redlock)) === 3, 3 * ttl);
+});
+
 describe("a master's clock steps while it is watched", () => {
   it("the master remembers it, for clients that have not seen it", async () => {
     const options = { clockWatch: { exclude: true } };

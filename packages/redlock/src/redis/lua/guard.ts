@@ -27,7 +27,7 @@ end
 
 local function mark(state, ends, length)
   -- In this order: if only the first of them are written, the marker still does not belong to this memory.
-  if length then call("SET", "quorlock:quarantine", "", "PX", exactly(length)) end
+  if length then call("SET", "quorlock:quarantine", exactly(length), "PX", exactly(length)) end
   local words = {guarded.replId, guarded.since, exactly(ends), guarded.longest, guarded.database, state}
   call("SET", "quorlock:guard", table.concat(words, " "))
   redis.set_repl(redis.REPL_NONE)
@@ -84,7 +84,12 @@ local function watch(terms)
   end
   if isKnown and right ~= "4" then
     if state == "2" then
-      local left = call("PTTL", "quorlock:quarantine")
+      local left, length = call("PTTL", "quorlock:quarantine"), tonumber(call("GET", "quorlock:quarantine") or "")
+      -- The master's clock was set back: the key would live for as long (PROTOCOL 9.10).
+      if length and left > length then
+        call("PEXPIRE", "quorlock:quarantine", length)
+        left = length
+      end
       -- The end was set by a clock far ahead of this client's. (If the write is refused, the quarantine goes on.)
       local isFar = guarded.ends > now + math.max(tonumber(longest), left)
       if isFar then pcall(mark, "2", now + (left == -2 and tonumber(longest) or left)) end

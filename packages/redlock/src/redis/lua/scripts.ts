@@ -233,7 +233,7 @@ if type(granted) ~= "number" then return granted end
 if isForgetful then return {-2, granted} end
 return proposal == "" and granted or fenced(KEYS, granted, proposal)
 `),
-  sha1: "e00ef86bc52a758b95c84093eef8d9227023b36b",
+  sha1: "5c3829652a811102d7332192c35d1d7fd12cf6e3",
 };
 
 /** `releaseAndGrantScript` with the restart guard. ARGV: the guard's terms as in a batch, and the tokens. */
@@ -248,7 +248,7 @@ if not isKnown or inQuarantine() then return release(1, #KEYS, 2, #ARGV) end
 isSeeded = not guarded or guarded.state ~= "1"
 return leave(1, #KEYS, 2, #ARGV)
 `),
-  sha1: "d8d44c834af92c11cc5533aaa0749595a1e829ba",
+  sha1: "009d1b626492263f9d103f9be7cd931ae03b2fda",
 };
 
 /**
@@ -431,13 +431,13 @@ return replies
 
 export const batchScript: Script = {
   source: exclusiveOnly(batch),
-  sha1: "368553d925bdd8605a2212467e2a4a1c089b86c7",
+  sha1: "8714669e7bc8488e84ee81b6b11d9685c1d1a308",
 };
 
 /** The same operations on locks that may be shared. */
 export const sharedBatchScript: Script = {
   source: withSharedClaims(batch),
-  sha1: "5ecc03865820ab5ab6fbe95750931a5d45756b1f",
+  sha1: "e6507b218ec66b9730035f6b754dabe209c5d3ee",
 };
 
 /** The two on a Cluster, for operations in one slot. KEYS: those of the operations, then all others in use (PROTOCOL 12.12). */
@@ -445,11 +445,11 @@ const slotBatch = batch.replace(fence, () => fenceInSlot);
 
 export const slotBatchScript: Script = {
   source: exclusiveOnly(slotBatch),
-  sha1: "e3ffda364d2bf89573035c9a23e946adb0e371e7",
+  sha1: "4f8c97be18a1755d99f66a1a5109acdc9f0200f2",
 };
 
 /** The same for locks that may be shared. */
 export const sharedSlotBatchScript: Script = {
   source: withSharedClaims(slotBatch),
-  sha1: "79674bd2419496758a8da1339a3fc39cff9d565c",
+  sha1: "66f3a978559f121f370e45608f14fa7822965a2f",
 };

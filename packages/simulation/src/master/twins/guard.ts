@@ -65,7 +65,7 @@ export function watch(rules: Rules, call: Call, terms: string): Guarded | undefi
   const fresh = { replId, since, ends: 0, longest, database, state: "0" };
   if (right !== "2" || before) {
     const length = Number(rules.quarantine(String(Math.max(Number(before?.longest ?? 0), Number(maxTtl)))));
-    call("SET", quarantine, "", "PX", String(length));
+    call("SET", quarantine, String(length), "PX", String(length));
     return { ...guarded, mark: keep(call, { ...fresh, ends: now + length, state: "2" }) };
   }
   if (call("GET", declared(epoch)) === null)
@@ -93,7 +93,12 @@ function isMemoryOf(
 
 /** One that is in quarantine: until its key has expired, and its end has passed by the client's clock. */
 function quarantined(rules: Rules, call: Call, mark: Mark, now: number): Mark {
-  const left = call("PTTL", quarantine) as number;
+  let left = call("PTTL", quarantine) as number;
+  const length = Number(call("GET", quarantine));
+  if (length > 0 && left > length) {
+    call("PEXPIRE", quarantine, String(length));
+    left = length;
+  }
   const longest = Number(mark.longest);
   let its = mark;
   if (its.ends > now + Math.max(longest, left)) {

@@ -67,16 +67,16 @@ export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   enqueueScript: { script: enqueueScript, writtenFrom: "4f12e3949bfe88944784524d1a31afc19ad4834a" },
   releaseScript: { script: releaseScript, writtenFrom: "87b3c4cbb7dc7226fea27ab34a76f15cc301f406" },
   leaveScript: { script: leaveScript, writtenFrom: "40f3c3724dd613fcd1b69ac2ae2c200a4400da67" },
-  guardedClaimScript: { script: guardedClaimScript, writtenFrom: "e00ef86bc52a758b95c84093eef8d9227023b36b" },
-  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "d8d44c834af92c11cc5533aaa0749595a1e829ba" },
+  guardedClaimScript: { script: guardedClaimScript, writtenFrom: "5c3829652a811102d7332192c35d1d7fd12cf6e3" },
+  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "009d1b626492263f9d103f9be7cd931ae03b2fda" },
   voteBatchScript: { script: voteBatchScript, writtenFrom: "58c693385d235d57a24f95e909ba4dfe63b963dc" },
   releaseBatchScript: { script: releaseBatchScript, writtenFrom: "ffd6c08374a254fdd3a83757b50c2b0213eecff5" },
-  batchScript: { script: batchScript, writtenFrom: "368553d925bdd8605a2212467e2a4a1c089b86c7" },
-  sharedBatchScript: { script: sharedBatchScript, writtenFrom: "5ecc03865820ab5ab6fbe95750931a5d45756b1f" },
-  slotBatchScript: { script: slotBatchScript, writtenFrom: "e3ffda364d2bf89573035c9a23e946adb0e371e7" },
+  batchScript: { script: batchScript, writtenFrom: "8714669e7bc8488e84ee81b6b11d9685c1d1a308" },
+  sharedBatchScript: { script: sharedBatchScript, writtenFrom: "e6507b218ec66b9730035f6b754dabe209c5d3ee" },
+  slotBatchScript: { script: slotBatchScript, writtenFrom: "4f8c97be18a1755d99f66a1a5109acdc9f0200f2" },
   sharedSlotBatchScript: {
     script: sharedSlotBatchScript,
-    writtenFrom: "79674bd2419496758a8da1339a3fc39cff9d565c",
+    writtenFrom: "66f3a978559f121f370e45608f14fa7822965a2f",
   },
 };
 
