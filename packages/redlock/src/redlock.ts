@@ -300,6 +300,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       return await confirm();
     } finally {
       forget?.();
+      if (!isActive && holding.hasSubscribers && this.#parts.leases.has(lease))
+        traceHold(lease, this.#context.runtime);
     }
   }
 
@@ -646,7 +648,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       ? new ReentrantLock(this, lease, attempts)
       : new Lock(this, lease, attempts);
     lease.handle = lock;
-    if (holding.hasSubscribers) traceHold(lease, this.#context.runtime);
+    // A lock that is resumed is none yet, and may never be one.
+    if (holding.hasSubscribers && this.#parts.leases.has(lease)) traceHold(lease, this.#context.runtime);
     return lock;
   }
 

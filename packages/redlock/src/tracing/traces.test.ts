@@ -151,6 +151,22 @@ describe("the tracing channels", () => {
     expect(last(heard, "acquire asyncEnd")).toMatchObject({ outcome: "aborted", errorCode: "LOCK_LOST" });
   });
 
+  test("tell a lock that is resumed from the moment that a quorum confirms it", async () => {
+    const { time, nodes, redlock } = virtualSetting(3);
+    const detached = await time.run((await time.run(redlock.acquire("r", 1000))).detach());
+    const heard = hear();
+    for (const node of nodes) node.hang();
+    const inVain = redlock.resume(detached).extend(1000, { nodeTimeout: 50, retryCount: 0 });
+    await expect(time.run(inVain)).rejects.toThrow("No quorum");
+    expect(events(heard, "hold")).toEqual([]);
+    for (const node of nodes) node.resume();
+    const lock = redlock.resume(detached);
+    await time.run(Promise.all([lock.extend(1000), lock.verify()]));
+    expect(events(heard, "hold")).toEqual(["start", "end"]);
+    await time.run(lock.release());
+    expect(last(heard, "hold asyncEnd")).toMatchObject({ resources: ["r"], outcome: "released" });
+  });
+
   test("tell each master's answer, and why it gave none", async () => {
     const heard = hear();
     const { time, nodes, redlock } = virtualSetting(3);

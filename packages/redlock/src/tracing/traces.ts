@@ -77,6 +77,8 @@ const holds = new WeakMap<object, HoldMessage>();
 
 /** From now on until the lease ends. */
 export function traceHold(lease: Held, time: Time): void {
+  // Two calls may have confirmed a lock that was resumed.
+  if (holds.has(lease)) return;
   const message: HoldMessage = { resources: named(lease.resources), ttl: lease.longestTtl };
   const begun = time.monotonic();
   holds.set(lease, message);

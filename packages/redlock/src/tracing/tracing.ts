@@ -19,7 +19,7 @@ export interface AcquireMessage {
   errorCode?: string;
 }
 
-/** A lock from its grant until it has ended. Handles that share a lock by re-entry are one. */
+/** A lock from its grant until it has ended; one that is resumed from its confirmation. Handles that share a lock by re-entry are one. */
 export interface HoldMessage {
   readonly resources: readonly string[];
   /** ms */
