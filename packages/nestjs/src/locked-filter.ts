@@ -5,8 +5,8 @@ import { RedlockError } from "@quorlock/redlock";
 
 /**
  * Answers a request that a lock refuses: 409 while another holds it, and 503 if it is lost, without a quorum, or after
- * `quit`, with `Retry-After`, as `application/problem+json`. Other errors go on to Nest, and those of calls that are not
- * of HTTP to their callers.
+ * `quit`, with `Retry-After`, as `application/problem+json`. Other errors go on to Nest, and all those of calls that are
+ * not of HTTP.
  * @example
  * ```ts
  * providers: [{ provide: APP_FILTER, useClass: LockedFilter }]
@@ -17,8 +17,8 @@ export class LockedFilter extends BaseExceptionFilter {
   protected readonly status: 409 | 423 = 409;
 
   override catch(error: unknown, host: ArgumentsHost): void {
-    // A filter of all contexts meets them as well: Nest would answer them by HTTP.
-    if (host.getType() !== "http") throw error;
+    // A filter of all contexts meets them as well. Without a result Nest ends them as each context does.
+    if (host.getType() !== "http") return;
     const adapter = this.applicationRef ?? this.httpAdapterHost?.httpAdapter;
     const problem = problemFor(error, this.status);
     const response = host.getArgByIndex<{ removeHeader?(name: string): unknown }>(1);

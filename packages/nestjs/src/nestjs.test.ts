@@ -1,5 +1,14 @@
 import { once } from "node:events";
-import { Controller, Get, type INestApplication, Inject, Injectable, Module, Param } from "@nestjs/common";
+import {
+  type ArgumentsHost,
+  Controller,
+  Get,
+  type INestApplication,
+  Inject,
+  Injectable,
+  Module,
+  Param,
+} from "@nestjs/common";
 import { APP_FILTER, ExternalContextCreator } from "@nestjs/core";
 import { ExpressAdapter } from "@nestjs/platform-express";
 import { FastifyAdapter } from "@nestjs/platform-fastify";
@@ -377,6 +386,11 @@ describe.each([
     await lock.release();
     await app.close();
   });
+});
+
+test("LockedFilter leaves a refused message of a microservice to Nest, which answers it", () => {
+  const host = { getType: () => "rpc" } as ArgumentsHost;
+  expect(new LockedFilter().catch(new ResourceLockedError("r"), host)).toBeUndefined();
 });
 
 test("RedlockHealthIndicator is up while a quorum of masters answers, and names none when it is down", async () => {
