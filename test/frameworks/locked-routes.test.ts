@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type ClientRequest, request as httpRequest } from "node:http";
+import { connect } from "node:net";
 import { type Lock, LockLostError, Redlock, type RedlockOptions } from "@quorlock/redlock";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
@@ -194,6 +195,22 @@ describe.each(Object.entries(frameworks))("%s: a locked route", (_, serve) => {
     expect((await second).status).toBe(200);
     expect(most).toBe(1);
     expect(server.errors).toEqual([]);
+  });
+
+  test("notices a client that hangs up while its answer waits for another one on the connection", async () => {
+    const began = new Gate<AbortSignal>();
+    const handle: Route["handle"] = async (signal, _lock, path) => {
+      if (path === "/second") began.open(signal);
+      if (!signal.aborted) await once(signal, "abort");
+      throw signal.reason;
+    };
+    await using server = await serve(await route({ key: (path) => `${key}${path}`, handle }));
+    const client = connect(Number(new URL(server.url).port), "127.0.0.1");
+    for (const path of ["/first", "/second"]) client.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    const signal = await began.opened;
+    client.destroy();
+    if (!signal.aborted) await once(signal, "abort");
+    expect(signal.reason).toMatchObject({ message: "The client has hung up" });
   });
 
   test("reports no error for a handler that ends with the reason of its signal", async () => {

@@ -192,6 +192,7 @@ describe.each([
       "/",
       locked(key, ttl, async (_request, response, signal, lock) => {
         response.set({ "content-encoding": "gzip", "cache-control": "public", "x-own": "kept" });
+        response.attachment("report.csv");
         const late = new Promise((resolve) => response.render("express.html", undefined, resolve));
         response.render("express.html");
         lock.expiration = 0;
@@ -215,12 +216,32 @@ describe.each([
       "content-type": "application/problem+json",
       "x-own": "kept",
     });
-    for (const name of ["cache-control", "content-encoding", "location", "set-cookie"])
+    for (const name of ["cache-control", "content-disposition", "content-encoding", "location", "set-cookie"])
       expect(response.headers.get(name)).toBeNull();
     expect(await response.json()).toMatchObject({ status: 503 });
     await (await redlock.acquire(key, ttl)).release();
     process.off("uncaughtException", onUncaught);
     expect([uncaught, errors]).toEqual([[], []]);
+  });
+
+  test.each<[string, (response: express.Response, done: (error?: unknown) => void) => unknown]>([
+    ["end", (response, done) => response.end("page", done)],
+    ["write", (response, done) => response.write("page", done)],
+    ["sendFile", (response, done) => response.sendFile(join(folder, "express.html"), done)],
+    ["download", (response, done) => response.download(join(folder, "express.html"), done)],
+  ])("whose lock is lost does not wait for ever for the callback of %s, which gets an error", async (_, send) => {
+    const settled = new Promise<unknown>((resolve) => {
+      app.get(
+        "/",
+        locked(key, ttl, async (_request, response, signal, lock) => {
+          lock.expiration = 0;
+          if (!signal.aborted) await once(signal, "abort");
+          await new Promise((done) => send(response, done)).then(resolve);
+        }),
+      );
+    });
+    expect((await fetch(await started())).status).toBe(503);
+    expect(await settled).toBeInstanceOf(Error);
   });
 
   test.each<[string, (response: express.Response) => unknown]>([

@@ -1,6 +1,7 @@
 /** Of an answer that a problem replaces: they describe its content, or let it be stored. */
 export const headersOfContent: readonly string[] = [
   "cache-control",
+  "content-disposition",
   "content-encoding",
   "content-language",
   "content-range",
@@ -27,7 +28,13 @@ export function handed<Response extends object>(
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== "function" || !answering.has(name)) return value;
       return (...parameters: unknown[]) => {
-        if (isOver()) return proxy;
+        if (isOver()) {
+          const callback = parameters.at(-1);
+          // The handler may wait for it. (The functions of these two of Fastify are no callbacks.)
+          if (typeof callback === "function" && name !== "serializer" && name !== "trailer")
+            process.nextTick(callback as () => void, new Error("The loss of the lock has been answered"));
+          return proxy;
+        }
         // Later calls of another one, such as in a callback, are dropped as well.
         const result: unknown = value.apply(name in natives ? target : proxy, parameters);
         return result === target ? proxy : result;

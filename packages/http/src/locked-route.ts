@@ -28,6 +28,7 @@ export interface ResponseEvents {
   readonly writableEnded?: boolean;
   /** Of HTTP/2, whose response has no `destroyed`. */
   readonly stream?: { readonly destroyed: boolean } | undefined;
+  readonly req?: { readonly socket: Omit<ResponseEvents, "stream"> } | undefined;
   once(event: "close" | "finish", listener: () => void): unknown;
   off(event: "close" | "finish", listener: () => void): unknown;
 }
@@ -117,12 +118,14 @@ async function handled<T>(
 /** Notices that the client hangs up before it has its answer. */
 class Presence {
   readonly #response: ResponseEvents;
+  /** A response of HTTP/1 that waits for another one does not close with its connection. */
+  readonly #closing: readonly ResponseEvents[];
   readonly #controller = new AbortController();
   readonly #onClose = (): void => {
     this.#controller.abort(new DOMException("The client has hung up", "AbortError"));
   };
   readonly forget = (): void => {
-    this.#response.off("close", this.#onClose);
+    for (const one of this.#closing) one.off("close", this.#onClose);
     this.#response.off("finish", this.#onFinish);
   };
   readonly #onFinish = (): void => {
@@ -131,8 +134,13 @@ class Presence {
 
   constructor(response: ResponseEvents) {
     this.#response = response;
-    if (response.destroyed ?? response.stream?.destroyed) this.#onClose();
-    response.once("close", this.#onClose);
+    const { req, stream } = response;
+    // (An adapter of a serverless platform has a socket without events.)
+    this.#closing = req?.socket.once && !stream ? [response, req.socket] : [response];
+    for (const one of this.#closing) {
+      if (one.destroyed ?? stream?.destroyed) this.#onClose();
+      one.once("close", this.#onClose);
+    }
     // A response that is finished is closed as well.
     response.once("finish", this.#onFinish);
   }
