@@ -42,7 +42,9 @@ export function leaveToRoutine(span: Span): void {
 export function instrument(redlock: Instrumentable): () => void {
   const own = Object.getOwnPropertyDescriptor(redlock, "using");
   const original = redlock.using;
+  let isUndone = false;
   const using = (...parameters: unknown[]): Promise<unknown> => {
+    if (isUndone) return original.apply(redlock, parameters);
     const place: Place = { spans: [], outer: waitingPlace() };
     const inside = parameters.map((parameter) =>
       typeof parameter === "function" ? within(place, parameter as Routine) : parameter,
@@ -52,6 +54,9 @@ export function instrument(redlock: Instrumentable): () => void {
   };
   Object.defineProperty(redlock, "using", { value: using, configurable: true, writable: true });
   return () => {
+    isUndone = true;
+    // Another one, around it, calls it still.
+    if (redlock.using !== using) return;
     if (own) Object.defineProperty(redlock, "using", own);
     else Reflect.deleteProperty(redlock, "using");
   };

@@ -225,6 +225,17 @@ describe("instrument", () => {
   });
 });
 
+test.each([
+  ["in their order", [0, 1]],
+  ["in reverse", [1, 0]],
+])("instrument twice is undone by both functions, %s", async (_, order) => {
+  const redlock = await open();
+  begin();
+  const undo = [instrument(redlock), instrument(redlock)];
+  for (const index of order) undo[index]!();
+  await redlock.using(fresh(), 20_000, async () => expect(recorder.active).toBeUndefined());
+});
+
 describe("metrics", () => {
   test("count locks and waiters while there are any, in seconds and by outcome", async () => {
     const [redlock, other] = [await open(), await open()];
