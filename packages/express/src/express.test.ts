@@ -229,20 +229,23 @@ describe.each([
     ["write", (response, done) => response.write("page", done)],
     ["sendFile", (response, done) => response.sendFile(join(folder, "express.html"), done)],
     ["download", (response, done) => response.download(join(folder, "express.html"), done)],
-  ])("whose lock is lost does not wait for ever for the callback of %s, which gets an error", async (_, send) => {
-    const settled = new Promise<unknown>((resolve) => {
-      app.get(
-        "/",
-        locked(key, ttl, async (_request, response, signal, lock) => {
-          lock.expiration = 0;
-          if (!signal.aborted) await once(signal, "abort");
-          await new Promise((done) => send(response, done)).then(resolve);
-        }),
-      );
-    });
-    expect((await fetch(await started())).status).toBe(503);
-    expect(await settled).toBeInstanceOf(Error);
-  });
+  ])(
+    "whose lock is lost does not wait for ever for the callback of %s, which gets an error",
+    async (_, send) => {
+      const settled = new Promise<unknown>((resolve) => {
+        app.get(
+          "/",
+          locked(key, ttl, async (_request, response, signal, lock) => {
+            lock.expiration = 0;
+            if (!signal.aborted) await once(signal, "abort");
+            await new Promise((done) => send(response, done)).then(resolve);
+          }),
+        );
+      });
+      expect((await fetch(await started())).status).toBe(503);
+      expect(await settled).toBeInstanceOf(Error);
+    },
+  );
 
   test.each<[string, (response: express.Response) => unknown]>([
     ["a file", (response) => response.sendFile(join(folder, "express.html"))],

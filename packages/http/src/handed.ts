@@ -32,7 +32,7 @@ export function handed<Response extends object>(
           const callback = parameters.at(-1);
           // The handler may wait for it. (The functions of these two of Fastify are no callbacks.)
           if (typeof callback === "function" && name !== "serializer" && name !== "trailer")
-            process.nextTick(callback as () => void, new Error("The loss of the lock has been answered"));
+            process.nextTick(callback, new Error("The loss of the lock has been answered"));
           return proxy;
         }
         // Later calls of another one, such as in a callback, are dropped as well.
