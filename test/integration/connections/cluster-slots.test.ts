@@ -34,6 +34,8 @@ const libraries = ["ioredis", "node-redis"] as const;
 async function openOn(fleet: Fleet, library: (typeof libraries)[number], options: RedlockOptions = {}) {
   const errors: NodeError[] = [];
   const redlock = new Redlock(await clientOf(fleet, library), { ...settings, ...options });
+  // A client that needs more than a second for its first connection, on a busy machine, takes the masters for lost.
+  await redlock.ready({ timeout: 60_000 });
   redlock.on("error", (error) => errors.push(error));
   return { redlock, errors };
 }

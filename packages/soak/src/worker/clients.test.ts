@@ -49,7 +49,7 @@ it("a worker's first lock on the Cluster is granted although its process stands 
     const opening = openCluster(masters.urls, new Random(seed));
     setTimeout(() => block(1100), 2);
     const client = await opening;
-    const redlock = new Redlock([client]);
+    const redlock = new Redlock([client], { nodeTimeout: 4000 });
     const lock = await redlock.tryAcquire("free", 5000);
     expect(lock).not.toBeNull();
     await lock?.release();
