@@ -65,6 +65,14 @@ async function dashboard(): Promise<Dashboard> {
   return JSON.parse(await readFile(join(monitoring, "dashboard.json"), "utf8")) as Dashboard;
 }
 
+/** As Grafana asks it. */
+function asked(expr: string): string {
+  return expr
+    .replaceAll("$__rate_interval", "30s")
+    .replaceAll("$job", "quorlock")
+    .replaceAll("$instance", ".*");
+}
+
 describe("the alerts", () => {
   test("are valid, and fire when they should", async () => {
     const checked = await run(promtool, ["check", "rules", "alerts.yaml"], { cwd: monitoring });
@@ -85,6 +93,27 @@ describe("the alerts", () => {
       expect(sections).toContain(section);
     }
   });
+});
+
+test("The dashboard shows the first lost lock of a process, with which its series begins", async () => {
+  const { panels } = await dashboard();
+  const { expr } = panels.find(({ title }) => title === "Locks lost")!.targets[0]!;
+  const series = 'quorlock_client_hold_duration_count{job="quorlock", instance="i", outcome="lost"}';
+  const lost = (eval_time: string, value: number): object => ({
+    expr: asked(expr),
+    eval_time,
+    exp_samples: [{ labels: '{instance="i"}', value }],
+  });
+  const promql_expr_test = [lost("2m10s", 1), lost("3m", 0)];
+  const values = "_x11 1x11";
+  const part = { interval: "10s", input_series: [{ series, values }], promql_expr_test };
+  const folder = await mkdtemp(join(tmpdir(), "quorlock-dashboard-"));
+  try {
+    await writeFile(join(folder, "test.yaml"), JSON.stringify({ tests: [part] }));
+    await run(promtool, ["test", "rules", join(folder, "test.yaml")]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });
 
 /** A Prometheus that scrapes `target` each second, until it is disposed of. */
@@ -190,14 +219,7 @@ describe("the dashboard", () => {
     };
     const { panels, templating } = await dashboard();
     const exprs = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
-    const open = new Set(
-      exprs.map((expr) =>
-        expr
-          .replaceAll("$__rate_interval", "30s")
-          .replaceAll("$job", "quorlock")
-          .replaceAll("$instance", ".*"),
-      ),
-    );
+    const open = new Set(exprs.map(asked));
     expect(open.size).toBeGreaterThan(10);
     for (const { query: variable } of templating.list) {
       if (typeof variable !== "string") open.add(/\((\w+), /.exec(variable.query)![1]!);
