@@ -203,7 +203,7 @@ export const wrongClock: Runbook = runbook(
     await stage.begin(urls, { clockWatch: { exclude: true, maxTtl: ttl } });
     await stage.step("the clock of master 1 jumps by an hour: its votes do not count", async () => {
       clocks[0]!.step(3_600_000);
-      await stage.fleet.reported(/step/);
+      await stage.fleet.reported(/stepped/);
     });
     await stage.step("the clock is set right: its votes count again after the longest ttl", async () => {
       clocks[0]!.step(-3_600_000);
