@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import type { Redlock } from "@quorlock/redlock";
+import type { Redis } from "ioredis";
 import type { Pool } from "pg";
 import { connect } from "../fixture/connect.ts";
 import { openDatabase } from "./database.ts";
@@ -29,8 +31,9 @@ export async function pay(
       );
       if (!isNew) return await ended(client, "paid before");
       const isSold = await sellOne(client, item, lock.fencingToken!);
-      if (!isSold) return await ended(client, "sold out");
+      // Without its lock a sale fails as well: its token may be old.
       signal.throwIfAborted();
+      if (!isSold) return await ended(client, "sold out");
       await client.query("COMMIT");
       return "paid";
     } catch (error) {
@@ -54,6 +57,20 @@ async function ended<T>(client: { query(text: string): Promise<unknown> }, outco
   return outcome;
 }
 
+/** A payment whose lock goes to another one before it writes: it comes with an old token. Resolves to how it ends. */
+async function payLate([first, second]: readonly [Redlock, Redlock], pool: Pool): Promise<string> {
+  const connect = async (): Promise<unknown> => {
+    const lost = once(first, "lost");
+    const keys = [...first.clients].map((client) =>
+      (client as Redis).set("item:ticket", "another", "PX", 2500),
+    );
+    await Promise.all([...keys, lost]);
+    await pay(second, pool, "payment-40", "ticket");
+    return pool.connect();
+  };
+  return pay(first, { connect } as unknown as Pool, "payment-41", "ticket").catch(({ code }) => code);
+}
+
 export const payment: Recipe = {
   title:
     "payment: each of 40 payments arrives three times, at three processes, and sells one ticket (PostgreSQL, fencing)",
@@ -66,9 +83,10 @@ export const payment: Recipe = {
     const outcomes = await Promise.all(
       redlocks.flatMap((redlock) => keys.map((key) => pay(redlock, pool, key, "ticket"))),
     );
+    const { rows } = await pool.query("SELECT stock FROM item");
+    const late = await payLate(redlocks as [Redlock, Redlock], pool);
     await Promise.all(redlocks.map((redlock) => redlock.quit()));
     const count = (outcome: string): number => outcomes.filter((one) => one === outcome).length;
-    const { rows } = await pool.query("SELECT stock FROM item");
     const { stock } = rows[0] as { stock: number };
     check(
       count("paid") === 40 && count("paid before") === 80,
@@ -77,6 +95,7 @@ export const payment: Recipe = {
     check(stock === 10, `${stock} of 50 tickets are left after 40 sales`);
     // A holder that was paused until its lock had expired sends its write with an old token.
     check(!(await sellOne(pool, "ticket", 1)), "an old token was accepted");
+    check(late === "LOCK_LOST", `a payment without its lock ended with ${late}`);
     return `${count("paid")} tickets sold for 120 requests, ${stock} left; a write with an old token changed nothing`;
   },
 };
