@@ -24,7 +24,7 @@ const { values } = parseArgs({
 });
 const ticks = Number(values.ticks);
 const names = values.schedulers.split(",");
-const unknown = names.find((name) => !(name in schedulers));
+const unknown = names.find((name) => !Object.hasOwn(schedulers, name));
 if (unknown !== undefined)
   throw new Error(`unknown scheduler ${unknown}: there are ${Object.keys(schedulers).join(", ")}`);
 if (!(Number.isInteger(ticks) && ticks >= 3)) throw new Error("--ticks must be a whole number, 3 or more");

@@ -21,7 +21,7 @@ const recipes: Readonly<Record<string, Recipe>> = {
 await runExample(async (fixture) => {
   const { narrator } = fixture;
   const names = process.argv.slice(2);
-  if (names.some((name) => !(name in recipes))) {
+  if (names.some((name) => !Object.hasOwn(recipes, name))) {
     narrator.line(`pnpm recipe [NAME ...], of: ${Object.keys(recipes).join(", ")}`);
     return false;
   }

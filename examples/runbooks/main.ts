@@ -16,7 +16,7 @@ const runbooks: Readonly<Record<string, steps.Runbook>> = {
 /** `pnpm runbook NAME ...` runs these; without a name all. */
 await runExample(async ({ narrator }) => {
   const names = process.argv.slice(2);
-  const unknown = names.filter((name) => !(name in runbooks));
+  const unknown = names.filter((name) => !Object.hasOwn(runbooks, name));
   if (unknown.length > 0 || names.includes("--help")) {
     narrator.line(`pnpm runbook [NAME ...], of: ${Object.keys(runbooks).join(", ")}`);
     return false;

@@ -183,6 +183,35 @@ describe.each([
     expect(errors).toEqual([]);
   });
 
+  test("keeps its answer if its lock is lost while middleware delays the end, as stores of sessions do", async () => {
+    let save!: () => void;
+    const saved = new Promise<void>((resolve) => {
+      save = resolve;
+    });
+    app.use((_request, response, next) => {
+      const end = response.end.bind(response) as (...parameters: unknown[]) => unknown;
+      let isEnding = false;
+      response.end = ((...parameters: unknown[]) => {
+        if (!isEnding) void saved.then(() => end(...parameters));
+        isEnding = true;
+        return response;
+      }) as typeof response.end;
+      next();
+    });
+    app.get(
+      "/",
+      locked(key, ttl, async (_request, response, signal, lock) => {
+        response.status(201).end("made");
+        lock.expiration = 0;
+        if (!signal.aborted) await once(signal, "abort");
+        setImmediate(save);
+      }),
+    );
+    const response = await fetch(await started());
+    expect([response.status, await response.text()]).toEqual([201, "made"]);
+    expect(errors).toEqual([]);
+  });
+
   test("cannot change the answer to the loss of its lock, nor fail by trying to, in a callback either", async () => {
     const uncaught: unknown[] = [];
     const onUncaught = (error: unknown): void => void uncaught.push(error);

@@ -48,8 +48,10 @@ export function lockedWith(redlock: Redlock): Locked {
     const route = new LockedRoute(redlock, ttl, handler, options);
     return (request, response, next) => {
       let isAnswered = false;
+      const hasEnded = endOf(response);
       const answer = (problem: Problem): boolean => {
-        isAnswered = send(response, problem);
+        // Middleware may delay the end, as stores of sessions do: the handler's answer stands.
+        isAnswered = (hasEnded() && !response.headersSent) || send(response, problem);
         return isAnswered;
       };
       // (A handler may answer from a callback, where nothing catches an error.)
@@ -76,6 +78,17 @@ const answering: ReadonlySet<string | symbol> = new Set(
     "statusMessage type vary write writeEarlyHints writeHead",
   ].flatMap((names) => names.split(" ")),
 );
+
+/** Returns a function that tells whether `end` was called. */
+function endOf(response: Response): () => boolean {
+  const { end } = response;
+  let isCalled = false;
+  response.end = ((...parameters: Parameters<typeof end>) => {
+    isCalled = true;
+    return end.apply(response, parameters);
+  }) as typeof end;
+  return () => isCalled;
+}
 
 function send(response: Response, { status, headers, body }: Problem): boolean {
   if (response.headersSent) return false;
