@@ -81,11 +81,11 @@ const answering: ReadonlySet<string | symbol> = new Set(
 
 /** Returns a function that tells whether `end` was called. */
 function endOf(response: Response): () => boolean {
-  const { end } = response;
+  const end = response.end.bind(response);
   let isCalled = false;
   response.end = ((...parameters: Parameters<typeof end>) => {
     isCalled = true;
-    return end.apply(response, parameters);
+    return end(...parameters);
   }) as typeof end;
   return () => isCalled;
 }
