@@ -772,6 +772,27 @@ describe("maxHoldTime of a nested using", () => {
     expect(Math.max(...until) - begun).toBeLessThanOrEqual(805);
   });
 
+  test.each([
+    [400, 400],
+    [2000, 800],
+  ])("of %i ms in an outer one of 800 ms ends it after %i ms", async (maxHoldTime, earlier) => {
+    const at = setting();
+    const { time, redlock } = at;
+    await time.run(
+      redlock.using("r", 300, { maxHoldTime: 800 }, async () => {
+        const begun = time.now();
+        await redlock.using("r", 300, { maxHoldTime }, async (signal, inner) => {
+          await inner.extend(5000);
+          expect(inner.remaining()).toBeLessThanOrEqual(earlier);
+          expect(inner.remaining()).toBeGreaterThan(earlier - 30);
+          await new Promise((resolve) => signal.addEventListener("abort", resolve));
+          expect(time.now() - begun).toBeLessThanOrEqual(earlier);
+          expect(signal.reason).toMatchObject({ why: `it was held for maxHoldTime, ${earlier} ms` });
+        });
+      }),
+    );
+  });
+
   test("bounds its own extensions, and not those of the outer one", async () => {
     const at = setting();
     const { time, redlock, masters } = at;
