@@ -142,7 +142,7 @@ export interface Limit {
   readonly signal: AbortSignal;
 }
 
-/** What `act` resolves to. Its signal, that of `ending`, aborts when the time is over and with the signal of the limit. */
+/** The result of `act`. Its signal, that of `ending`, aborts when the time is over and with the signal of the limit. */
 export async function within<T>(
   { timeout, signal }: Limit,
   act: (signal: AbortSignal) => Promise<T>,

@@ -13,7 +13,7 @@ async function openNamed(...names: readonly string[]): Promise<readonly Redlock[
   return opened.map(({ redlock }) => redlock);
 }
 
-/** What `act` has waiting is over before the masters are emptied. */
+/** The calls that `act` leaves waiting end before the masters are emptied. */
 async function whileWaiting(calls: readonly Promise<Lock>[], act: () => Promise<void>): Promise<void> {
   const ended = Promise.allSettled(calls);
   await act();

@@ -126,7 +126,7 @@ describe("a master", () => {
     ] as const;
     expect(eventsAfter("QUARANTINE", ...others)).toEqual(["master_quarantined"]);
     expect(eventsAfter("QUARANTINE", ["vote", "yes"])).toEqual(["master_quarantined", "master_answers"]);
-    // What a semaphore asks.
+    // The request of a semaphore.
     expect(eventsAfter("QUARANTINE", ["voteUnless", "yes"])).toHaveLength(2);
   });
 
