@@ -4,7 +4,7 @@ import type { Fixture } from "../fixture.ts";
 import { inWords, isRefused, outcomeOf } from "../outcome.ts";
 
 /** A round trip or two on loopback, with time for a busy machine. */
-const atOnce = 250;
+const atOnce = 100;
 /** The ttl of keys, ms: those that are not deleted outlive every case here. */
 const longTtl = 30_000;
 /** A node time-out (500 ms for a lock of 30 s), and the machine's part. */

@@ -6,11 +6,8 @@ const ttl = 5000;
 const nodeTimeout = 250;
 /** The time a busy machine of two cores may add to a timer or a round trip. */
 const slack = 100;
-/**
- * The call has not waited for the silent master, whose time-out would be longer. (On two overloaded cores two round trips
- * took 188 ms.)
- */
-const atOnce = nodeTimeout;
+/** The call has not waited for the silent master: far below its time-out, far above two round trips. */
+const atOnce = 100;
 /** For ever, as far as a test can tell. */
 const patience = 3000;
 
@@ -57,18 +54,28 @@ export const settling: readonly Case[] = [
   {
     row: 2,
     situation: "one of three masters hangs, without contention: acquired at once from the other two",
-    bound: `acquire and release within ${atOnce} ms each: two masters of three are a quorum, the third is not waited for`,
+    bound: `of five locks half are acquired and released within ${atOnce} ms, and each within ${nodeTimeout} ms: two masters of three are a quorum, the third is not waited for`,
     async run(fixture) {
       const path = await fixture.path();
       const subject = await fixture.open(path, { retryCount: 0 });
       path[0]!.hold("requests");
-      const acquired = await outcomeOf(() => subject.acquire(fixture.resource, ttl), patience);
-      if (acquired.kind !== "resolved") return verdict(inWords(acquired), { acquired: false });
-      const released = await outcomeOf(() => subject.release(acquired.value), patience);
-      return verdict(`acquire ${inWords(acquired)}, release ${inWords(released)}`, {
-        "acquired at once": acquired.after < atOnce,
-        "released at once": released.kind === "resolved" && released.after < atOnce,
-      });
+      const times: number[] = [];
+      for (let round = 0; round < 5; round += 1) {
+        const acquired = await outcomeOf(() => subject.acquire(fixture.resource, ttl), patience);
+        if (acquired.kind !== "resolved") return verdict(inWords(acquired), { acquired: false });
+        const released = await outcomeOf(() => subject.release(acquired.value), patience);
+        if (released.kind !== "resolved") return verdict(inWords(released), { released: false });
+        times.push(Math.max(acquired.after, released.after));
+      }
+      times.sort((a, b) => a - b);
+      const [median, longest] = [times[2]!, times[4]!];
+      return verdict(
+        `acquired and released within ${Math.round(median)} ms, at most ${Math.round(longest)} ms`,
+        {
+          "at once": median < atOnce,
+          "before the time-out": longest < nodeTimeout,
+        },
+      );
     },
   },
   {
