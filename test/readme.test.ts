@@ -54,7 +54,7 @@ describe("the lines of the README", () => {
 
   test("say of each server why it does not answer, in one line", async () => {
     const flags = [...sourceFlags, "--input-type=module", "--eval"];
-    const lines = quickStartOf("README.md").replace("ready()", "ready({ timeout: 300 })");
+    const lines = quickStartOf("README.md").replace("ready()", "ready({ timeout: 2000 })");
     // Ports where nothing listens.
     const running = run(process.execPath, [...flags, lines.replaceAll(/\b638(\d)\b/g, "$1")], {
       cwd: join(repository, "examples"),

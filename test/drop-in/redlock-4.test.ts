@@ -26,7 +26,7 @@ function clients(): Redis[] {
 const quick = { driftFactor: 0.01, retryCount: 2, retryDelay: 20, retryJitter: 0 };
 const theirs = (options: object = {}): Any => new Redlock4(clients(), { ...quick, ...options });
 const ours = (options: object = {}): Redlock =>
-  new Redlock(clients(), { nodeTimeout: 400, ...quick, ...options });
+  new Redlock(clients(), { nodeTimeout: 2000, ...quick, ...options });
 
 /** Calls with a callback as Node's libraries did; resolves to the arguments that it is called with. */
 function calledBack(call: (callback: (...args: Any[]) => void) => unknown): Promise<Any[]> {
