@@ -277,12 +277,13 @@ describe.each(Object.entries(frameworks))("%s: a locked route", (_, serve) => {
   });
 });
 
-/** Waits until so many calls wait for the lock. */
+/** Waits until so many calls wait for the lock, at a quorum: a master that the holder's vote came late to may vote for one of them. */
 async function waiters(redlock: Redlock, count: number): Promise<void> {
   await vi.waitFor(
     async () => {
       const lengths = (await redlock.inspect(key)).map(({ queueLength }) => queueLength);
-      expect(lengths).toEqual(masters.urls.map(() => count));
+      expect(lengths.sort()[1]).toBe(count);
+      expect(lengths[2]).toBe(count);
     },
     { timeout: 10_000 },
   );

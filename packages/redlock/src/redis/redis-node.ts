@@ -422,11 +422,11 @@ export class RedisNode implements LockNode {
   async #postWhenConnected(operation: Operation, index: number): Promise<void> {
     const before = this.#latestRefusal;
     const notReadyReason = await this.#connected();
-    const refusal = this.#latestRefusal;
+    // PROTOCOL 2.10: the round may have a vote of this server by another address.
+    const hasVoted = this.#latestRefusal !== before;
     if (isAbandoned(operation)) operation.onAnswer(index, this.#sendQueue.abandonedFault);
     else if (notReadyReason !== undefined) operation.onAnswer(index, unsent(this.name, notReadyReason));
-    // PROTOCOL 2.10: the round may have a vote of this server.
-    else if (refusal && refusal !== before && operation.claim) operation.onAnswer(index, refusal);
+    else if (hasVoted && operation.claim) operation.onAnswer(index, this.#latestRefusal!);
     else this.#post(operation, index);
   }
 

@@ -17,12 +17,30 @@ import { semaphoreMutants } from "../semaphore/mutants.ts";
 import { roundsPlan } from "../semaphore/rounds-plan.ts";
 import { lateGrantMutant, throwingMutant } from "./caller-mutants.ts";
 import { clusterMutants } from "./cluster-mutants.ts";
-import { crowdedGuardMutant, guardMutants, rareGuardMutants, slowBootMutants } from "./guard-mutants.ts";
+import {
+  crowdedGuardMutant,
+  fastBootMutant,
+  guardMutants,
+  rareGuardMutants,
+  slowBootMutants,
+} from "./guard-mutants.ts";
 import { membershipMutants } from "./membership-mutants.ts";
 import type { Mutant } from "./mutant.ts";
 import { mutants, rareMutants } from "./mutants.ts";
-import { crowdedPlan, demandingPlan, holderMovesPlan, mixedPlan } from "./plans.ts";
-import { busyServerMutant, movedVoteMutant, sharedServerMutants } from "./shared-server-mutants.ts";
+import {
+  crowdedPlan,
+  demandingPlan,
+  fastBootPlan,
+  holderMovesPlan,
+  lateConnectionPlan,
+  mixedPlan,
+} from "./plans.ts";
+import {
+  busyServerMutant,
+  movedVoteMutant,
+  sharedServerMutants,
+  waitingClaimMutant,
+} from "./shared-server-mutants.ts";
 import { contradictedMutant, unreadVoteMutant, watchMutants } from "./watch-mutants.ts";
 
 /** Mutants, and the plans that have to show each of them. */
@@ -46,8 +64,10 @@ export const hunts: readonly Hunt[] = [
   { mutants: guardMutants, planOf: guardedPlan, seeds: 400 },
   { mutants: [crowdedGuardMutant], planOf: crowdedPlan, seeds: 400 },
   { mutants: slowBootMutants, planOf: planOfScenario("slow-boot-guarded"), seeds: 10 },
+  { mutants: [fastBootMutant], planOf: fastBootPlan, shownBy: "stuck", seeds: 4 },
   { mutants: sharedServerMutants, planOf: sharedServerPlan, seeds: 30 },
   { mutants: [movedVoteMutant], planOf: holderMovesPlan, seeds: 20 },
+  { mutants: [waitingClaimMutant], planOf: lateConnectionPlan, seeds: 20 },
   { mutants: [busyServerMutant], planOf: movedPlan, seeds: 100 },
   { mutants: clusterMutants, planOf: clusterPlan, seeds: 100 },
   { mutants: membershipMutants, planOf: membershipPlan, shownBy: "belief", seeds: 40 },

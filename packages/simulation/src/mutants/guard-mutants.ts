@@ -79,6 +79,13 @@ export const rareGuardMutants: readonly Mutant[] = [
   },
 ];
 
+/** To be found where masters boot with a fast clock that is set later. */
+export const fastBootMutant: Mutant = {
+  name: "the quarantine lasts as long as its key, by the master's own clock",
+  breaks: ["9.10"],
+  rules: { boundsQuarantine: false },
+};
+
 /** To be found where a master boots with a slow clock that is set later. */
 export const slowBootMutants: readonly Mutant[] = [
   {

@@ -92,6 +92,77 @@ export function holderMovesPlan(seed: number): Plan {
   };
 }
 
+/**
+ * Client 0 holds the lock by servers 1 and 2. The others come one after the other. Each has a vote of server 0, and then
+ * another connection to it: its first one by the address of master 1, for which its claim has waited.
+ */
+export function lateConnectionPlan(seed: number): Plan {
+  const [ttl, nodeTimeout] = [1000, 250];
+  const retries = { retryCount: 0, retryDelay: 100, retryJitter: 0 };
+  const settings = {
+    ttl,
+    nodeTimeout,
+    driftFactor: 0.01,
+    automaticExtensionThreshold: 0.7 * ttl,
+    ...retries,
+  };
+  const plan = planWith(seed, { masters: 3, clients: 5, kinds: [], settings });
+  const starts = plan.clients.map((_, index) => 2 * index * ttl);
+  const each = (startsAt: number, index: number): readonly Fault[] => {
+    const clients = [index];
+    const cut = { at: 0, kind: "cut", clients, direction: "both" } as const;
+    if (index === 0) return [{ ...cut, masters: [0], duration: 10 * ttl, ending: "reset" }];
+    const [before, voted] = [startsAt - nodeTimeout, startsAt + nodeTimeout / 4];
+    return [
+      { ...cut, masters: [1], duration: startsAt + nodeTimeout / 2, ending: "heal" },
+      { at: before, kind: "move", clients, masters: [1], to: 0, duration: ttl },
+      { at: before, kind: "reset", clients, masters: [1], inFlight: "lost" },
+      { at: voted, kind: "move", clients, masters: [0], to: 1, duration: ttl },
+      { at: voted, kind: "reset", clients, masters: [0], inFlight: "delivered" },
+    ];
+  };
+  return {
+    ...plan,
+    duration: 2 * plan.clients.length * ttl,
+    clients: plan.clients.map(({ offset }, index) => ({
+      offset,
+      rate: 0,
+      timerLateness: 0,
+      startsAt: starts[index]!,
+    })),
+    network: { ...plan.network, latency: { shape: "constant", ms: ttl / 500 }, reconnectDelay: ttl / 100 },
+    workload: { resources: 1, hold: 3 * ttl, think: ttl / 100, styles: { using: 1 } },
+    faults: starts.flatMap(each),
+  };
+}
+
+/** Guarded masters that lose their memory while their clocks are an hour fast. The clocks are set back, and locks are granted again. */
+export function fastBootPlan(seed: number): Plan {
+  const [ttl, hour] = [1000, 3_600_000];
+  const retries = { retryCount: 10, retryDelay: 100, retryJitter: 50 };
+  const guard = { restartGuard: { maxTtl: ttl } };
+  const settings = { ttl, nodeTimeout: 200, driftFactor: 0.01, automaticExtensionThreshold: 0.7 * ttl };
+  const plan = planWith(seed, {
+    masters: 3,
+    clients: 2,
+    kinds: [],
+    settings: { ...settings, ...retries, ...guard },
+  });
+  const masters = [0, 1, 2];
+  const step = { kind: "step", clients: [], masters } as const;
+  return {
+    ...plan,
+    duration: 6 * ttl,
+    masters: plan.masters.map(({ offset, rate }) => ({ offset, rate, persistence: { mode: "none" } })),
+    workload: { resources: 1, hold: ttl / 4, think: ttl / 10, styles: { acquire: 1 } },
+    faults: [
+      { at: ttl, kind: "crash", masters, how: "process", downFor: 10 },
+      { at: ttl, ...step, by: hour },
+      { at: 1.5 * ttl, ...step, by: -hour },
+    ],
+  };
+}
+
 /** Many calls of one process in one turn, and readings of the masters' clocks in their batches. */
 export function mixedPlan(seed: number): Plan {
   const plan = watchedPlan(seed);

@@ -20,6 +20,13 @@ export const movedVoteMutant: Mutant = {
   edits: { "safeguards/distinct-masters.ts #moveVotes body": "{ void [before, index]; }" },
 };
 
+/** To be found where a claim waits for the first connection to a server that has voted by another address. */
+export const waitingClaimMutant: Mutant = {
+  name: "a claim that has waited for its connection is sent to a server that has voted",
+  breaks: ["2.10"],
+  edits: { "redis/redis-node.ts #postWhenConnected 2.10 value": "false" },
+};
+
 /** To be found where addresses change places (PROTOCOL 2.9). */
 export const busyServerMutant: Mutant = {
   name: "a server that is too busy to say which one it is still counts",

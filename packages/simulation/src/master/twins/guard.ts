@@ -95,7 +95,7 @@ function isMemoryOf(
 function quarantined(rules: Rules, call: Call, mark: Mark, now: number): Mark {
   let left = call("PTTL", quarantine) as number;
   const length = Number(call("GET", quarantine));
-  if (length > 0 && left > length) {
+  if (length > 0 && left > length && rules.boundsQuarantine) {
     call("PEXPIRE", quarantine, String(length));
     left = length;
   }

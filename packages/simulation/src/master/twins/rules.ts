@@ -30,6 +30,8 @@ export interface Rules {
   readonly quarantine: (maxTtl: string) => string;
   /** Whether it votes nevertheless. */
   readonly votesInQuarantine: boolean;
+  /** Whether the key of a quarantine lives no longer than the quarantine is, if the clock of its master is set back. */
+  readonly boundsQuarantine: boolean;
   /** Whether the quarantine is over with the key, whatever the clocks of clients say. */
   readonly endsByTheKey: boolean;
   /** Whether who is refused meanwhile has a place in the queue, and is handed what is given up. */
@@ -82,6 +84,7 @@ export const rules: Rules = {
   stored: Math.max,
   quarantine: (maxTtl) => maxTtl,
   votesInQuarantine: false,
+  boundsQuarantine: true,
   endsByTheKey: false,
   handsOverInQuarantine: false,
   seedsInQuarantine: false,
