@@ -30,6 +30,9 @@ const forFrameworks = /^packages\/(express|fastify|nestjs)\//;
 /** Pages that teach, and have no other place than the site; and the lines for coding agents. */
 const forLearners = /^packages\/(site|redlock\/skills)\//;
 
+/** Packages that stand beside the client, its proofs and its benchmark. */
+const besideTheClient = /^packages\/(cli|express|fastify|http|nestjs|opentelemetry|site|spec|testing)\//;
+
 export interface Document {
   readonly file: string;
   readonly words: number;
@@ -74,12 +77,19 @@ if (argv[1] === import.meta.filename) {
   for (const { file, words, writtenBy } of all)
     console.log(`${String(words).padStart(6)} ${file}${writtenBy ? ` (${writtenBy})` : ""}`);
   const written = all.filter(({ writtenBy }) => !writtenBy);
-  const operators = totalOf(written.filter(({ isForOperators }) => isForOperators));
+  const sumOf = (isOne: (document: Document) => boolean): number => totalOf(written.filter(isOne));
+  const operators = sumOf(({ isForOperators }) => isForOperators);
+  const frameworks = sumOf(({ isForFrameworks }) => isForFrameworks);
+  const learners = sumOf(({ isForLearners }) => isForLearners);
+  const client = totalOf(written) - operators - frameworks - learners;
   console.log(
-    `${totalOf(written) - operators} words written, ${operators} for operators, ${totalOf(all) - totalOf(written)} generated`,
+    `${client} words about the client and its proofs, ${operators} for operators, ${frameworks} for frameworks, ` +
+      `${learners} that teach, ${totalOf(all) - totalOf(written)} generated`,
   );
-  const client = linesOf("packages/redlock/src/*.ts", (file) => !file.endsWith(".test.ts"));
+  const source = linesOf("packages/redlock/src/*.ts", (file) => !file.endsWith(".test.ts"));
+  const beside = linesOf("packages/*.ts", (file) => besideTheClient.test(file));
   console.log(
-    `${client} lines of client, ${linesOf("*.ts")} of TypeScript, ${linesOf("biome.json")} of biome.json`,
+    `${source} lines of client, ${linesOf("*.ts")} of TypeScript (${beside} in the packages for operators, frameworks, ` +
+      `tests and learners, and in the specification), ${linesOf("biome.json")} of biome.json`,
   );
 }

@@ -636,8 +636,10 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   #checkKeys(resources: readonly string[]): void {
+    const reserved = whyReserved(resources);
+    if (reserved) throw new InvalidArgumentError(reserved);
     for (const node of this.#context.nodes) {
-      const why = node.refuses ? node.refuses(resources) : whyReserved(resources);
+      const why = node.refuses?.(resources);
       if (why) throw new InvalidArgumentError(`${node.name}: ${why}`);
     }
   }

@@ -233,7 +233,7 @@ export class OwnConnection implements Connection {
   }
 
   refuses(resources: readonly string[]): string | undefined {
-    const why = whyReserved(resources, this.#keyPrefix);
+    const why = this.prefixesKeys ? whyReserved(resources, this.#keyPrefix) : undefined;
     if (why) return why;
     if (!this.#user.isCluster || resources.length === 1) return undefined;
     const slots = new Set(resources.map((resource) => hashSlot(this.#keyPrefix + resource)));

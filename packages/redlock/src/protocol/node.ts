@@ -292,8 +292,8 @@ export interface LockNode {
   /** The number of the database that its keys are in; `undefined` if it is unknown. */
   readonly database?: number | undefined;
   /**
-   * Returns why these resources cannot be locked here: one is a key of this library's own, or they are not in one
-   * hash slot of a Cluster. `undefined` if they can. Without this method, names that begin with `quorlock:` are refused.
+   * Returns why these resources cannot be locked here: with the client's `keyPrefix` one is a key of this library's own, or
+   * they are not in one hash slot of a Cluster. `undefined` if they can. (Names that begin with `quorlock:` are refused before.)
    */
   refuses?(resources: readonly string[]): string | undefined;
   /** Asks the master. The answer goes to `operation.onAnswer`, with `index`: the caller's number of this master. */

@@ -24,7 +24,6 @@ import type {
 import { type Asked, operationOf, timeRead } from "../protocol/operation.ts";
 import { masked } from "../protocol/token.ts";
 import { WeakListeners } from "../protocol/weak-listeners.ts";
-import { whyReserved } from "../settings/resources.ts";
 import { outside } from "../time/async-context.ts";
 import { systemRuntime } from "../time/system.ts";
 import { ClosedConnection } from "./closed-connection.ts";
@@ -121,7 +120,7 @@ export class RedisNode implements LockNode {
   }
 
   refuses(resources: readonly string[]): string | undefined {
-    return this.#connection.refuses?.(resources) ?? whyReserved(resources);
+    return this.#connection.refuses?.(resources);
   }
 
   /** The only way to the master: a claim of any kind passes the guard and the clock watch here. */

@@ -18,7 +18,6 @@ import { WeakListeners } from "../protocol/weak-listeners.ts";
 import { ClosedConnection } from "../redis/closed-connection.ts";
 import type { Connection } from "../redis/connection.ts";
 import { countIn, timeLeftIn, UnexpectedReply } from "../redis/reply-numbers.ts";
-import { whyReserved } from "../settings/resources.ts";
 import { type Call, CommandQueue } from "./command-queue.ts";
 import { type Command, discard, type FoundKey, foundKeyIn, Transaction } from "./transaction.ts";
 
@@ -69,7 +68,7 @@ export class WatchingNode implements LockNode {
   }
 
   refuses(resources: readonly string[]): string | undefined {
-    return this.#connection.refuses?.(resources) ?? whyReserved(resources);
+    return this.#connection.refuses?.(resources);
   }
 
   ask(operation: Operation, index: number): void {
