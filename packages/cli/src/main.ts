@@ -65,7 +65,7 @@ function milliseconds(text: string): number {
 }
 
 function count(text: string): number {
-  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError("Expected a number, 1 to 9999.");
+  if (!/^([1-9]\d{0,3}|10000)$/.test(text)) throw new InvalidArgumentError("Expected a number, 1 to 10000.");
   return Number(text);
 }
 
@@ -181,9 +181,11 @@ interface InspectFlags extends LookFlags {
 }
 
 function inspect(resource: string, flags: InspectFlags): Promise<number> {
+  const { semaphore: size, readWrite } = flags;
+  if (size !== undefined && readWrite)
+    throw new UsageError("--semaphore and --read-write exclude each other");
   const paint = paintFor(process.stdout, process.env);
   return look(flags, async (masters, limit) => {
-    const { semaphore: size, readWrite } = flags;
     if (size !== undefined) {
       const semaphore = await semaphoreAt(masters, resource, size, limit);
       return [semaphore, semaphoreReport(semaphore, Date.now(), paint), hasQuorum(semaphore)];

@@ -114,7 +114,9 @@ describe("quorlock exec", () => {
   test.each(["/elsewhere", undefined])("passes on the environment as it is, PWD=%s included", async (PWD) => {
     const odd = ["spring.datasource.url", "my-var", '-a"b\\c$d e', "BASH_FUNC_f%%", "1.a"];
     const values = odd.map((name, index) => [name, `"$HOME" \\ '${index}\n'`]);
-    const given = { PATH: process.env["PATH"]!, ...nodes(), ...Object.fromEntries(values), PWD, OLDPWD: PWD };
+    const ofShells = { IFS: ",", OPTIND: "9", PPID: "77", word: "hello" };
+    const named = { ...nodes(), ...Object.fromEntries(values), ...ofShells };
+    const given = { PATH: process.env["PATH"]!, ...named, PWD, OLDPWD: PWD };
     const none = Object.fromEntries(Object.keys(process.env).map((name) => [name, undefined]));
     const print = [process.execPath, "-p", "JSON.stringify(process.env)"];
     const { code, output } = await runProgram(program, ["exec", "job", "--", ...print], {

@@ -7,11 +7,11 @@ interface Gate {
 }
 
 /**
- * A shell passes on no variable whose name is not an identifier, and corrects PWD. These get a second name for the way, and
+ * A shell passes on no variable whose name is not an identifier, corrects PWD, and sets some others itself. These get a second name for the way, and
  * `env -S` takes their values from there: as its arguments they would be in the list of processes.
  */
 export function gateFor(environment: NodeJS.ProcessEnv): Gate {
-  const open = 'read -r word <&3 && exec "$@" 3<&-';
+  const open = 'read -r QUORLOCK_GATE <&3 && unset QUORLOCK_GATE && exec "$@" 3<&-';
   const script = environment["PWD"] === undefined ? `unset PWD; ${open}` : open;
   const names = Object.keys(environment).filter((name) => !isKept(name, environment[name]));
   if (names.length === 0) return { script, restorer: [], environment };
@@ -29,10 +29,13 @@ export function gateFor(environment: NodeJS.ProcessEnv): Gate {
   };
 }
 
+const ofShell = /^(IFS|OPTIND|PPID)$/;
+
 /** Whether a shell passes this variable on as it is. */
 function isKept(name: string, value: string | undefined): boolean {
   // Node knows the name of a variable such as `1=x`, and no value.
   if (name === "" || value === undefined) return true;
+  if (ofShell.test(name)) return false;
   if (name !== "PWD") return /^[A-Za-z_]\w*$/.test(name);
   try {
     return value === process.cwd();

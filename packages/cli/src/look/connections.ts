@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { ownersKey } from "@quorlock/redlock/internal";
 import type { Redis } from "ioredis";
 import { codeOf, connect, type Limit, type Master, unlessAborted, within } from "../masters.ts";
@@ -34,6 +35,8 @@ export class Connections {
   constructor(masters: readonly Master[], limit: Limit) {
     this.#masters = masters;
     this.#limit = limit;
+    // One for each master, and no leak.
+    setMaxListeners(0, limit.signal);
     const end = (): void => {
       for (const kept of this.#kept) kept?.ending.abort();
     };

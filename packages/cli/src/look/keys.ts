@@ -78,23 +78,39 @@ export async function statesOf(
   }));
 }
 
-/** The tags of the readers of a readers-writer lock whose time is not over, the last to expire first, at most 50. */
+/** The tags of readers whose time is not over, and how much each has left, the last to expire first, at most 1000. */
 const readersScript = `
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local readers = redis.call("ZREVRANGEBYSCORE", KEYS[1], "+inf", now, "LIMIT", 0, 50)
-for place, reader in ipairs(readers) do readers[place] = string.sub(reader, 1, 8) end
+local readers = redis.call("ZREVRANGEBYSCORE", KEYS[1], "+inf", now, "WITHSCORES", "LIMIT", 0, 1000)
+for place = 1, #readers, 2 do
+  readers[place] = string.sub(readers[place], 1, 8)
+  readers[place + 1] = math.ceil(readers[place + 1] - now)
+end
 return readers
 `;
 
-/** The keys of a readers-writer lock: that of the writer is like that of any lock. */
+/** The keys of a readers-writer lock: that of the writer is like that of any lock, and the readers are in a sorted set. */
 export function keysOfReadWriteLock(name: string): { readonly writer: string; readonly readers: string } {
   return { writer: `quorlock:rw:{${name}}:write`, readers: `quorlock:rw:{${name}}:readers` };
 }
 
-export async function readersOf(redis: Redis, name: string, signal: AbortSignal): Promise<readonly string[]> {
-  const { readers } = keysOfReadWriteLock(name);
-  return (await unlessAborted(signal, redis.eval(readersScript, 1, readers))) as readonly string[];
+/** Whether readers of a readers-writer lock have this key. */
+export function isOfReaders(key: string): boolean {
+  return /^quorlock:rw:\{.+\}:readers$/s.test(key);
+}
+
+/** The owners that read on one master, and the ms until the last read lock of each expires. */
+export async function readersOf(
+  redis: Redis,
+  key: string,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, number>> {
+  const reply = (await unlessAborted(signal, redis.eval(readersScript, 1, key))) as (string | number)[];
+  const readers = new Map<string, number>();
+  for (let place = reply.length - 2; place >= 0; place -= 2)
+    readers.set(String(reply[place]), Number(reply[place + 1]));
+  return readers;
 }
 
 /** The keys of locks among a part of all keys. */

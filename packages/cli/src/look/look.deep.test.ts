@@ -126,6 +126,25 @@ describe("quorlock inspect", () => {
     await writer.release();
   });
 
+  test("shows no reader that one master alone has, however often", async () => {
+    const readers = ["1", "2"].flatMap((end) => [Date.now() + 60_000, `${"a".repeat(31)}${end}`]);
+    await admins[0]!.zadd("quorlock:rw:{lost}:readers", ...readers);
+    expect(await viewOf(["inspect", "lost", "--read-write"])).toMatchObject({ readers: [] });
+    await admins[0]!.del("quorlock:rw:{lost}:readers");
+  });
+
+  test("takes the largest limit of a semaphore, and one kind of lock at a time", async () => {
+    const { code, output } = await quorlock(["inspect", "api", "--semaphore", "10000"]);
+    expect({ code, output }).toEqual({ code: 0, output: "api: 0 of 10000 permits are held\n" });
+    expect((await quorlock(["inspect", "api", "--semaphore", "2", "--read-write"])).code).toBe(64);
+  });
+
+  test("asks thirteen masters without a warning", async () => {
+    const refusing = Array.from({ length: 13 }, (_, index) => ["--master", `127.0.0.1:${index + 1}`]).flat();
+    const { code, errors } = await runProgram(program, ["inspect", "r", ...refusing]);
+    expect({ code, errors }).toEqual({ code: 2, errors: "" });
+  });
+
   test("ends with 2 if no quorum of masters answers", async () => {
     const args = ["inspect", "r", "--master", masters.list[0]!.url, "--master", "127.0.0.1:1"];
     const { code, output } = await runProgram(program, args);
@@ -138,21 +157,33 @@ describe("quorlock inspect", () => {
 
 test("quorlock ls lists the locks that have been held for ten seconds, without SCAN", async () => {
   await using lock = await billing.acquire("long", 60_000);
+  const readers = await Promise.all(
+    [billing, report].map((redlock) => new ReadWriteLock(redlock, "config").read(60_000)),
+  );
   for (const admin of admins) await admin.config("RESETSTAT");
   let seen: Overview["locks"] = [];
   await vi.waitFor(
     async () => {
       seen = ((await viewOf(["ls"])) as Overview).locks;
-      expect(seen).toHaveLength(1);
+      expect(seen).toHaveLength(3);
     },
     { timeout: 60_000, interval: 500 },
   );
+  const { output } = await quorlock(["ls"], lock, ...readers);
+  for (const reader of readers) await reader.release();
   expect(seen[0]).toMatchObject({ resource: "long", owner: { name: hostile }, masters: 3 });
   expect(seen[0]!.since).toBeLessThanOrEqual(Date.now() - 10_000);
-  const { output } = await quorlock(["ls"], lock);
+  for (const [index, name] of [hostile, "report-2"].entries())
+    expect(seen[index + 1]).toMatchObject({
+      resource: "quorlock:rw:{config}:readers",
+      owner: { name },
+      masters: 3,
+      others: [],
+    });
   expect(output).toMatch(
-    /^RESOURCE +OWNER +HELD FOR +EXPIRES IN +MASTERS +WAITING\nlong +billing.* {2}3\/3 +0\n2 owners\n$/,
+    /^RESOURCE +OWNER +HELD FOR +EXPIRES IN +MASTERS +WAITING\nlong +billing.* {2}3\/3 +0\n/,
   );
+  expect(output).toMatch(/(\nquorlock:rw:\{config\}:readers .* {2}3\/3 +0){2}\n2 owners\n$/);
   expect(await admins[0]!.info("commandstats")).not.toContain("cmdstat_scan");
 }, 120_000);
 

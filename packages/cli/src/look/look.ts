@@ -2,7 +2,15 @@ import { type OwnerRecord, ownerKey, ownersKey, recordIn } from "@quorlock/redlo
 import type { Redis } from "ioredis";
 import { codeOf, type Limit, unlessAborted, within } from "../masters.ts";
 import type { Reached } from "./connections.ts";
-import { type KeyState, keysOfReadWriteLock, readersOf, type Scan, scan, statesOf } from "./keys.ts";
+import {
+  isOfReaders,
+  type KeyState,
+  keysOfReadWriteLock,
+  readersOf,
+  type Scan,
+  scan,
+  statesOf,
+} from "./keys.ts";
 
 // The holders of locks, from the keys of the locks and the records that their owners write about themselves.
 
@@ -219,14 +227,64 @@ export async function overview(
   const found = await ownersAt(masters, limit);
   const { owners } = found;
   const scans = search === undefined ? [] : await scansOf(masters, limit, search);
-  const recorded = owners.flatMap(({ locks }) => locks.flatMap((lock) => lock.resources));
-  const resources = [...new Set([...recorded, ...scans.flatMap(({ locks }) => locks)])].sort();
-  const { locks, of, silent } = await locksOf(masters, resources, owners, limit);
+  const recorded = new Set(owners.flatMap(({ locks }) => locks.flatMap((lock) => lock.resources)));
+  const [ofReaders, others] = [
+    [...recorded].filter(isOfReaders),
+    [...recorded].filter((key) => !isOfReaders(key)),
+  ];
+  const resources = [...new Set([...others, ...scans.flatMap(({ locks }) => locks)])];
+  const [exclusive, shared] = await Promise.all([
+    locksOf(masters, resources, owners, limit),
+    readLocksOf(masters, ofReaders, owners, limit),
+  ]);
   // A record may be ten seconds old: a lock that was released since is left out.
-  const held = locks.filter(({ masters: count }) => count > 0);
-  const all = { owners, locks: held, silent: silentOf(masters, found.silent, silent), of };
+  const locks = [...exclusive.locks, ...shared.locks]
+    .filter(({ masters: count }) => count > 0)
+    .sort((one, other) => (one.resource < other.resource ? -1 : 1));
+  const silent = silentOf(masters, found.silent, exclusive.silent, shared.silent);
+  const all = { owners, locks, silent, of: masters.length };
   if (search === undefined) return all;
   return { ...all, scanned: scans.map(({ master, looked, of: keys }) => ({ master, looked, of: keys })) };
+}
+
+/** The read locks in the records: one for each owner, which is not told apart from another read lock of the same owner. */
+async function readLocksOf(
+  masters: readonly Reached[],
+  keys: readonly string[],
+  owners: readonly OwnerRecord[],
+  limit: Limit,
+): Promise<Pick<Locks, "locks" | "silent">> {
+  if (keys.length === 0) return { locks: [], silent: [] };
+  const { answers, silent } = await askEach(masters, limit, (redis, signal) =>
+    Promise.all(keys.map((key) => readersOf(redis, key, signal))),
+  );
+  const locks = keys.flatMap((resource, index) =>
+    owners.flatMap(({ tag, locks: recorded }): LockView[] => {
+      const since = recorded.find(({ resources }) => resources.includes(resource))?.since;
+      if (since === undefined) return [];
+      const ends = masters.map((_, place) => answers[place]?.[index]?.get(tag));
+      return [
+        {
+          resource,
+          owner: ownerOf(tag, owners),
+          revokedBy: undefined,
+          since,
+          remaining: Math.max(0, ...ends.map((end) => end ?? 0)),
+          masters: ends.filter((end) => end !== undefined).length,
+          of: masters.length,
+          answered: answers.filter(Boolean).length,
+          others: masters.flatMap(({ name }, place) => {
+            if (ends[place] !== undefined) return [];
+            const error = silent.find(({ master }) => master === name)?.error ?? "ERR";
+            return [{ master: name, says: answers[place] ? "free" : error }];
+          }),
+          waiters: [],
+          waiting: 0,
+        },
+      ];
+    }),
+  );
+  return { locks, silent };
 }
 
 /** The keys that a master found until its time was over count. */
@@ -275,9 +333,10 @@ export async function readWriteLockAt(
   limit: Limit,
 ): Promise<ReadWriteView> {
   const { owners } = await ownersAt(masters, limit);
-  const { locks, of, silent } = await locksOf(masters, [keysOfReadWriteLock(name).writer], owners, limit);
-  const ofReaders = await askEach(masters, limit, (redis, signal) => readersOf(redis, name, signal));
-  const tags = ofReaders.answers.flatMap((answer) => answer ?? []);
+  const keys = keysOfReadWriteLock(name);
+  const { locks, of, silent } = await locksOf(masters, [keys.writer], owners, limit);
+  const ofReaders = await askEach(masters, limit, (redis, signal) => readersOf(redis, keys.readers, signal));
+  const tags = ofReaders.answers.flatMap((answer) => [...(answer?.keys() ?? [])]);
   const count = (tag: string): number => tags.filter((other) => other === tag).length;
   const readers = [...new Set(tags)].filter((tag) => count(tag) > masters.length / 2);
   return {

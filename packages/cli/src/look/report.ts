@@ -79,7 +79,7 @@ export function listReport(
     String(lock.waiting),
   ]);
   const widths = head.map((title, column) =>
-    Math.max(title.length, ...rows.map((row) => row[column]!.length)),
+    rows.reduce((width, row) => Math.max(width, row[column]!.length), title.length),
   );
   const line = (row: readonly string[]): string =>
     row

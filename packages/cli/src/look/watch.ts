@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Limit, Master } from "../masters.ts";
 import { Connections, type Reached } from "./connections.ts";
+import { isOfReaders } from "./keys.ts";
 import { hasQuorum, type Locks, type LockView, locksOn, overview } from "./look.ts";
 
 /** A difference between two looks. */
@@ -49,8 +50,10 @@ export function lookFrom(masters: readonly Reached[], found: Locks, before: Look
     look.set(`master ${name}`, { change: silent.has(name) ? "unreachable" : "reachable", master: name });
   for (const lock of found.locks) {
     const { resource, masters: count, answered, of } = lock;
+    // A resource that is read has a lock for each owner.
+    const reader = isOfReaders(resource) ? ` ${lock.owner?.tag}` : "";
     if (answered > of / 2 || count > 0)
-      look.set(`lock ${resource}`, { change: changeOf(lock), resource, lock });
+      look.set(`lock ${resource}${reader}`, { change: changeOf(lock), resource, lock });
   }
   if (!hasQuorum(found)) for (const [name, state] of before) if (!look.has(name)) look.set(name, state);
   return look;

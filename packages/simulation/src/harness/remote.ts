@@ -46,12 +46,20 @@ export function remote<Resource extends object>(
       const method: unknown = Reflect.get(target, name);
       // A promise that resolves to this object asks it for `then`.
       if (typeof method !== "function") return undefined;
-      return (...args: readonly unknown[]) =>
-        call(kernel, way, listener, String(name), () => {
-          const result: unknown = Reflect.apply(method, target, structuredClone(args));
+      return (...args: readonly unknown[]) => {
+        let sent: readonly unknown[];
+        try {
+          // Later changes by the caller are not sent.
+          sent = structuredClone(args);
+        } catch (error) {
+          return Promise.reject(error);
+        }
+        return call(kernel, way, listener, String(name), () => {
+          const result: unknown = Reflect.apply(method, target, sent);
           listener.onResult(result);
           return result;
         });
+      };
     },
   });
 }

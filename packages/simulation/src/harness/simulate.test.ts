@@ -47,6 +47,25 @@ describe("simulate", () => {
     expect(result.story.at(-1)).toMatch(/resource has done write for client-\d$/);
   });
 
+  test("sends the arguments of a call as they are when it is made", async () => {
+    const seen: unknown[] = [];
+    await simulate({
+      resource: () => ({ write: (value: { text: string }) => void seen.push(value.text) }),
+      invariant: () => undefined,
+      faults: [],
+      clients: 1,
+      rounds: 1,
+      seeds: 1,
+      async client({ resource }) {
+        const value = { text: "sent" };
+        const sent = resource.write(value);
+        value.text = "changed";
+        await sent;
+      },
+    });
+    expect(new Set(seen)).toEqual(new Set(["sent"]));
+  });
+
   test("the reported seed shows the same again", async () => {
     const found = await simulate({ ...ledger, client: checkThenWrite });
     const again = await simulate({ ...ledger, client: checkThenWrite, seed: found.seed! });

@@ -388,7 +388,8 @@ function show(state) {
   locks.show(
     state.locks.map((lock, index) => ({
       ...lock,
-      key: lock.resource,
+      // A resource that is read has a lock for each owner.
+      key: `${lock.resource} ${lock.owner?.tag ?? ""}`,
       heldFor: lock.since === undefined ? undefined : now - lock.since,
       words: voters[index],
     })),

@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import type { LockView } from "./look.ts";
+import { listReport } from "./report.ts";
+
+test("a list of 200,000 locks is printed", () => {
+  const lock: LockView = {
+    resource: "r",
+    owner: { tag: "01234567", name: undefined, host: undefined, pid: undefined },
+    revokedBy: undefined,
+    since: undefined,
+    remaining: 1000,
+    masters: 3,
+    of: 3,
+    answered: 3,
+    others: [],
+    waiters: [],
+    waiting: 0,
+  };
+  const locks = Array.from({ length: 200_000 }, () => lock);
+  const lines = listReport({ locks, owners: [], silent: [], of: 3, scanned: [] }, 0, (_, text) => text);
+  expect(lines).toHaveLength(200_002);
+});
