@@ -694,7 +694,7 @@ describe("a call that is under way when a client is switched", () => {
 
 describe("a client that is switched before the first lock", () => {
   it("is followed", async () => {
-    const { redlock, clients } = fleet.open({ nodeTimeout: 3000 });
+    const { redlock, clients } = fleet.open({ nodeTimeout: 8000 });
     const switched = clients.map((client) => client.select(1));
     const lock = await redlock.acquire(fresh(), ttl);
     await Promise.all(switched);
@@ -705,7 +705,7 @@ describe("a client that is switched before the first lock", () => {
   });
 
   it("after the call: the lock is in the new database", async () => {
-    const { redlock, clients } = fleet.open({ nodeTimeout: 3000 });
+    const { redlock, clients } = fleet.open({ nodeTimeout: 8000 });
     const resource = fresh();
     const acquire = () => redlock.acquire(resource, ttl, { retryDelay: 20 });
     const acquiring = acquire();
