@@ -477,34 +477,40 @@ describe("quit", () => {
     await expect(time.run(acquiring)).rejects.toThrow(ClosedError);
   });
 
-  test("at the moment of a grant leaves no unknown lock behind", async () => {
-    for (let moment = 0; moment < 30; moment += 1) {
-      const { time, nodes, masters, redlock } = virtualSetting(1);
-      const askNode = nodes[0]!.ask.bind(nodes[0]);
-      let quitting: Promise<void> | undefined;
-      nodes[0]!.ask = (operation, index) => {
-        const onAnswer = (_: number, answer: AnyAnswer): void => {
-          let turns = Promise.resolve();
-          for (let turn = 0; turn < moment; turn += 1) turns = turns.then(() => {});
-          void turns.then(() => {
-            quitting = redlock.quit();
-          });
-          // The first of the moments is before the answer arrives.
-          void Promise.resolve().then(() => operation.onAnswer(index, answer));
+  test.each([false, true])(
+    "at the moment of a grant leaves no unknown lock behind, reentrant: %s",
+    async (reentrant) => {
+      for (let moment = 0; moment < 40; moment += 1) {
+        const { time, nodes, masters, redlock } = virtualSetting(1, { reentrant });
+        const askNode = nodes[0]!.ask.bind(nodes[0]);
+        let quitting: Promise<void> | undefined;
+        nodes[0]!.ask = (operation, index) => {
+          const onAnswer = (_: number, answer: AnyAnswer): void => {
+            let turns = Promise.resolve();
+            for (let turn = 0; turn < moment; turn += 1) turns = turns.then(() => {});
+            void turns.then(() => {
+              quitting = redlock.quit();
+            });
+            // The first of the moments is before the answer arrives.
+            void Promise.resolve().then(() => operation.onAnswer(index, answer));
+          };
+          askNode(operation.kind === "vote" ? { ...operation, onAnswer } : operation, index);
         };
-        askNode(operation.kind === "vote" ? { ...operation, onAnswer } : operation, index);
-      };
-      const acquiring = redlock.acquire("r", 1000).then(
-        (lock) => lock.state,
-        (error: unknown) => error,
-      );
-      const outcome = await time.run(acquiring);
-      await time.run(quitting!);
-      expect(outcome instanceof ClosedError || outcome === "held" || outcome === "lost").toBe(true);
-      await time.advance(5);
-      expect(masters[0]!.owner("r")).toBeUndefined();
-    }
-  });
+        const acquiring = redlock.acquire("r", 1000).then(
+          (lock) => {
+            if (lock.state === "lost") expect(lock.signal.aborted, `moment ${moment}`).toBe(true);
+            return lock.state;
+          },
+          (error: unknown) => error,
+        );
+        const outcome = await time.run(acquiring);
+        await time.run(quitting!);
+        expect(outcome instanceof ClosedError || outcome === "held" || outcome === "lost").toBe(true);
+        await time.advance(5);
+        expect(masters[0]!.owner("r")).toBeUndefined();
+      }
+    },
+  );
 
   test("does not touch a detached lock", async () => {
     const { time, masters, redlock } = virtualSetting(3);

@@ -273,7 +273,10 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const lease = Lock.leaseOf(lock);
     throwIfEnded(lock);
     const asked = { ...settings, limit: lock.limit };
-    Lock.extended(lock, await this.#unlessClosed(lease, () => extend(lease, ttl, asked)));
+    const attempts = await this.#unlessClosed(lease, () => extend(lease, ttl, asked));
+    // A nested handle may have ended meanwhile, and the lease not.
+    throwIfEnded(lock);
+    Lock.extended(lock, attempts);
     return lock;
   }
 
@@ -287,7 +290,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   async verify(lock: Lock): Promise<boolean> {
     const lease = Lock.leaseOf(lock);
     if (lock.whyEnded !== undefined) return false;
-    return this.#unlessClosed(lease, () => verify(lease, this.#settings));
+    const isHeld = await this.#unlessClosed(lease, () => verify(lease, this.#settings));
+    return isHeld && lock.whyEnded === undefined;
   }
 
   /** Runs `confirm`. `quit` ends the active leases; one that was resumed is not among them before it is confirmed, and ends here. */
@@ -546,11 +550,14 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     for (const node of nodes) node.disconnect();
   }
 
-  /** Until every held lock has ended, or the time is over. No lock is added meanwhile. */
+  /** Until every held lock has ended, or the time is over. */
   async #drain(time: number): Promise<void> {
     const { leases, context } = this.#parts;
-    const ended = [...leases].map((lease) => new Promise<void>((resolve) => void lease.onEnd(resolve)));
-    void Promise.all(ended).then(() => this.#drained.cancel(new ClosedError()));
+    const allEnded = async (): Promise<void> => {
+      // Visits those that are added meanwhile: a downgrade ends one lease and begins another.
+      for (const lease of leases) await new Promise<void>((resolve) => void lease.onEnd(resolve));
+    };
+    void allEnded().then(() => this.#drained.cancel(new ClosedError()));
     await sleep(context.runtime, time, this.#drained);
     this.#drained.cancel(new ClosedError());
   }
@@ -588,8 +595,9 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       this.#underWay.set(cancellation, entering);
       const result = await entering;
       if (!this.#quit || !result.lease) return result;
-      // Granted at the moment of `quit`, which did not see it.
-      await release(result.lease, settings);
+      // Granted at the moment of `quit`, which did not see it. A nested handle ends alone: the outer one keeps the lease.
+      const { lease, lock } = result;
+      await (lock ? lock.leave(() => release(lease, settings)) : release(lease, settings));
       throw new ClosedError();
     } finally {
       this.#underWay.delete(cancellation);

@@ -1,4 +1,5 @@
-import { ClosedError, InvalidArgumentError, Redlock } from "@quorlock/redlock";
+import { ClosedError, InvalidArgumentError, type Lock, Redlock } from "@quorlock/redlock";
+import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { Redis as Valkey } from "iovalkey";
 import { expect, it } from "vitest";
@@ -60,6 +61,21 @@ it("a routine that ends during the drain keeps its lock until its end, and the n
   await Promise.all([following, quitting]);
   expect(order).toEqual(["ends false", "the next one"]);
   await until("the end of the clients", () => clients.every(hasEnded));
+});
+
+it("a writer that becomes a reader during the drain is a reader until its end", async () => {
+  const { redlock } = await fleet.openWarm({ nodeTimeout: 2000 });
+  const lost: unknown[] = [];
+  redlock.on("lost", (lock) => lost.push(lock));
+  let quitting: Promise<void> | undefined;
+  let reading: Lock | undefined;
+  await new ReadWriteLock(redlock, fresh("drained")).usingWrite(ttl, async (_, writing) => {
+    quitting = redlock.quit({ drain: ttl });
+    reading = await writing.downgrade();
+    expect(await reading.verify()).toBe(true);
+  });
+  await quitting;
+  expect([reading?.state, lost]).toEqual(["released", []]);
 });
 
 it("a second quit ends the drain at once", async () => {

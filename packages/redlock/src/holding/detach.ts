@@ -17,13 +17,13 @@ export async function detach(lease: Lease, settings: Settings): Promise<Detached
   const { runtime, clock, rollbacks, report } = lease.context;
   const { placement } = lease;
   const { nodes } = placement;
-  const { resources, token: value, longestTtl: ttl, fencingToken } = lease;
+  const { resources, token: value, ttl, longestTtl, fencingToken } = lease;
   const timeout = nodeTimeoutFor(ttl, settings);
   // A master that missed the local hand-off still has the key, or a queue entry, under the previous token. No
   // vote of this lease is among them (PROTOCOL 7.17), and the receiver does not know these tokens.
   const inherited = lease.tokens.filter((token) => token !== value);
   if (inherited.length > 0)
-    rollbacks.removal({ placement, resources, tokens: inherited, ttl }, nodes, timeout).ask();
+    rollbacks.removal({ placement, resources, tokens: inherited, ttl: longestTtl }, nodes, timeout).ask();
   const claim = new RoundClaim(placement, resources, value, 1);
   const round = new Round<Answer>({
     nodes,

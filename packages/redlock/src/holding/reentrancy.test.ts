@@ -906,3 +906,69 @@ describe("where there is no AsyncLocalStorage", () => {
     expect(new Redlock(nodes, { runtime: machine, reentrant: "handle" })).toBeInstanceOf(Redlock);
   });
 });
+
+describe("a nested call whose lease has to be extended first", () => {
+  test.each([
+    [{ waitTimeout: 100 }, 100 + 500],
+    [{ waitTimeout: 0 }, 500],
+    [{ retryCount: 0 }, 500],
+    [{ retryCount: 0, nodeTimeout: 50 }, 50],
+  ])("settles within its own time with %j, though no master answers", async (options, longest) => {
+    const { time, redlock, nodes } = setting({ retryCount: 10, retryDelay: 200 });
+    const lock = await time.run(redlock.acquire("r", 60_000));
+    await time.advance(31_000);
+    for (const node of nodes) node.mute = true;
+    const nested = redlock.acquire("r", 60_000, { ...options, parent: lock });
+    const { took, error } = await time.measure(nested);
+    expect(error).toMatchObject({ code: "NO_QUORUM" });
+    expect(took).toBeLessThanOrEqual(longest);
+    expect(lock.state).toBe("unknown");
+  });
+
+  test("settles within its own time, though another extension of that lease is under way", async () => {
+    const { time, redlock, nodes } = setting();
+    const lock = await time.run(redlock.acquire("r", 60_000));
+    await time.advance(31_000);
+    for (const node of nodes) node.mute = true;
+    const extending = redlock.extend(lock, 60_000, { nodeTimeout: 5000, retryCount: 0 });
+    extending.catch(() => {});
+    const nested = redlock.tryAcquire("r", 60_000, { nodeTimeout: 50, parent: lock });
+    expect((await time.measure(nested)).took).toBeLessThanOrEqual(50);
+    await time.advance(6000);
+  });
+});
+
+describe("a nested handle that ends while the masters are asked", () => {
+  test("is neither extended nor verified", async () => {
+    const { time, machine, redlock, nodes } = setting();
+    const seen: unknown[] = [];
+    const outer = redlock.using("r", 3000, () =>
+      redlock.using("r", 400, { maxHoldTime: 500 }, async (_, lock) => {
+        for (const node of nodes) node.fromMaster = 60;
+        await new Promise<void>((resolve) => void machine.setTimer(resolve, 460));
+        const asked = [lock.verify(), lock.extend(400).catch((error: LockLostError) => error.code)];
+        seen.push(...(await Promise.all(asked)));
+      }),
+    );
+    await time.run(outer.catch(() => {}));
+    expect(seen).toEqual([false, "LOCK_LOST"]);
+  });
+});
+
+describe("quit with a drain in the turn of a nested call", () => {
+  test.each(["acquire", "tryAcquire"] as const)(
+    "refuses the %s and leaves the outer lock alone",
+    async (method) => {
+      const at = setting();
+      const { time, redlock } = at;
+      const lock = await time.run(redlock.acquire("r", 10_000));
+      const nested = redlock[method]("r", 1000, { parent: lock });
+      const quitting = redlock.quit({ drain: 5000 });
+      expect((await time.measure(nested)).error).toBeInstanceOf(ClosedError);
+      await time.advance(10);
+      expect([lock.state, owners(at)]).toEqual(["held", [lock.value, lock.value, lock.value]]);
+      await time.run(lock.release());
+      expect((await time.measure(quitting)).took).toBeLessThan(10);
+    },
+  );
+});

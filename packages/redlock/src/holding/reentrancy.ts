@@ -9,12 +9,15 @@ import type { AcquireResult, LockRequest } from "../protocol/attempt.ts";
 import type { Context } from "../protocol/context.ts";
 import { Attempts } from "../protocol/execution-stats.ts";
 import { extend } from "../protocol/extend.ts";
+import type { Lease } from "../protocol/lease.ts";
 import { release } from "../protocol/release.ts";
 import { maxWaitOf } from "../settings/backoff.ts";
 import { ttlWithin } from "../settings/lease-limit.ts";
 import { isRevoked } from "../settings/ranges.ts";
+import { nodeTimeoutFor } from "../settings/settings.ts";
 import { type AsyncContext, type Frame, frames } from "../time/async-context.ts";
 import { Cancellation } from "../time/cancellation.ts";
+import { maxTimerDelay } from "../time/runtime.ts";
 import { sleep } from "../time/sleep.ts";
 import { Lock, type LockOwner, type Routine } from "./lock.ts";
 import { ReentrantLock } from "./reentrant-lock.ts";
@@ -153,7 +156,7 @@ export async function enter(
     if (cancellation.reason) throw cancellation.reason;
     if (!turn.hasBegun) return lockedBySibling(outer, request);
     hasEntered = outer.isOpen;
-    if (hasEntered) return await enterNow(call, turn);
+    if (hasEntered) return await enterNow({ ...call, request: rest }, turn);
   } finally {
     if (!hasEntered) outer.endNested(turn);
   }
@@ -172,14 +175,41 @@ async function enterNow(
   const ttl = ttlWithin(limit, request.ttl, lease.context.clock.now());
   try {
     if (lease.remaining() < ttl * minRemainingFraction || lock.remaining() <= minimumValidity) {
-      await cancellation.race(extend(lease, request.ttl, { ...request.settings, limit }));
-      if (cancellation.reason) throw cancellation.reason;
+      await extendWithin(lease, { ...request, settings: { ...request.settings, limit } }, cancellation);
       checkValidity(lock, minimumValidity);
     }
     return { lease, attempts, lock };
   } catch (error) {
     await lock.leave(() => release(lease, request.settings));
     throw error;
+  }
+}
+
+/** Extends the lease that a call enters, within the time of that call (PROTOCOL 1.10): another extension may be under way. */
+async function extendWithin(
+  lease: Lease,
+  { resources, ttl, settings }: LockRequest,
+  cancellation: Cancellation,
+): Promise<void> {
+  const { clock, runtime } = lease.context;
+  const { waitTimeout, retryCount } = settings;
+  const isTimed = waitTimeout !== undefined || retryCount === 0;
+  const time = isTimed ? (waitTimeout ?? 0) : Number.POSITIVE_INFINITY;
+  const retries = isTimed ? { retryCount: time > 0 ? -1 : 0 } : {};
+  const over = new Cancellation();
+  const extended = over.race(extend(lease, ttl, { ...settings, ...retries }, clock.now(), time));
+  const endWait = (): void =>
+    over.cancel(new ExecutionError(`The lock on ${listed(resources)} was not extended in time`, []));
+  // Later than its last round, which has the reason if no master answers.
+  const timer =
+    isTimed && runtime.setTimer(endWait, Math.min(time + nodeTimeoutFor(ttl, settings), maxTimerDelay));
+  const forget = cancellation.onCancel(() => over.cancel(cancellation.reason!));
+  try {
+    await extended;
+    if (over.reason) throw over.reason;
+  } finally {
+    if (timer) timer.cancel();
+    forget();
   }
 }
 

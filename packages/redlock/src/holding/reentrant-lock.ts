@@ -39,6 +39,8 @@ export class ReentrantLock extends Lock implements TimerTask {
     this.#resources = nesting?.turn.resources ?? lease.resources;
     this.#handles = nesting ? nesting.outer.#handles : new Set();
     this.#handles.add(this);
+    // Lost before it had a handle, as by `quit`.
+    this.#lost = lease.loss;
   }
 
   /** The requested resources: for a nested handle, possibly only a part of those of the lease. */

@@ -340,11 +340,15 @@ export class ReadWriteLock {
     const writing = Lock.leaseOf(lock);
     const why = writing.whyEnded;
     if (why !== undefined) throw new LockLostError(lock.resources, why);
-    const { placement, token, deadlines, longestTtl, fencingToken, context } = writing;
-    checkExtension(ttl ?? longestTtl, settings);
+    const { placement, token, ttl: before, deadlines, fencingToken, context } = writing;
+    checkExtension(ttl ?? before, settings);
     const resources = [this.#keys.shared];
-    const claim = { placement, resources, token, ttl: longestTtl, deadlines, fencingToken };
-    const lease = new Lease(context, { ...claim, resumed: !writing.mayRepair });
+    const claim = { placement, resources, token, ttl: before, deadlines, fencingToken };
+    const lease = new Lease(context, {
+      ...claim,
+      driftFactor: writing.driftFactor,
+      resumed: !writing.mayRepair,
+    });
     // Its release deletes keys under the tokens of earlier writers as well (PROTOCOL 5.4).
     lease.inherit(writing);
     writing.successor = lease;
@@ -355,7 +359,7 @@ export class ReadWriteLock {
     // Without retries: the next extension continues it if necessary.
     const { nodeTimeout, driftFactor } = settings;
     const request = { nodeTimeout, driftFactor, retryCount: 0 };
-    const confirmed = reading.redlock.extend(reading, ttl ?? longestTtl, request);
+    const confirmed = reading.redlock.extend(reading, ttl ?? before, request);
     const released = new Released("released", context.nodes, context.runtime.wall());
     writing.releasing = Promise.resolve(released);
     onDowngrade(reading);

@@ -165,6 +165,7 @@ export async function leaseOf(
 ): Promise<VoteRound> {
   const { quorum, clock } = context;
   const { resources, token, placement, ttl } = claim;
+  const { driftFactor } = settings;
   await round.decidedOr(cancellation);
 
   // PROTOCOL 2.15: votes in a database that was left do not count.
@@ -176,7 +177,7 @@ export async function leaseOf(
     return { round, won };
   if (claim.proposal === undefined) {
     const unasked = unaskedIn(round.answers);
-    const lease = new Lease(context, { placement, resources, token, ttl, deadlines, unasked });
+    const lease = new Lease(context, { placement, resources, token, ttl, deadlines, unasked, driftFactor });
     claim.lease = lease;
     return { round, won, lease };
   }
@@ -186,7 +187,15 @@ export async function leaseOf(
   const isInTime = leaseDeadline(deadlines, quorum) - clock.now() > settings.minimumValidity;
   const isStillWanted = cancellation.reason === undefined && placement.whyLeft === undefined;
   if (fencingToken === undefined || !isStillWanted || !isInTime) return { round, won };
-  const lease = new Lease(context, { placement, resources, token, ttl, deadlines, fencingToken });
+  const lease = new Lease(context, {
+    placement,
+    resources,
+    token,
+    ttl,
+    deadlines,
+    fencingToken,
+    driftFactor,
+  });
   claim.lease = lease;
   return { round, won, lease };
 }

@@ -22,7 +22,7 @@ export const retryFraction: number = 1 / 4;
  * Extends a lease to at least `ttl` ms from now: PROTOCOL 4. Resolves once a quorum has confirmed, before the current
  * deadline. Rejects with a {@link LockLostError} if the lease has ended, and with an {@link ExecutionError} if no
  * quorum answered in all attempts, of which none begins after that deadline; in that case the lease is held until its deadline. `due` is when the extension was
- * to begin, in lease time.
+ * to begin, in lease time; no attempt begins later than `time` ms from now.
  *
  * Of several extensions of one lease, each waits for at most one round of the others, not until they have given up.
  */
@@ -31,13 +31,14 @@ export async function extend(
   ttl: number,
   settings: Settings,
   due: number = lease.context.clock.now(),
+  time: number = Number.POSITIVE_INFINITY,
 ): Promise<Attempts> {
   const ended = new Cancellation();
   const forget = lease.onEnd(() => ended.cancel(new Error("the lease has ended")));
   try {
-    if (!extending.hasSubscribers) return await attemptUntilConfirmed(lease, ttl, settings, due, ended);
+    if (!extending.hasSubscribers) return await attemptUntilConfirmed(lease, ttl, settings, due, time, ended);
     return await traceExtend(lease, ttl, lease.context.runtime, () =>
-      attemptUntilConfirmed(lease, ttl, settings, due, ended),
+      attemptUntilConfirmed(lease, ttl, settings, due, time, ended),
     );
   } finally {
     forget();
@@ -49,6 +50,7 @@ async function attemptUntilConfirmed(
   ttl: number,
   settings: Settings,
   due: number,
+  time: number,
   ended: Cancellation,
 ): Promise<Attempts> {
   const { nodes, runtime, clock } = lease.context;
@@ -56,7 +58,7 @@ async function attemptUntilConfirmed(
   let dueAt = due;
   // Late answers may prolong the lease for ever without a round that is won: the call settles nevertheless (PROTOCOL 4.6).
   // A resumed lease has no deadline yet, and its keys have the longest ttl at most.
-  const until = clock.now() + (lease.remaining() || lease.longestTtl);
+  const until = clock.now() + Math.min(time, lease.remaining() || lease.ttl);
   for (let count = 1; ; count += 1) {
     const tally = await lease.exclusively(() => {
       // Checked right before the send: a repair is allowed only before the deadline, when no other client can hold the
@@ -73,7 +75,8 @@ async function attemptUntilConfirmed(
     }
     // A resumed lease has no deadline yet that limits the pause.
     const left = lease.remaining() || Number.POSITIVE_INFINITY;
-    await sleep(runtime, Math.min(pauseBetween(settings, runtime, count), left * retryFraction), ended);
+    const pause = Math.min(pauseBetween(settings, runtime, count), left * retryFraction);
+    await sleep(runtime, Math.min(pause, until - clock.now()), ended);
     dueAt = clock.now();
   }
 }
@@ -125,17 +128,17 @@ async function confirm(
   const { runtime, clock, report, admission } = lease.context;
   const { nodes } = lease.placement;
   const { repair, settings, due } = question;
+  const driftFactor = Math.max(settings.driftFactor, lease.driftFactor);
   // Computed for each attempt, since time has passed: no key outlives the handle that requested it.
   const ttl = ttlWithin(settings.limit, question.ttl, clock.now());
   lease.askedFor(ttl);
-  lease.leastDrift = Math.min(lease.leastDrift, settings.driftFactor);
   const claim = new RoundClaim(lease.placement, lease.resources, lease.token, ttl, lease);
   const round: Round<Answer> = new Round<Answer>({
     nodes,
     runtime,
     clock,
-    timeout: nodeTimeoutFor(lease.longestTtl, settings),
-    maxTimeout: lease.longestTtl,
+    timeout: nodeTimeoutFor(lease.ttl, settings),
+    maxTimeout: lease.ttl,
     log: lease.context.log,
     ask: claim.question(repair ? "repair" : "extend"),
     claim,
@@ -145,8 +148,8 @@ async function confirm(
         if (round.answers[index] === answer) round.answers[index] = inQuarantine(nodes[index]!.name);
       } else if (answer.vote === "yes") {
         // At least ttl, and never more than the longest ttl requested, whatever the master answers.
-        const remaining = Math.min(answer.remaining, lease.longestTtl);
-        lease.renew(index, nodeDeadline(round.sentAt, remaining, settings.driftFactor));
+        const remaining = Math.min(answer.remaining, lease.ttl);
+        lease.renew(index, nodeDeadline(round.sentAt, remaining, driftFactor));
       } else if (answer.vote === "no") lease.refuse(index);
       else report(answer.error);
       return verdictOf(round.answers) !== "open";

@@ -40,6 +40,8 @@ export interface LeaseTerms {
   /** The deadline of each master, in lease time; all {@link never} for a lease that is resumed. */
   readonly deadlines: readonly number[];
   readonly fencingToken?: number | undefined;
+  /** That its deadlines allow for. Default: only what its extensions name. */
+  readonly driftFactor?: number;
   readonly resumed?: boolean;
   /** The masters that no vote was sent to. Default: none is known. */
   readonly unasked?: readonly number[] | undefined;
@@ -94,8 +96,8 @@ export class Lease implements TimerTask, ActiveLease {
   readonly grantedAt: number;
   /** The user's handle, which is notified if the lease is lost. */
   handle: Handle | undefined;
-  /** The smallest `driftFactor` that its extensions have allowed for; 1, above all of them, before the first. */
-  leastDrift = 1;
+  /** The `driftFactor` of its request: no deadline allows for less (PROTOCOL 1.9). */
+  readonly driftFactor: number;
   /** Called at the release, before anything is sent: may hand the lease off to a waiter in this process instead. */
   handOff: ((settings: Settings) => Promise<ExecutionResult> | undefined) | undefined;
   /** How many renewals keep it extended: each handle of a shared lease has one. */
@@ -111,6 +113,7 @@ export class Lease implements TimerTask, ActiveLease {
   readonly #deadlines: number[];
   /** Kept until the new vote has replaced the old one. */
   #moves: readonly Move[] = none;
+  #ttl: number;
   #longestTtl: number;
   #endListeners: ReadonlyArray<() => void> = none;
   /** Whether a quorum was ever known to hold the key; false at first for a resumed lease. */
@@ -134,6 +137,8 @@ export class Lease implements TimerTask, ActiveLease {
     this.#token = terms.token;
     this.fencingToken = terms.fencingToken;
     this.grantedAt = Math.floor(context.clock.latest);
+    this.driftFactor = terms.driftFactor ?? 0;
+    this.#ttl = terms.ttl;
     this.#longestTtl = terms.ttl;
     this.#unasked = terms.unasked ?? none;
     this.#deadlines = [...terms.deadlines];
@@ -209,7 +214,12 @@ export class Lease implements TimerTask, ActiveLease {
     return !this.#isExposed && !this.#resumed && !this.#unconfirmed && this.#extending === undefined;
   }
 
-  /** The longest ttl ever requested, ms: no key of this lease lives longer. */
+  /** The longest ttl that its holders have requested, ms: no key under its token lives longer. */
+  get ttl(): number {
+    return this.#ttl;
+  }
+
+  /** The same of the leases before it as well: no key under any of its tokens lives longer. */
   get longestTtl(): number {
     return this.#longestTtl;
   }
@@ -231,7 +241,7 @@ export class Lease implements TimerTask, ActiveLease {
 
   /** Records that masters were asked to keep the key for `ttl` ms under this token, which is not that of the lease. */
   alsoUsed(token: string, ttl: number): void {
-    this.askedFor(ttl);
+    this.#outlives(ttl);
     this.#otherTokens = [token, ...this.#otherTokens];
   }
 
@@ -240,7 +250,7 @@ export class Lease implements TimerTask, ActiveLease {
    * lease's tokens.
    */
   inherit(lease: Lease): void {
-    this.askedFor(lease.longestTtl);
+    this.#outlives(lease.longestTtl);
     // A vote that has moved is still to be replaced (PROTOCOL 2.10).
     this.#moves = lease.#moves;
     this.#otherTokens = lease.tokens.filter((token) => token !== this.#token).slice(-maxOtherTokens);
@@ -306,7 +316,7 @@ export class Lease implements TimerTask, ActiveLease {
     else {
       // Without any of these its holder let it expire. A renewal that a busy process has not begun was wanted as well.
       const isWanted = this.renewals > 0 || this.#unconfirmed || this.#extending !== undefined;
-      this.lose(`${timeRanOut}${hintFor(this.#longestTtl)}`, isWanted ? "NOT_CONFIRMED" : "EXPIRED");
+      this.lose(`${timeRanOut}${hintFor(this.#ttl)}`, isWanted ? "NOT_CONFIRMED" : "EXPIRED");
     }
   }
 
@@ -317,6 +327,11 @@ export class Lease implements TimerTask, ActiveLease {
 
   /** Records that the masters are about to be asked to keep the key for `ttl` ms. */
   askedFor(ttl: number): void {
+    this.#ttl = Math.max(this.#ttl, ttl);
+    this.#outlives(ttl);
+  }
+
+  #outlives(ttl: number): void {
     this.#unasked = none;
     this.#longestTtl = Math.max(this.#longestTtl, ttl);
   }
@@ -432,7 +447,7 @@ export class Lease implements TimerTask, ActiveLease {
    * object.
    */
   noticeOf(deadline: number): number {
-    return Math.floor(deadline - Math.min(maxNotice, this.#longestTtl / 20));
+    return Math.floor(deadline - Math.min(maxNotice, this.#ttl / 20));
   }
 
   #endAs(end: "released" | "detached"): void {

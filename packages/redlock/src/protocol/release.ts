@@ -43,7 +43,7 @@ export async function releaseKeys(lease: Lease, settings: Settings): Promise<Exe
   const { placement, resources, tokens, longestTtl: ttl, unasked } = lease;
   const { nodes } = placement;
   const leftover = { placement, resources, tokens, ttl, unasked };
-  const round = rollbacks.removal(leftover, nodes, nodeTimeoutFor(ttl, settings), isDecided);
+  const round = rollbacks.removal(leftover, nodes, nodeTimeoutFor(lease.ttl, settings), isDecided);
   await round.ask().decided;
   return new Released(outcomeOf(round.answers), nodes, start, round);
 }

@@ -23,6 +23,22 @@ async function resumed(options: object = {}) {
   return { ...predecessor, given: predecessor.lock, taker, lock, json };
 }
 
+describe("a lock that was requested with a driftFactor of its own", () => {
+  test.each([
+    ["verify", (lock: Lock): Promise<unknown> => lock.verify()],
+    ["extend", (lock: Lock): Promise<unknown> => lock.extend(1000)],
+  ])("is kept by it through %s, which names none", async (_, confirm) => {
+    const { time, masters, redlock } = virtualSetting(3);
+    for (const master of masters) master.rate = 1.05;
+    const lock = await time.run(redlock.acquire("r", 1000, { driftFactor: 0.1 }));
+    await time.run(confirm(lock));
+    expect(lock.remaining()).toBeLessThanOrEqual(0.9 * 1000);
+    await time.advance(lock.remaining());
+    expect(lock.state).toBe("lost");
+    for (const master of masters) expect(master.owner("r")).toBe(lock.value);
+  });
+});
+
 describe("verify", () => {
   test("asks all masters and changes nothing", async () => {
     const { time, nodes, masters, lock } = await held();

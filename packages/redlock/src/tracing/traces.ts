@@ -31,7 +31,7 @@ type Acquired =
 /** A lease, as far as its end is told. */
 interface Held {
   readonly resources: readonly string[];
-  readonly longestTtl: number;
+  readonly ttl: number;
   readonly isDetached: boolean;
   readonly loss: { readonly isFault: boolean; readonly reason?: string | undefined } | undefined;
   remaining(): number;
@@ -79,7 +79,7 @@ const holds = new WeakMap<object, HoldMessage>();
 export function traceHold(lease: Held, time: Time): void {
   // Two calls may have confirmed a lock that was resumed.
   if (holds.has(lease)) return;
-  const message: HoldMessage = { resources: named(lease.resources), ttl: lease.longestTtl };
+  const message: HoldMessage = { resources: named(lease.resources), ttl: lease.ttl };
   const begun = time.monotonic();
   holds.set(lease, message);
   holding.start.runStores(message, () => holding.end.publish(message));

@@ -44,13 +44,17 @@ describe("a lease that is handed over unchanged", () => {
     expect(successor.deadlines).toEqual([Number.NEGATIVE_INFINITY, until! + 500, until]);
   });
 
-  test("allows for the drift of the next call: not one that was confirmed with less", async () => {
+  test.each([
+    [0.05, true],
+    [0.06, false],
+  ])("allows for the drift of the next call: %d of 0.05", async (wanted, isReused) => {
     const { time, redlock, lock, lease, callOf } = await held({ driftFactor: 0.05 });
-    // By the settings of the constructor.
     expect(await time.run(redlock.verify(lock))).toBe(true);
-    expect(lock.remaining()).toBeGreaterThan(ttl * 0.95);
     lease.end();
-    expect(reuseLease(lease, callOf(ttl), callOf(ttl)) === undefined).toBe(true);
+    const next = callOf(ttl);
+    const settings = { ...next.request.settings, driftFactor: wanted };
+    const reused = reuseLease(lease, callOf(ttl), { ...next, request: { ...next.request, settings } });
+    expect(reused !== undefined).toBe(isReused);
   });
 });
 

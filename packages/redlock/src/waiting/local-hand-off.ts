@@ -25,11 +25,12 @@ const minFreshFraction = 0.9;
  * next call needs a fencing token of its own.
  */
 export function reuseLease(lease: Lease, predecessor: AcquireCall, next: AcquireCall): HandedOff | undefined {
-  if (!isFresh(lease, predecessor.request, next.request)) return undefined;
+  if (!isFresh(lease, next.request)) return undefined;
   const { context, placement, token, deadlines } = lease;
   const { nodes, runtime } = context;
-  const { resources, ttl } = next.request;
-  const successor = new Lease(context, { placement, resources, token, ttl, deadlines });
+  const { resources, ttl, settings } = next.request;
+  const { driftFactor } = settings;
+  const successor = new Lease(context, { placement, resources, token, ttl, deadlines, driftFactor });
   successor.inherit(lease);
   lease.replaceToken(context.tokens.next());
   const { latest } = predecessor.attempts;
@@ -72,11 +73,11 @@ export async function transferToken(lease: Lease, next: AcquireCall): Promise<Ha
 }
 
 /** Whether the lease just released fits `request`: it must not last longer than requested. */
-function isFresh(lease: Lease, before: LockRequest, request: LockRequest): boolean {
+function isFresh(lease: Lease, request: LockRequest): boolean {
   if (!lease.mayBeTakenOver || lease.fencingToken !== undefined || lease.longestTtl > request.ttl)
     return false;
-  // Its deadlines allow for the drift that the previous request and its extensions named.
-  if (request.settings.driftFactor > Math.min(before.settings.driftFactor, lease.leastDrift)) return false;
+  // Its deadlines allow for no more drift than it was requested with.
+  if (request.settings.driftFactor > lease.driftFactor) return false;
   const { clock, quorum } = lease.context;
   const left = leaseDeadline(lease.deadlines, quorum) - clock.now();
   return left >= request.ttl * minFreshFraction && left > request.settings.minimumValidity;

@@ -15,6 +15,7 @@ class Master implements LockNode {
   /** The answer to a queue entry. */
   entry: "yes" | "no" = "yes";
   transferred = (): void => {};
+  isMute = false;
   /** The last request before it was closed. */
   closedAfter: OperationKind | undefined;
   readonly #machine: VirtualMachine;
@@ -25,6 +26,7 @@ class Master implements LockNode {
 
   ask({ kind, ttl, onAnswer }: Operation, index: number): void {
     this.kinds.push(kind);
+    if (this.isMute) return;
     // A token transfer hangs until the test answers it.
     if (kind === "transfer") this.transferred = () => onAnswer(index, { vote: "yes", remaining: ttl });
     else
@@ -125,6 +127,22 @@ test("quit waits for a transfer although no call waits any more", async () => {
   await time.run(quitting);
   // The lease of the transfer has no holder.
   expect(master.closedAfter).toBe("release");
+});
+
+test("a lease that was handed on by a longer one has the time-outs of its own ttl", async () => {
+  const time = new VirtualTime();
+  const machine = new VirtualMachine(time);
+  const master = new Master(machine);
+  const redlock = new Redlock([master], { runtime: machine, waitTimeout: 100_000 });
+  const [holding, next] = [redlock.acquire("r", ttl), redlock.acquire("r", 400)];
+  const first = await time.run(holding);
+  await time.advance(ttl / 5);
+  const released = first.release();
+  master.transferred();
+  const lock = await time.run(next);
+  await time.run(released);
+  master.isMute = true;
+  expect((await time.measure(lock.release())).took).toBe(50);
 });
 
 test("a release with a nodeTimeout above the longest timer waits for its token transfer", async () => {

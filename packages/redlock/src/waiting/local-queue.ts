@@ -293,14 +293,14 @@ export class LocalQueue {
   /** A token transfer takes as long as the next call allows; the call that released has its own limit (PROTOCOL 1.10). */
   #withinOwnTime(
     transferred: Promise<ExecutionResult>,
-    { context, longestTtl }: Lease,
+    { context, ttl }: Lease,
     settings: Settings,
   ): Promise<ExecutionResult> {
     const { nodes, runtime } = context;
     const start = runtime.wall();
     return new Promise((resolve, reject) => {
       const giveUp = (): void => resolve(new Released("partial", nodes, start));
-      const timer = runtime.setTimer(giveUp, Math.min(nodeTimeoutFor(longestTtl, settings), maxTimerDelay));
+      const timer = runtime.setTimer(giveUp, Math.min(nodeTimeoutFor(ttl, settings), maxTimerDelay));
       void transferred.then(resolve, reject).finally(() => timer.cancel());
     });
   }

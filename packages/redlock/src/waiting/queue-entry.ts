@@ -432,7 +432,8 @@ export class QueuedAcquire implements GrantHandler {
 
   #grant(claim: QueueEntryClaim, fencingToken?: number): void {
     const { placement, resources, token, ttl } = claim;
-    const terms = { placement, resources, token, ttl, deadlines: this.#deadlines, fencingToken };
+    const { driftFactor } = this.#request.settings;
+    const terms = { placement, resources, token, ttl, deadlines: this.#deadlines, fencingToken, driftFactor };
     // Grants arrive outside the replies of the round.
     const { latestVotes } = this.#attempts;
     const votes = this.#deadlines.map((deadline, index) =>
