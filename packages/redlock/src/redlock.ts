@@ -554,7 +554,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   async #drain(time: number): Promise<void> {
     const { leases, context } = this.#parts;
     const allEnded = async (): Promise<void> => {
-      // Visits those that are added meanwhile: a downgrade ends one lease and begins another.
+      // Visits those that are added meanwhile: one lease may be followed by another.
       for (const lease of leases) await new Promise<void>((resolve) => void lease.onEnd(resolve));
     };
     void allEnded().then(() => this.#drained.cancel(new ClosedError()));
