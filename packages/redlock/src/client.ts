@@ -192,9 +192,9 @@ function wire(
     return node;
   });
   checkAbilities(nodes, options);
-  const leases = new Set<Lease>();
+  const [leases, serverMoves] = [new Set<Lease>(), { count: 0 }];
   const { clock, timers } = timeOf(runtime);
-  const distinct = new DistinctMasters(nodes, leases, report);
+  const distinct = new DistinctMasters(nodes, leases, serverMoves, report);
   const rollbacks = new Rollbacks(runtime, clock, report, undefined, log);
   const context: RedlockParts["context"] & { owners: Owners | undefined } = {
     nodes,
@@ -209,6 +209,7 @@ function wire(
     proposals: options.fencing ? new Proposals() : undefined,
     owners: undefined,
     leases,
+    serverMoves,
     isReentrant: Boolean(options.reentrant),
     isQueued: nodes.every((node) => node.queue),
     report,

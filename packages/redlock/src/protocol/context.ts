@@ -48,6 +48,11 @@ export interface Leftover {
   readonly unasked?: readonly number[];
 }
 
+/** How often a server that has voted through one master has been found behind another one (PROTOCOL 2.10). */
+export interface ServerMoves {
+  count: number;
+}
+
 /** A delete that was sent to masters. */
 export interface Deletion {
   readonly answers: ReadonlyArray<ReleaseAnswer | undefined>;
@@ -119,6 +124,7 @@ export interface Context {
   readonly owners: OwnerNames | undefined;
   /** The active leases, for `quit`. */
   readonly leases: Set<ActiveLease>;
+  readonly serverMoves: ServerMoves;
   /** Reports a master's fault to the user. */
   readonly report: (error: NodeError) => void;
   /** Set with a `logger`: told of each answer. */

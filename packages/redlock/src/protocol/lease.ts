@@ -111,6 +111,8 @@ export class Lease implements TimerTask, ActiveLease {
   #otherTokens: readonly string[] = none;
   #unasked: readonly number[];
   readonly #deadlines: number[];
+  /** The moves of servers that the votes of a lease without a quorum are later than. */
+  #movesSeen = 0;
   /** Kept until the new vote has replaced the old one. */
   #moves: readonly Move[] = none;
   #ttl: number;
@@ -344,6 +346,8 @@ export class Lease implements TimerTask, ActiveLease {
     if (this.#end || this.placement.whyLeft !== undefined) return;
     // Never revives: after the old deadline another client may hold the lock (PROTOCOL 4.1).
     if (this.#established && this.remaining() === 0) return;
+    // Moves of servers are noted of active leases alone: any other one begins again (PROTOCOL 2.10).
+    if (!this.#established && this.#movesSeen !== this.context.serverMoves.count) this.#forgetVotes();
     if (deadline <= this.#deadlines[index]!) return;
     this.#deadlines[index] = deadline;
     if (this.#moves.length > 0) this.#replaceMoved(index);
@@ -352,6 +356,11 @@ export class Lease implements TimerTask, ActiveLease {
       this.context.leases.add(this);
     }
     this.#watch();
+  }
+
+  #forgetVotes(): void {
+    this.#movesSeen = this.context.serverMoves.count;
+    this.#deadlines.fill(never);
   }
 
   /**

@@ -3,7 +3,14 @@ import type { NodeError } from "../errors.ts";
 import { Lock } from "../holding/lock.ts";
 import type { ActiveLease } from "../protocol/context.ts";
 import type { Fault, LockNode } from "../protocol/node.ts";
-import { virtualSetting } from "../virtual-time.test.ts";
+import { Redlock } from "../redlock.ts";
+import {
+  VirtualMachine,
+  VirtualMaster,
+  VirtualNode,
+  VirtualTime,
+  virtualSetting,
+} from "../virtual-time.test.ts";
 import { DistinctMasters } from "./distinct-masters.ts";
 
 // PROTOCOL 2.8, 2.10: a server votes once, through whichever master of the list.
@@ -33,7 +40,7 @@ function leading(...servers: readonly (string | undefined)[]) {
   }));
   const lease = { voteMoves: (before: number, index: number) => moves.push(`${before}>${index}`) };
   const leases = new Set([lease]) as unknown as ReadonlySet<ActiveLease>;
-  const distinct = new DistinctMasters(nodes as unknown as LockNode[], leases, (error) => {
+  const distinct = new DistinctMasters(nodes as unknown as LockNode[], leases, { count: 0 }, (error) => {
     if (distinct.isNew(error)) errors.push(error);
   });
   return {
@@ -187,4 +194,38 @@ describe("a lease", () => {
     lease.renew(2, until! + 500);
     expect(lease.deadlines.slice(0, 2)).toEqual([Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY]);
   });
+});
+
+test("a resumed lock that is not confirmed yet counts a server once, by whichever address", async () => {
+  const time = new VirtualTime();
+  const machine = new VirtualMachine(time);
+  const [server, other] = [new VirtualMaster(time), new VirtualMaster(time)];
+  const ids = ["a", "b", "c"];
+  // The address of master 1 will lead to the server of master 0.
+  const nodes = [server, server, other].map((master, index) => {
+    const node = new VirtualNode(`master-${index}`, machine, master);
+    return Object.defineProperty(node, "server", {
+      value: {
+        get ids() {
+          return [ids[index]];
+        },
+        refuseVotes: () => {},
+      },
+    });
+  });
+  const redlock = new Redlock(nodes, { runtime: machine, retryCount: 0 });
+  redlock.on("error", () => {});
+  const [value, ttl] = ["0123456789abcdef0123456789abcdef", 30_000];
+  server.put("r", value, ttl);
+  nodes[1]!.cut();
+  nodes[2]!.cut();
+  const lock = redlock.resume({ resources: ["r"], value, ttl });
+  await expect(time.run(lock.verify())).rejects.toMatchObject({ code: "NO_QUORUM" });
+  ids[0] = "d";
+  nodes[0]!.restore();
+  nodes[0]!.hang();
+  ids[1] = "a";
+  nodes[1]!.restore();
+  await expect(time.run(lock.verify())).rejects.toMatchObject({ code: "NO_QUORUM" });
+  expect(lock.remaining()).toBe(0);
 });

@@ -1,5 +1,5 @@
 import type { NodeError } from "../errors.ts";
-import type { ActiveLease } from "../protocol/context.ts";
+import type { ActiveLease, ServerMoves } from "../protocol/context.ts";
 import { fault, unsent } from "../protocol/faults.ts";
 import type { Fault, LockNode } from "../protocol/node.ts";
 import { onReadyWhileKept } from "../protocol/weak-listeners.ts";
@@ -24,6 +24,7 @@ export class DistinctMasters {
   readonly #nodes: readonly LockNode[];
   readonly #report: (error: NodeError) => void;
   readonly #leases: ReadonlySet<ActiveLease>;
+  readonly #moves: ServerMoves;
   /** The servers of each master, as of its latest connection. */
   readonly #servers: Array<readonly string[]>;
   readonly #refusals: Array<Fault | undefined>;
@@ -32,15 +33,17 @@ export class DistinctMasters {
   /** The messages that were reported and still apply. */
   readonly #reported = new Set<string>();
 
-  /** `leases`: the held leases. `report` is called in a later turn. */
+  /** `leases`: the held leases; others see by `moves` that the votes they have do not count. `report` is called in a later turn. */
   constructor(
     nodes: readonly LockNode[],
     leases: ReadonlySet<ActiveLease>,
+    moves: ServerMoves,
     report: (error: NodeError) => void,
   ) {
     this.#nodes = nodes;
     this.#report = report;
     this.#leases = leases;
+    this.#moves = moves;
     this.#servers = nodes.map(() => []);
     this.#refusals = nodes.map(() => undefined);
     for (const [index, node] of nodes.entries()) {
@@ -128,6 +131,7 @@ export class DistinctMasters {
   /** The votes of the server through `before` must not count again through `index` (PROTOCOL 2.10). */
   #moveVotes(before: number, index: number): void {
     for (const lease of this.#leases) lease.voteMoves(before, index);
+    this.#moves.count += 1;
     // Nor in a round that is open, in which a claim may wait for this connection.
     const { name, server } = this.#nodes[index]!;
     server!.refuseVotes(unsent(name, `its server has voted as master ${before}`));
