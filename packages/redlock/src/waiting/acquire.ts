@@ -15,7 +15,7 @@ import { traceRefusal } from "../tracing/traces.ts";
 import type { WaitResult } from "./local-queue.ts";
 import type { LocalQueues } from "./local-queues.ts";
 import { ownerAmong } from "./own-locks.ts";
-import { mayQueue, mayWait, RetryBudget } from "./retry-budget.ts";
+import { mayWait, RetryBudget } from "./retry-budget.ts";
 
 /** The maximum number of immediate retries after a split vote before it counts as a failed attempt. */
 const maxRevotes = 8;
@@ -53,8 +53,7 @@ export async function acquire(asked: Acquisition): Promise<AcquireResult> {
   const { resources, settings } = asked.request;
   const startedAt = context.runtime.monotonic();
   const attempts = new Attempts(context.nodes);
-  const queues =
-    mayQueue(settings) && resources.length <= maxQueuedResources ? acquisition.queues : undefined;
+  const queues = mayWait(settings) && resources.length <= maxQueuedResources ? acquisition.queues : undefined;
   // PROTOCOL 7.2: the ticket belongs to the call from here on. (A small number takes no memory meanwhile.)
   let sinceStart = 0;
   if (queues) {

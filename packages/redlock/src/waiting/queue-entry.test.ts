@@ -23,8 +23,6 @@ class QueuedMaster implements LockNode {
   readonly client = {};
   readonly keepsCounters = true;
   readonly entries: Sent[] = [];
-  /** Asked without an entry. */
-  votes = 0;
   /** The tokens of each release, with its time, once there was an entry. */
   readonly releases: { readonly at: number; readonly tokens: readonly string[] }[] = [];
   /** The proposals that a second round has stored. */
@@ -50,7 +48,6 @@ class QueuedMaster implements LockNode {
   ask({ kind, values, ttl: asked, claim, onAnswer }: Operation, index: number): void {
     const at = this.#machine.now();
     let answer: AnyAnswer | "silence" = refusal("rival.1", Number.POSITIVE_INFINITY);
-    if (kind === "vote") this.votes += 1;
     if (kind === "time") answer = { time: this.#machine.wall() };
     else if (kind === "release" || kind === "delete") {
       if (this.entries.length > 0) this.releases.push({ at, tokens: values });
@@ -298,14 +295,6 @@ describe("an entry", () => {
     await time.advance(2 * heartbeat);
     expect(masters[0].entries).toHaveLength(1);
   });
-});
-
-test("a call whose retries have no pause between them retries, since it has no time in a queue", async () => {
-  const retries = { waitTimeout: undefined, retryCount: 5, retryDelay: 0 };
-  const { time, masters, outcome, acquiring } = await waiting(retries);
-  await time.run(acquiring);
-  expect(outcome.error).toMatchObject({ name: "ResourceLockedError", attempts: { length: 6 } });
-  expect(masters.map(({ votes, entries }) => [votes, entries.length])).toEqual([0, 1, 2].map(() => [6, 0]));
 });
 
 describe("a wake", () => {

@@ -37,13 +37,6 @@ export function mayWait({ retryCount, waitTimeout }: Settings): boolean {
   return waitTimeout === undefined ? retryCount !== 0 : waitTimeout > 0;
 }
 
-/** Whether it may wait in a queue: retries that follow each other without a pause leave it no time there. */
-export function mayQueue(settings: Settings): boolean {
-  const { retryCount, retryDelay, waitTimeout, backoff } = settings;
-  const hasTime = retryDelay > 0 || waitTimeout !== undefined || retryCount === -1 || backoff !== undefined;
-  return hasTime && mayWait(settings);
-}
-
 /** The remaining retries of an acquire, or its remaining time if `waitTimeout` is set (PROTOCOL 1.10). */
 export class RetryBudget {
   /** Cancelled when the time is over or the caller cancels. */
