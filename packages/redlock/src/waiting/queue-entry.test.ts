@@ -23,6 +23,10 @@ class QueuedMaster implements LockNode {
   readonly client = {};
   readonly keepsCounters = true;
   readonly entries: Sent[] = [];
+  /** How often its clock was read. */
+  readings = 0;
+  /** Whether it stores a fencing token. */
+  stores = true;
   /** The tokens of each release, with its time, once there was an entry. */
   readonly releases: { readonly at: number; readonly tokens: readonly string[] }[] = [];
   /** The proposals that a second round has stored. */
@@ -48,8 +52,10 @@ class QueuedMaster implements LockNode {
   ask({ kind, values, ttl: asked, claim, onAnswer }: Operation, index: number): void {
     const at = this.#machine.now();
     let answer: AnyAnswer | "silence" = refusal("rival.1", Number.POSITIVE_INFINITY);
-    if (kind === "time") answer = { time: this.#machine.wall() };
-    else if (kind === "release" || kind === "delete") {
+    if (kind === "time") {
+      this.readings += 1;
+      answer = { time: this.#machine.wall() };
+    } else if (kind === "release" || kind === "delete") {
       if (this.entries.length > 0) this.releases.push({ at, tokens: values });
       answer = { vote: "yes" };
     } else if (kind === "enqueue") {
@@ -59,7 +65,7 @@ class QueuedMaster implements LockNode {
       answer = this.answering(entry);
     } else if (kind === "extend") {
       this.stored.push(claim?.proposal);
-      answer = { vote: "yes", remaining: asked, counter: 0 };
+      if (this.stores) answer = { vote: "yes", remaining: asked, counter: 0 };
     }
     if (answer !== "silence") this.#machine.receive(() => onAnswer(index, answer), this.delay);
   }
@@ -451,4 +457,67 @@ describe("the fencing token", () => {
     expect(outcome.lock!.fencingToken).toBeGreaterThan(counter);
     expect(masters[0].stored).toEqual([outcome.lock!.fencingToken]);
   });
+
+  test("that is stored too late sends the waiter into the backoff, behind calls that began meanwhile", async () => {
+    const late = { fencing: true, minimumValidity: 500, nodeTimeout: 700, retryDelay: 100 };
+    const { time, masters, outcome } = await waiting(late);
+    for (const master of masters) master.delay = 550;
+    masters[0].grant(masters[0].latest.proposal! + 1000);
+    masters[1].grant(1);
+    await time.advance(549);
+    expect(masters[0].releases).toEqual([]);
+    await time.advance(1);
+    expect(masters.map(({ releases }) => releases.length)).toEqual([1, 1, 1]);
+    await time.advance(700);
+    const [first, second] = masters[0].entries;
+    expect(second!.ticket - first!.ticket).toBeGreaterThanOrEqual(550_000);
+    expect(outcome.lock).toBeUndefined();
+  });
+
+  test("that no quorum stores leads to another round at once", async () => {
+    const { time, masters, outcome } = await waiting({ fencing: true });
+    for (const master of masters) master.stores = false;
+    masters[0].grant(masters[0].latest.proposal! + 1000);
+    masters[1].grant(1);
+    await time.advance(roundTrip);
+    expect(outcome.lock).toBeUndefined();
+    expect(masters.map(({ entries }) => entries.length)).toEqual([2, 2, 2]);
+    expect(masters.map(({ releases }) => releases.length)).toEqual([0, 0, 0]);
+  });
+
+  test("is stored for nobody if the call is given up meanwhile", async () => {
+    const { time, masters, outcome } = await waiting({ fencing: true, waitTimeout: 100 });
+    for (const master of masters) master.delay = 40;
+    await time.advance(70);
+    masters[0].grant(masters[0].latest.proposal! + 1000);
+    masters[1].grant(1);
+    await time.advance(100);
+    expect([outcome.lock, outcome.error]).toEqual([
+      undefined,
+      expect.objectContaining({ name: "ResourceLockedError" }),
+    ]);
+    expect(masters[0].releases[0]!.tokens).toEqual([masters[0].latest.token]);
+  });
+});
+
+test("the masters' clocks are read again once a subscription was lost: the address may lead elsewhere", async () => {
+  const { time, masters, redlock } = await waiting();
+  const wait = () => time.measure(redlock.acquire("s", ttl, { waitTimeout: 20 }));
+  await wait();
+  expect(masters[0].readings).toBe(1);
+  masters[1].listenAgain();
+  await wait();
+  expect(masters[0].readings).toBe(2);
+});
+
+test.each([
+  [1000, 1],
+  [1001, 0],
+])("a call for %i resources has %i entry: more would stop a master for too long", async (count, entries) => {
+  const { time, masters, redlock } = await waiting();
+  const before = masters[0].entries.length;
+  const many = Array.from({ length: count }, (_, index) => `many:${index}`);
+  await time.measure(redlock.acquire(many, ttl, { waitTimeout: 50 }));
+  const own = masters[0].entries.slice(before).filter(({ resources }) => resources.length === count);
+  expect(own).toHaveLength(entries);
 });
