@@ -696,8 +696,10 @@ describe("a client that is switched before the first lock", () => {
   it("is followed", async () => {
     const { redlock, clients } = fleet.open({ nodeTimeout: 8000 });
     const switched = clients.map((client) => client.select(1));
-    const lock = await redlock.acquire(fresh(), ttl);
-    await Promise.all(switched);
+    const acquire = () => redlock.acquire(fresh(), ttl);
+    const first = acquire();
+    await Promise.all([first, ...switched]);
+    const lock = await afterSwitch(first, acquire);
     await Promise.all(lock.attempts);
     expect(await valuesElsewhere(lock.resources[0]!)).toEqual([lock.value, lock.value, lock.value]);
     expect(await fleet.values(lock.resources[0]!)).toEqual(none);
