@@ -148,7 +148,8 @@ async function runTerm(
   });
   try {
     await onStart?.(lock);
-    await routine(signal, lock);
+    // A routine that waits for the abort would wait for ever for one that has been.
+    if (!signal.aborted) await routine(signal, lock);
   } catch (error) {
     if (!isInterruption(error, signal)) outcome ??= { error };
   }
