@@ -392,6 +392,32 @@ describe("a candidate", () => {
   });
 
   test.each([
+    ["before the call", 0],
+    ["after some terms", 5000],
+  ])("rejects with a LockLostError once its parent has ended, and reports nothing: %s", async (_, after) => {
+    const { time, masters, redlock } = virtualSetting(3, { reentrant: "handle" });
+    const parent = await time.run(redlock.acquire("r", 10_000));
+    const errors: unknown[] = [];
+    let terms = 0;
+    const routine = () => {
+      terms += 1;
+    };
+    const release = () => time.run(parent.release());
+    if (after === 0) await release();
+    const leading = lead(redlock, "r", 1000, routine, {
+      parent,
+      onError: (error) => void errors.push(error),
+    });
+    const outcome = leading.catch((error: unknown) => error);
+    await time.advance(after);
+    if (after > 0) await release();
+    expect(await time.run(outcome)).toBeInstanceOf(LockLostError);
+    expect([terms > 1, errors]).toEqual([after > 0, []]);
+    await time.advance(5);
+    expect(masters[0]!.owner("r")).toBeUndefined();
+  });
+
+  test.each([
     ["no routine", ["r", 1000, undefined]],
     ["no resource", ["", 1000, untilAborted]],
     ["a ttl that cannot be", ["r", -1, untilAborted]],
