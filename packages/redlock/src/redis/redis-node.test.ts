@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { NodeError } from "../errors.ts";
 import type { Claim, Guard, Push } from "../protocol/node.ts";
+import { maxUnanswered } from "../protocol/shared-reads.ts";
 import { ask, Gate, settle } from "../virtual-time.test.ts";
 import { pushIn } from "../waiting/grant-listener.ts";
 import type { Connection } from "./connection.ts";
@@ -428,6 +429,23 @@ test("a release of a lock that may be shared grants nothing on a master without 
   expect(await ask(node).release([key!], ["t"])).toEqual({ vote: "yes" });
   const sent = ["EVALSHA", sharedBatchScript.sha1, 4, key, ...others, "r1,1;", "t"];
   expect(connection.sent).toEqual([sent]);
+});
+
+test("a master that does not answer is asked once for the lists of each key, and not for any number of them", async () => {
+  const { node, connection } = nodeWith();
+  connection.send = (...sent) => {
+    connection.sent.push(sent);
+    return new Promise(() => {});
+  };
+  const { records } = node;
+  for (let count = 0; count < 2; count += 1) void [records.waitersOf("r"), records.readersOf("r")];
+  expect(connection.sent.length).toBe(2);
+  for (let count = 1; count < maxUnanswered; count += 1)
+    void [records.waitersOf(`r${count}`), records.readersOf(`r${count}`)];
+  expect(connection.sent.length).toBe(2 * maxUnanswered);
+  await expect(records.waitersOf("another")).rejects.toThrow("too many reads");
+  await expect(records.readersOf("another")).rejects.toThrow("too many reads");
+  expect(connection.sent.length).toBe(2 * maxUnanswered);
 });
 
 describe("a first connection", () => {

@@ -22,6 +22,7 @@ import type {
   Yes,
 } from "../protocol/node.ts";
 import { type Asked, operationOf, timeRead } from "../protocol/operation.ts";
+import { SharedReads } from "../protocol/shared-reads.ts";
 import { masked } from "../protocol/token.ts";
 import { WeakListeners } from "../protocol/weak-listeners.ts";
 import { outside } from "../time/async-context.ts";
@@ -81,6 +82,8 @@ export class RedisNode implements LockNode {
   #onDatabaseLeft: ((why: string, old: Connection) => void) | undefined;
   #guard: Guard | undefined;
   #clock: MasterClock | undefined;
+  readonly #waiterReads = new SharedReads();
+  readonly #shareReads = new SharedReads();
   /** Whether a time read is unanswered. */
   #isReading = false;
 
@@ -204,13 +207,20 @@ export class RedisNode implements LockNode {
   get records(): RecordStore {
     const connection = this.#connection;
     const isOpen = connection.isReady && !this.#refusal;
-    const read = (script: string, key: string): Promise<unknown> => connection.send("EVAL", [script, 1, key]);
+    const read = async (reads: SharedReads, script: string, key: string): Promise<unknown> => {
+      const send = (): Promise<unknown> => connection.send("EVAL", [script, 1, key]);
+      const reply = reads.read(connection.session, key, send);
+      if (reply) return reply;
+      throw new Error("too many reads are unanswered");
+    };
+    const waitersOf = (key: string): Promise<unknown> => read(this.#waiterReads, waitersScript.source, key);
     return {
       session: isOpen ? connection.session : undefined,
       isCluster: this.#isCluster,
       send: (command, args) => connection.send(command, args),
-      waitersOf: async (key) => (this.queue ? listIn(await read(waitersScript.source, key)) : []) as string[],
-      readersOf: async (key) => listIn(await read(readersScript, key)) as [string, number][],
+      waitersOf: async (key) => (this.queue ? listIn(await waitersOf(key)) : []) as string[],
+      readersOf: async (key) =>
+        listIn(await read(this.#shareReads, readersScript, key)) as [string, number][],
     };
   }
 
