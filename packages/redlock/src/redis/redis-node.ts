@@ -144,7 +144,8 @@ export class RedisNode implements LockNode {
 
   /**
    * While a slot of a Cluster moves, scripts with several keys are refused. A lock goes on there with its one key: a waiter
-   * asks again, and a release deletes without a grant. A counter is never left out (PROTOCOL 12.12).
+   * asks again, a release deletes without a grant, and a vote looks at no key that only withholds it. A counter is never
+   * left out (PROTOCOL 12.12).
    */
   #askInSlot(operation: Operation, index: number): void {
     const { kind, keys, claim } = operation;
@@ -154,7 +155,7 @@ export class RedisNode implements LockNode {
     const hasKeys = !needsKeys || hasSlotKeys(keys, (key) => this.#connection.slotOf!(key, false));
     if (!hasKeys && isFenced) operation.onAnswer(index, this.#uncountable);
     else if (!hasKeys) this.#askWithoutQueue(operation, index);
-    else if (isFenced || !isQueued) this.#askAny(operation, index);
+    else if (isFenced || !(isQueued || kind === "voteUnless")) this.#askAny(operation, index);
     else this.#askAny(operationOf(operation, this.#unlessItMoves(operation), operation), index);
   }
 
@@ -176,11 +177,12 @@ export class RedisNode implements LockNode {
 
   #askWithoutQueue(operation: Operation, index: number): void {
     const { kind, values, onAnswer } = operation;
+    const keys = kind === "voteUnless" ? operation.keys.slice(0, -1) : operation.keys;
     if (kind === "inspect") this.#inspectByRefusal(operation, index);
     else if (kind === "release")
       this.#post(operationOf({ ...operation, kind: "delete" }, onAnswer, operation), index);
     else {
-      const vote: Asked = { ...operation, kind: "vote", values: [values[0]!] };
+      const vote: Asked = { ...operation, kind: "vote", keys, values: [values[0]!] };
       this.#askAny(operationOf(vote, onAnswer, operation), index);
     }
   }
