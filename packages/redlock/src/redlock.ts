@@ -95,8 +95,10 @@ export interface RedlockInternals {
   acquire(request: LockRequest, signal: AbortSignal | undefined): Promise<Lock | RedlockError>;
   /** Like {@link Redlock.resume}, also of the library's own keys. */
   resume(detached: DetachedLock): Lock;
-  /** Like {@link Redlock.inspect}, also of the library's own keys. */
-  inspect(resource: string): Promise<readonly Inspection[]>;
+  /**
+   * Like {@link Redlock.inspect}, also of the library's own keys. `nodeTimeout`: ms, default that of the constructor.
+   */
+  inspect(resource: string, nodeTimeout?: number): Promise<readonly Inspection[]>;
   /** The shared claims on a key on each master; `undefined` for one that does not tell. */
   readersOf(key: string): Promise<ReadonlyArray<Awaited<ReturnType<RecordStore["readersOf"]>> | undefined>>;
   /** The owners with these tags, as far as they have names. */
@@ -453,8 +455,11 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     return this.#inspect(name!);
   }
 
-  async #inspect(resource: string): Promise<readonly Inspection[]> {
-    const { owners, nodeTimeout } = this.#parts;
+  async #inspect(
+    resource: string,
+    nodeTimeout: number = this.#parts.nodeTimeout,
+  ): Promise<readonly Inspection[]> {
+    const { owners } = this.#parts;
     const inspections = await inspect(this.#context, resource, nodeTimeout);
     return owners ? owners.named(resource, inspections, nodeTimeout) : inspections;
   }
@@ -518,7 +523,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
         return result.lease ? redlock.#lockOf(result.lease, result.attempts) : result.error;
       },
       resume: (detached) => redlock.#resume(detached),
-      inspect: (resource) => redlock.#inspect(resource),
+      inspect: (resource, nodeTimeout) => redlock.#inspect(resource, nodeTimeout),
       readersOf: (key) =>
         toldBy(redlock.#context, redlock.#parts.nodeTimeout, (records) => records.readersOf(key)),
       ownersOf: async (tags) => {

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type Lock, type NodeError, Redlock, type RedlockOptions, type Runtime } from "@quorlock/redlock";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
+import { Semaphore } from "@quorlock/redlock/semaphore";
 import { clusterConfig, formCluster, moveSlot } from "@quorlock/testbed";
 import { Cluster, type Redis } from "ioredis";
 import { createCluster } from "redis";
@@ -179,6 +180,24 @@ describe("waiters on a Cluster", () => {
     await dying!.redlock.acquire(resource, 600, { nodeTimeout: 300 });
     open.shift()?.();
     await (await waiter!.redlock.acquire(resource, 20_000)).release();
+  });
+});
+
+describe("a semaphore on a Cluster", () => {
+  it.each(libraries)("of %s gives its permits while their slot moves", async (library) => {
+    const [source, target] = cluster.admins as [Redis, Redis];
+    const { redlock, errors } = await openOn(cluster, library);
+    const name = await resourceOf(source);
+    const semaphore = new Semaphore(redlock, name, 10);
+    const held = [await semaphore.tryAcquire(20_000)];
+    const slot = await source.cluster("KEYSLOT", name);
+    const between = async () => void held.push(await semaphore.tryAcquire(20_000));
+    await moveSlot({ slot, from: source, to: target, keysAtOnce: 1, between });
+    expect(held.length).toBeGreaterThan(2);
+    const slots = held.flatMap((lock) => lock?.resources ?? []);
+    expect(new Set(slots).size).toBe(held.length);
+    for (const lock of held) await lock?.release();
+    expect(errors).toEqual([]);
   });
 });
 

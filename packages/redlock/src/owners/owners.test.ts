@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import clusterKeySlot from "cluster-key-slot";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { RedlockOptions } from "../client.ts";
 import { printable, ResourceLockedError, titleOf } from "../errors.ts";
+import { maxUnanswered } from "../protocol/shared-reads.ts";
 import { waitersScript } from "../redis/lua/waiters.ts";
 import { Redlock } from "../redlock.ts";
 import { virtualSetting } from "../virtual-time.test.ts";
@@ -116,18 +117,18 @@ test("a name comes into a message without terminal codes, line ends and changes 
 });
 
 /** Masters that answer as a script of records does, or refuse. */
-function recorded(options: RedlockOptions, answer: (command: string) => Promise<unknown>) {
+function recorded(options: RedlockOptions, answer: (command: string, index: number) => Promise<unknown>) {
   const setting = virtualSetting(3, options);
-  const sent: { command: string; session: number }[] = [];
+  const sent: { command: string; session: number; index: number }[] = [];
   const state = { session: 1 };
-  for (const node of setting.nodes)
+  for (const [index, node] of setting.nodes.entries())
     Object.defineProperty(node, "records", {
       get: () => ({
         session: state.session,
         isCluster: false,
         send: (command: string) => {
-          sent.push({ command, session: state.session });
-          return answer(command);
+          sent.push({ command, session: state.session, index });
+          return answer(command, index);
         },
       }),
     });
@@ -188,6 +189,55 @@ test("a read that was refused is repeated on another connection only", async () 
   state.session = 2;
   await time.advance(60_000);
   expect(reads()).toEqual([1, 1, 1, 2, 2, 2]);
+});
+
+/** The third master of three is silent on reads. */
+function silentOnReads() {
+  const setting = recorded({ owner: "a", nodeTimeout: 20 }, (command, index) =>
+    command === "GET" && index === 2
+      ? new Promise(() => {})
+      : new Promise((resolve) =>
+          setting.machine.receive(() => resolve(command === "GET" ? null : [1, []]), 2),
+        ),
+  );
+  const reads = () =>
+    [0, 1, 2].map(
+      (place) => setting.sent.filter(({ command, index }) => command === "GET" && index === place).length,
+    );
+  return { ...setting, reads };
+}
+
+describe("a master that answers no read", () => {
+  test("is sent a limited number of them, however many owners are asked about, and the others go on", async () => {
+    const { redlock, time, reads } = silentOnReads();
+    const internals = Redlock.internalsOf(redlock);
+    const readAll = () =>
+      time.run(
+        Promise.all(
+          Array.from({ length: 2000 }, (_, tag) => internals.ownersOf([tag.toString(16).padStart(8, "0")])),
+        ),
+      );
+    await readAll();
+    expect(reads()).toEqual([maxUnanswered, maxUnanswered, maxUnanswered]);
+    await readAll();
+    expect(reads()).toEqual([2 * maxUnanswered, 2 * maxUnanswered, maxUnanswered]);
+  });
+
+  test("is sent one for each owner that refuses calls, and another one on a new connection", async () => {
+    const { redlock, masters, time, reads, state } = silentOnReads();
+    for (const master of masters) master.put("r", `0123abcd${"*".repeat(24)}.1`);
+    const refuse = async (): Promise<void> => {
+      const calls = Array.from({ length: 20 }, () => redlock.acquire("r", 1000, { waitTimeout: 30 }));
+      for (const { reason } of (await time.run(Promise.allSettled(calls))) as PromiseRejectedResult[])
+        expect(reason).toBeInstanceOf(ResourceLockedError);
+    };
+    await refuse();
+    await refuse();
+    expect(reads()).toEqual([2, 2, 1]);
+    state.session = 2;
+    await refuse();
+    expect(reads()).toEqual([3, 3, 2]);
+  });
 });
 
 test("a write that a master leaves unanswered is not sent again", async () => {

@@ -2,6 +2,7 @@ import { NodeError, type Owner } from "../errors.ts";
 import type { ActiveLease, Context, OwnerNames } from "../protocol/context.ts";
 import type { Inspection } from "../protocol/inspect.ts";
 import type { LockNode, RecordStore } from "../protocol/node.ts";
+import { SharedReads } from "../protocol/shared-reads.ts";
 import { outside } from "../time/async-context.ts";
 import { Cancellation } from "../time/cancellation.ts";
 import { sleep } from "../time/sleep.ts";
@@ -34,11 +35,13 @@ export class Owners implements OwnerNames {
   readonly #unwritable: Array<number | undefined> = [];
   readonly #unreadable: Array<number | undefined> = [];
   readonly #unanswered = new Set<number>();
+  readonly #reads: readonly SharedReads[];
   /** Those of other owners. */
   readonly #lists = new Lists();
 
   constructor(context: Context, self: Omit<Owner, "tag">) {
     this.#context = context;
+    this.#reads = context.nodes.map(() => new SharedReads());
     this.self = { ...self, tag: context.tokens.tag };
   }
 
@@ -232,7 +235,9 @@ export class Owners implements OwnerNames {
     const session = records?.session;
     if (!records || session === undefined || session === this.#unreadable[index]) return [];
     // A right that locks need: MGET would be one more.
-    const reads = tags.map((tag) => records.send("GET", [ownerKey(tag, records.isCluster)]));
+    const reads = tags.map(async (tag) =>
+      this.#reads[index]!.read(session, tag, () => records.send("GET", [ownerKey(tag, records.isCluster)])),
+    );
     try {
       const texts = await Promise.all(reads);
       return tags.flatMap((tag, place) => recordIn(tag, texts[place]) ?? []);

@@ -182,6 +182,73 @@ describe("a leader", () => {
     await time.run(leading);
   });
 
+  test("that is told to end while it starts does not run its routine, and releases", async () => {
+    const setting = virtualSetting(3);
+    const { time, masters, redlock } = setting;
+    const { told, listeners } = chronicle(setting);
+    const controller = new AbortController();
+    const gate = new Gate();
+    let runs = 0;
+    const routine = (signal: AbortSignal) => {
+      runs += 1;
+      return untilAborted(signal);
+    };
+    const onStart = () => gate.opened;
+    const options = { ...listeners, onStart, signal: controller.signal };
+    const leading = lead(redlock, "r", 1000, routine, options);
+    await time.advance(10);
+    controller.abort();
+    gate.open();
+    await time.run(leading);
+    expect([runs, told.map(([what]) => what)]).toEqual([0, ["stop"]]);
+    await time.advance(5);
+    expect(masters.map((master) => master.owner("r"))).toEqual([undefined, undefined, undefined]);
+  });
+
+  test("that is told to end by a quit with a drain while it starts does not run its routine", async () => {
+    const { time, masters, redlock } = virtualSetting(3);
+    const gate = new Gate();
+    let runs = 0;
+    const routine = (signal: AbortSignal) => {
+      runs += 1;
+      return untilAborted(signal);
+    };
+    const leading = lead(redlock, "r", 1000, routine, { onStart: () => gate.opened });
+    await time.advance(10);
+    const begun = time.now();
+    const quitting = redlock.quit({ drain: 10_000 });
+    gate.open();
+    await time.run(Promise.all([leading, quitting]));
+    expect(time.now() - begun).toBeLessThan(1000);
+    expect([runs, masters[0]!.owner("r")]).toEqual([0, undefined]);
+  });
+
+  test("that loses the lock while it starts does not run its routine, and is a candidate again", async () => {
+    const { time, nodes, redlock } = virtualSetting(3);
+    const gate = new Gate();
+    const events: string[] = [];
+    const routine = (signal: AbortSignal) => {
+      events.push(signal.aborted ? "aborted" : "runs");
+      return untilAborted(signal);
+    };
+    const controller = new AbortController();
+    const onStart = () => {
+      events.push("starts");
+      return gate.opened;
+    };
+    const onStop = () => void events.push("stops");
+    const leading = lead(redlock, "r", 1000, routine, { onStart, onStop, signal: controller.signal });
+    await time.advance(10);
+    for (const node of nodes) node.cut();
+    await time.advance(1500);
+    for (const node of nodes) node.restore();
+    gate.open();
+    await time.advance(2000);
+    expect(events).toEqual(["starts", "stops", "starts", "runs"]);
+    controller.abort();
+    await time.run(leading);
+  });
+
   test.each([
     ["the reason", (signal: AbortSignal) => signal.reason],
     ["an error caused by it", (signal: AbortSignal) => new Error("stopped", { cause: signal.reason })],
@@ -322,6 +389,32 @@ describe("a candidate", () => {
     await time.run(redlock.quit());
     await time.run(lead(redlock, "r", 1000, untilAborted));
     expect(nodes[0]!.sent).toEqual([]);
+  });
+
+  test.each([
+    ["before the call", 0],
+    ["after some terms", 5000],
+  ])("rejects with a LockLostError once its parent has ended, and reports nothing: %s", async (_, after) => {
+    const { time, masters, redlock } = virtualSetting(3, { reentrant: "handle" });
+    const parent = await time.run(redlock.acquire("r", 10_000));
+    const errors: unknown[] = [];
+    let terms = 0;
+    const routine = () => {
+      terms += 1;
+    };
+    const release = () => time.run(parent.release());
+    if (after === 0) await release();
+    const leading = lead(redlock, "r", 1000, routine, {
+      parent,
+      onError: (error) => void errors.push(error),
+    });
+    const outcome = leading.catch((error: unknown) => error);
+    await time.advance(after);
+    if (after > 0) await release();
+    expect(await time.run(outcome)).toBeInstanceOf(LockLostError);
+    expect([terms > 1, errors]).toEqual([after > 0, []]);
+    await time.advance(5);
+    expect(masters[0]!.owner("r")).toBeUndefined();
   });
 
   test.each([

@@ -53,8 +53,8 @@ type TermOutcome = { readonly error: unknown } | undefined;
  * routine has ended. `quit` has released the lock by then, so the next leader starts at once; with a `drain` it aborts the
  * routine's signal, and the lock is released when the routine has ended.
  * @throws the error of the routine, or of `onStart`, `onStop` or `onError`, once its lock is released; but
- * not an error that the routine throws because its signal aborted. InvalidArgumentError before anything is
- * sent.
+ * not an error that the routine throws because its signal aborted. LockLostError once the `parent` has ended.
+ * InvalidArgumentError before anything is sent.
  * @example
  * ```ts
  * await lead(redlock, "scheduler", 10_000, async (signal) => {
@@ -92,6 +92,8 @@ export async function lead(
       } catch (error) {
         if (hasEnded()) return;
         if (!(error instanceof ExecutionError)) throw error;
+        // A parent that has ended never holds the lock again.
+        if (settings.parent && error instanceof LockLostError) throw error;
         // Another process leads: no error.
         if (error instanceof ResourceLockedError) continue;
         await onError?.(error);
@@ -148,7 +150,8 @@ async function runTerm(
   });
   try {
     await onStart?.(lock);
-    await routine(signal, lock);
+    // A routine that waits for the abort would wait for ever for one that has been.
+    if (!signal.aborted) await routine(signal, lock);
   } catch (error) {
     if (!isInterruption(error, signal)) outcome ??= { error };
   }

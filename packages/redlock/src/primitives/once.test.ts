@@ -1,5 +1,6 @@
 import { tracingChannel } from "node:diagnostics_channel";
 import { describe, expect, test } from "vitest";
+import type { RedlockOptions } from "../client.ts";
 import {
   AbortError,
   ClosedError,
@@ -474,6 +475,52 @@ describe("a call that no quorum answers", () => {
     controller.abort("enough");
     const { took, error } = await time.measure(calling);
     expect(error).toBeInstanceOf(AbortError);
+    expect(took).toBe(0);
+  });
+});
+
+/** Another process has the job on every master, and the third one hangs. */
+async function refusedSetting(options?: RedlockOptions): Promise<VirtualSetting> {
+  const setting = virtualSetting(3, options);
+  for (const master of setting.masters) master.put("job", "another", keepFor);
+  await setting.time.run(setting.redlock.ready());
+  setting.nodes[2]!.hang();
+  return setting;
+}
+
+describe("a call that is refused while a master hangs", () => {
+  test.each([undefined, 5000])(
+    "settles by its own nodeTimeout, not by that of the constructor: %s",
+    async (nodeTimeout) => {
+      const { time, redlock } = await refusedSetting({ nodeTimeout });
+      const calling = once(redlock, "job", { keepFor, nodeTimeout: 20 }, done);
+      const { took } = await time.measure(calling);
+      expect(await calling).toMatchObject({ ran: false });
+      // One for the vote, and one for the reading.
+      expect(took).toBeLessThanOrEqual(40);
+    },
+  );
+
+  test("is ended by the caller's signal while it reads the masters", async () => {
+    const { time, redlock } = await refusedSetting();
+    const controller = new AbortController();
+    const calling = once(redlock, "job", { keepFor, signal: controller.signal }, done);
+    calling.catch(() => {});
+    await time.advance(100);
+    controller.abort("enough");
+    const { took, error } = await time.measure(calling);
+    expect(error).toBeInstanceOf(AbortError);
+    expect(took).toBe(0);
+  });
+
+  test("is ended by quit while it reads the masters", async () => {
+    const { time, redlock } = await refusedSetting();
+    const calling = once(redlock, "job", { keepFor }, done);
+    calling.catch(() => {});
+    await time.advance(100);
+    void redlock.quit();
+    const { took, error } = await time.measure(calling);
+    expect(error).toBeInstanceOf(ClosedError);
     expect(took).toBe(0);
   });
 });

@@ -1,4 +1,6 @@
 import {
+  AbortError,
+  ClosedError,
   ExecutionError,
   InvalidArgumentError,
   LockLostError,
@@ -8,12 +10,14 @@ import {
 import { Lock, type Routine } from "../holding/lock.ts";
 import { runWithLock } from "../holding/using.ts";
 import { retryFraction } from "../protocol/extend.ts";
+import type { Inspection } from "../protocol/inspect.ts";
 import { type AcquireOptions, Redlock } from "../redlock.ts";
 import { pauseBetween } from "../settings/backoff.ts";
 import { placeOf, routineAmong } from "../settings/options.ts";
 import { checkBoolean, checkNumber, milliseconds, shown } from "../settings/ranges.ts";
 import { checkName } from "../settings/resources.ts";
-import { attemptsAllowed, checkHolding, type Settings } from "../settings/settings.ts";
+import { attemptsAllowed, checkHolding, nodeTimeoutFor, type Settings } from "../settings/settings.ts";
+import { onAbort } from "../time/abort.ts";
 import { outside } from "../time/async-context.ts";
 import { Cancellation } from "../time/cancellation.ts";
 import { validityLoss } from "../time/lease-clock.ts";
@@ -231,18 +235,37 @@ async function makeReady({ redlock, keepFor, options }: Job): Promise<void> {
 }
 
 /** The holder of the lock, by a reading of all masters; `isKept`: a quorum keeps it for the same owner. */
-async function stateOf({ redlock, resource }: Job): Promise<{
+async function stateOf(job: Job): Promise<{
   readonly isKept: boolean;
   readonly owner: Owner | undefined;
   readonly remaining: number;
 }> {
-  const masters = (await redlock.inspect(resource)).filter(({ owner }) => owner !== undefined);
+  const masters = (await inspect(job)).filter(({ owner }) => owner !== undefined);
   const agreeing = masters.filter(({ disagrees }) => !disagrees);
   return {
     isKept: agreeing.length > 0,
     owner: agreeing.find(({ holder }) => holder !== undefined)?.holder,
     remaining: Math.max(0, ...(agreeing.length > 0 ? agreeing : masters).map((master) => master.remaining)),
   };
+}
+
+/** Within the limits of the call, since a master may hang (PROTOCOL 1.10). */
+async function inspect({ redlock, resource, ttl, options, settings }: Job): Promise<readonly Inspection[]> {
+  const internals = Redlock.internalsOf(redlock);
+  const signal = options.signal ?? undefined;
+  const ended = new Cancellation();
+  const abort = (): void => ended.cancel(new AbortError(signal!.reason));
+  if (signal?.aborted) abort();
+  const forgetSignal = signal && onAbort(signal, abort);
+  const forgetQuit = internals.closed.onCancel(() => ended.cancel(new ClosedError()));
+  try {
+    const found = await ended.race(internals.inspect(resource, nodeTimeoutFor(ttl, settings)));
+    if (found) return found;
+    throw ended.reason!;
+  } finally {
+    forgetSignal?.();
+    forgetQuit();
+  }
 }
 
 async function runAndKeep<T>(

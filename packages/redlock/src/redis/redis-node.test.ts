@@ -2,6 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { NodeError } from "../errors.ts";
 import type { Claim, Guard, Push } from "../protocol/node.ts";
+import { operationOf } from "../protocol/operation.ts";
+import { maxUnanswered } from "../protocol/shared-reads.ts";
 import { ask, Gate, settle } from "../virtual-time.test.ts";
 import { pushIn } from "../waiting/grant-listener.ts";
 import type { Connection } from "./connection.ts";
@@ -428,6 +430,69 @@ test("a release of a lock that may be shared grants nothing on a master without 
   expect(await ask(node).release([key!], ["t"])).toEqual({ vote: "yes" });
   const sent = ["EVALSHA", sharedBatchScript.sha1, 4, key, ...others, "r1,1;", "t"];
   expect(connection.sent).toEqual([sent]);
+});
+
+function moving(): Error {
+  return new ReplyError("TRYAGAIN Multiple keys request during rehashing of slot");
+}
+
+/** Asks a master of a Cluster that replies so. */
+async function permitVote(permits: readonly string[], proposal: number | undefined, ...replies: unknown[]) {
+  const connection: Connection & ScriptedConnection = new ScriptedConnection(...replies);
+  connection.slotOf = () => 1;
+  const node = new RedisNode(connection, { groupCommit: false, runtime: standstill });
+  const keys = [...permits, "quorlock:admission:{s}"];
+  const asked = {
+    kind: "voteUnless",
+    keys,
+    values: ["t"],
+    ttl: 1000,
+    claim: { ...claim, proposal },
+  } as const;
+  const answer = await new Promise((resolve) =>
+    node.ask(
+      operationOf(asked, (_, given) => resolve(given)),
+      0,
+    ),
+  );
+  return { answer, sent: connection.sent };
+}
+
+describe("a vote for a permit while its slot of a Cluster moves", () => {
+  test("is asked again without the key of those who wait, which only withholds it", async () => {
+    const { answer, sent } = await permitVote(["{s}:slot:0"], undefined, moving(), "OK");
+    expect(answer).toEqual({ vote: "yes", remaining: 1000 });
+    expect(sent.slice(1)).toEqual([["SET", "{s}:slot:0", "t", "NX", "PX", 1000]]);
+  });
+
+  test("names the permit that refuses it", async () => {
+    const { answer } = await permitVote(["{s}:slot:0"], undefined, moving(), null, [1, "rival", 700]);
+    expect(answer).toEqual({ vote: "no", resource: "{s}:slot:0", owner: "rival", remaining: 700 });
+  });
+
+  test("fails where it needs a counter, or several keys", async () => {
+    const fenced = await permitVote(["{s}:slot:0"], 5, moving());
+    expect([fenced.answer, fenced.sent.length]).toMatchObject([{ vote: "none" }, 1]);
+    const several = await permitVote(["{s}:slot:0", "{s}:slot:1"], undefined, moving(), moving());
+    expect([several.answer, several.sent.length]).toMatchObject([{ vote: "none" }, 2]);
+  });
+});
+
+test("a master that does not answer is asked once for the lists of each key, and not for any number of them", async () => {
+  const { node, connection } = nodeWith();
+  connection.send = (...sent) => {
+    connection.sent.push(sent);
+    return new Promise(() => {});
+  };
+  const { records } = node;
+  for (let count = 0; count < 2; count += 1) void [records.waitersOf("r"), records.readersOf("r")];
+  expect(connection.sent.length).toBe(2);
+  for (let count = 1; count < maxUnanswered; count += 1)
+    void [records.waitersOf(`r${count}`), records.readersOf(`r${count}`)];
+  expect(connection.sent.length).toBe(2 * maxUnanswered);
+  await expect(records.waitersOf("another")).rejects.toThrow("too many reads");
+  await expect(records.readersOf("another")).rejects.toThrow("too many reads");
+  expect(connection.sent.length).toBe(2 * maxUnanswered);
 });
 
 describe("a first connection", () => {

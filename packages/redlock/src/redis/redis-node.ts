@@ -22,6 +22,7 @@ import type {
   Yes,
 } from "../protocol/node.ts";
 import { type Asked, operationOf, timeRead } from "../protocol/operation.ts";
+import { SharedReads } from "../protocol/shared-reads.ts";
 import { masked } from "../protocol/token.ts";
 import { WeakListeners } from "../protocol/weak-listeners.ts";
 import { outside } from "../time/async-context.ts";
@@ -81,6 +82,8 @@ export class RedisNode implements LockNode {
   #onDatabaseLeft: ((why: string, old: Connection) => void) | undefined;
   #guard: Guard | undefined;
   #clock: MasterClock | undefined;
+  readonly #waiterReads = new SharedReads();
+  readonly #shareReads = new SharedReads();
   /** Whether a time read is unanswered. */
   #isReading = false;
 
@@ -141,7 +144,8 @@ export class RedisNode implements LockNode {
 
   /**
    * While a slot of a Cluster moves, scripts with several keys are refused. A lock goes on there with its one key: a waiter
-   * asks again, and a release deletes without a grant. A counter is never left out (PROTOCOL 12.12).
+   * asks again, a release deletes without a grant, and a vote looks at no key that only withholds it. A counter is never
+   * left out (PROTOCOL 12.12).
    */
   #askInSlot(operation: Operation, index: number): void {
     const { kind, keys, claim } = operation;
@@ -151,7 +155,7 @@ export class RedisNode implements LockNode {
     const hasKeys = !needsKeys || hasSlotKeys(keys, (key) => this.#connection.slotOf!(key, false));
     if (!hasKeys && isFenced) operation.onAnswer(index, this.#uncountable);
     else if (!hasKeys) this.#askWithoutQueue(operation, index);
-    else if (isFenced || !isQueued) this.#askAny(operation, index);
+    else if (isFenced || !(isQueued || kind === "voteUnless")) this.#askAny(operation, index);
     else this.#askAny(operationOf(operation, this.#unlessItMoves(operation), operation), index);
   }
 
@@ -173,11 +177,12 @@ export class RedisNode implements LockNode {
 
   #askWithoutQueue(operation: Operation, index: number): void {
     const { kind, values, onAnswer } = operation;
+    const keys = kind === "voteUnless" ? operation.keys.slice(0, -1) : operation.keys;
     if (kind === "inspect") this.#inspectByRefusal(operation, index);
     else if (kind === "release")
       this.#post(operationOf({ ...operation, kind: "delete" }, onAnswer, operation), index);
     else {
-      const vote: Asked = { ...operation, kind: "vote", values: [values[0]!] };
+      const vote: Asked = { ...operation, kind: "vote", keys, values: [values[0]!] };
       this.#askAny(operationOf(vote, onAnswer, operation), index);
     }
   }
@@ -204,13 +209,20 @@ export class RedisNode implements LockNode {
   get records(): RecordStore {
     const connection = this.#connection;
     const isOpen = connection.isReady && !this.#refusal;
-    const read = (script: string, key: string): Promise<unknown> => connection.send("EVAL", [script, 1, key]);
+    const read = async (reads: SharedReads, script: string, key: string): Promise<unknown> => {
+      const send = (): Promise<unknown> => connection.send("EVAL", [script, 1, key]);
+      const reply = reads.read(connection.session, key, send);
+      if (reply) return reply;
+      throw new Error("too many reads are unanswered");
+    };
+    const waitersOf = (key: string): Promise<unknown> => read(this.#waiterReads, waitersScript.source, key);
     return {
       session: isOpen ? connection.session : undefined,
       isCluster: this.#isCluster,
       send: (command, args) => connection.send(command, args),
-      waitersOf: async (key) => (this.queue ? listIn(await read(waitersScript.source, key)) : []) as string[],
-      readersOf: async (key) => listIn(await read(readersScript, key)) as [string, number][],
+      waitersOf: async (key) => (this.queue ? listIn(await waitersOf(key)) : []) as string[],
+      readersOf: async (key) =>
+        listIn(await read(this.#shareReads, readersScript, key)) as [string, number][],
     };
   }
 

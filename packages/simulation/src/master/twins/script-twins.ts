@@ -71,12 +71,12 @@ export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "009d1b626492263f9d103f9be7cd931ae03b2fda" },
   voteBatchScript: { script: voteBatchScript, writtenFrom: "58c693385d235d57a24f95e909ba4dfe63b963dc" },
   releaseBatchScript: { script: releaseBatchScript, writtenFrom: "ffd6c08374a254fdd3a83757b50c2b0213eecff5" },
-  batchScript: { script: batchScript, writtenFrom: "8714669e7bc8488e84ee81b6b11d9685c1d1a308" },
-  sharedBatchScript: { script: sharedBatchScript, writtenFrom: "e6507b218ec66b9730035f6b754dabe209c5d3ee" },
-  slotBatchScript: { script: slotBatchScript, writtenFrom: "4f8c97be18a1755d99f66a1a5109acdc9f0200f2" },
+  batchScript: { script: batchScript, writtenFrom: "8b7f354608c8fb4df6df48de4c0d61b512a75f29" },
+  sharedBatchScript: { script: sharedBatchScript, writtenFrom: "4e2b8144a1ce9d63036c402aab4b6fc5f94ce375" },
+  slotBatchScript: { script: slotBatchScript, writtenFrom: "58cf33c225c7d4b0e11b00936eed08d5e97b9d30" },
   sharedSlotBatchScript: {
     script: sharedSlotBatchScript,
-    writtenFrom: "66f3a978559f121f370e45608f14fa7822965a2f",
+    writtenFrom: "afd817faae6227009dcbb96b0cac9c20680f518c",
   },
 };
 
