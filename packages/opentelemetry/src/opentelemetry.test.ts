@@ -333,10 +333,11 @@ describe("a registration", () => {
 });
 
 test("spans and metrics of a whole run hold no token, member, inbox or resource", async () => {
+  // Before anything is sent: ioredis takes a command that it hears before the reply to MONITOR for that reply.
+  const monitors = await Promise.all(admins.map((client) => client.monitor()));
   const [redlock, other] = [await open(), await open()];
   begin();
   instrument(redlock);
-  const monitors = await Promise.all(admins.map((client) => client.monitor()));
   const secrets = new Set<string>();
   for (const monitor of monitors) {
     monitor.on("monitor", (_time: string, words: string[]) => {

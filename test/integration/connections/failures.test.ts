@@ -199,7 +199,7 @@ itWithIoredis("an end without an event")(
       String(await admin.call("CLIENT", "LIST", "TYPE", "normal"))
         .trim()
         .split("\n").length;
-    await until("those of earlier tests are closed", async () => (await connections()) === 3);
+    await until("those of earlier tests are closed", async () => (await connections()) === 3, 60_000);
     await admin.call("CLIENT", "KILL", "ID", await client.client("ID"));
     await until("it waits for its next attempt", () => client.status === "reconnecting");
     client.disconnect();

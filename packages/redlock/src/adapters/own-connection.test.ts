@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { systemRuntime } from "../time/system.ts";
 import { settle } from "../virtual-time.test.ts";
@@ -7,10 +8,14 @@ import { OwnConnection } from "./own-connection.ts";
 
 // PROTOCOL 2.18.
 
+/** Set where a connection of these tests runs: clients of the tests before them may set timers as well. */
+const here = new AsyncLocalStorage<true>();
 const timers = new Set<() => void>();
+const { setTimer } = systemRuntime;
 beforeEach(() => {
   timers.clear();
-  vi.spyOn(systemRuntime, "setTimer").mockImplementation((callback) => {
+  vi.spyOn(systemRuntime, "setTimer").mockImplementation((callback, delay) => {
+    if (!here.getStore()) return setTimer.call(systemRuntime, callback, delay);
     timers.add(callback);
     return { cancel: () => void timers.delete(callback), unref: () => {} };
   });
@@ -20,7 +25,7 @@ afterEach(() => vi.restoreAllMocks());
 async function passTime(): Promise<void> {
   for (const callback of [...timers]) {
     timers.delete(callback);
-    callback();
+    here.run(true, callback);
   }
   await settle();
 }
@@ -90,7 +95,11 @@ class StubUser implements UserClient {
   disconnect(): void {}
 }
 
-async function inDoubt(askServer: () => Promise<string | undefined>): Promise<OwnConnection> {
+function inDoubt(askServer: () => Promise<string | undefined>): Promise<OwnConnection> {
+  return here.run(true, () => doubted(askServer));
+}
+
+async function doubted(askServer: () => Promise<string | undefined>): Promise<OwnConnection> {
   const user = new StubUser(askServer);
   const connection = new OwnConnection(user);
   await settle();
