@@ -188,9 +188,10 @@ describe.each([
 itWithIoredis("an end without an event")(
   "a client that is disconnected between two attempts to connect takes our connection with it",
   async () => {
+    let retryDelay = 50;
     const { redlock, clients } = fleet.open({
       on: fleet.masters.slice(0, 1),
-      client: { retryStrategy: () => 60_000 },
+      client: { retryStrategy: () => retryDelay },
     });
     await (await redlock.acquire(fresh(), ttl)).release();
     const [client] = clients as [Redis];
@@ -199,7 +200,13 @@ itWithIoredis("an end without an event")(
       String(await admin.call("CLIENT", "LIST", "TYPE", "normal"))
         .trim()
         .split("\n").length;
-    await until("those of earlier tests are closed", async () => (await connections()) === 3, 60_000);
+    let count = 0;
+    const isAlone = async (): Promise<boolean> => {
+      count = await connections();
+      return count === 3;
+    };
+    await until(() => `those of earlier tests are closed, and not ${count}: ${client.status}`, isAlone);
+    retryDelay = 60_000;
     await admin.call("CLIENT", "KILL", "ID", await client.client("ID"));
     await until("it waits for its next attempt", () => client.status === "reconnecting");
     client.disconnect();

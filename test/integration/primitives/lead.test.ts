@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { Lock } from "@quorlock/redlock";
 import { type LeadOptions, lead } from "@quorlock/redlock/lead";
 import { describe, expect, it } from "vitest";
@@ -18,7 +19,7 @@ class Candidate {
   campaigning: Promise<void> = Promise.resolve();
 
   constructor() {
-    this.opened = fleet.open({ nodeTimeout: 300, retryDelay: 20, retryJitter: 10 });
+    this.opened = fleet.open({ nodeTimeout: 700, retryDelay: 20, retryJitter: 10 });
   }
 
   stand(resource: string, ttl: number): this {
@@ -59,12 +60,14 @@ async function leaderOf(candidates: readonly Candidate[], past?: Candidate): Pro
 describe("three candidates", () => {
   it("have one leader, extended for several ttls; each that resigns is followed by another", async () => {
     const resource = fresh("leader");
-    const candidates = Array.from({ length: 3 }, () => new Candidate().stand(resource, 1200));
+    const ttl = 3000;
+    const candidates = Array.from({ length: 3 }, () => new Candidate().stand(resource, ttl));
     const first = await leaderOf(candidates);
-    const end = performance.now() + 2500;
+    const end = performance.now() + 2.1 * ttl;
     while (performance.now() < end) {
       expect(await leaderOf(candidates)).toBe(first);
       expect(await first.leading!.verify()).toBe(true);
+      await pause(100);
     }
     first.resign.abort();
     await first.campaigning;
