@@ -49,6 +49,7 @@ export interface IoredisOptions {
   readonly username?: string | null;
   readonly password?: string | null;
   readonly connectTimeout?: number;
+  readonly sentinelCommandTimeout?: number;
   readonly enableReadyCheck?: boolean;
   readonly redisOptions?: IoredisOptions;
   readonly retryStrategy?: ((times: number) => unknown) | null;
@@ -82,6 +83,10 @@ const sendNowOrNever = {
  * ioredis covers only TCP.
  */
 const defaultConnectTimeout = 10_000;
+
+function connectTimeoutOf(options: object): number {
+  return Math.min((options as IoredisOptions).connectTimeout || defaultConnectTimeout, maxTimerDelay);
+}
 
 /** As of `node:net`. */
 interface Stream {
@@ -170,7 +175,13 @@ export class Duplicate implements OwnClient {
   }
 
   #copyUserOptions(): void {
-    const wanted: Record<string, unknown> = { ...this.#userClient.options, ...this.#fixed };
+    const { options: users } = this.#userClient;
+    const wanted: Record<string, unknown> = {
+      ...users,
+      // ioredis would wait for ever for a Sentinel that hangs, also after it was disconnected.
+      sentinelCommandTimeout: (users as IoredisOptions).sentinelCommandTimeout ?? connectTimeoutOf(users),
+      ...this.#fixed,
+    };
     const options = this.client.options as Record<string, unknown>;
     for (const name of Object.keys(options)) if (!(name in wanted)) delete options[name];
     Object.assign(options, wanted);
@@ -188,8 +199,7 @@ export class Duplicate implements OwnClient {
 
   /** A server may accept connections and still hang, or the network may be cut by now. */
   #awaitGreeting(): void {
-    const { connectTimeout } = this.#userClient.options as IoredisOptions;
-    const delay = Math.min(connectTimeout || defaultConnectTimeout, maxTimerDelay);
+    const delay = connectTimeoutOf(this.#userClient.options);
     this.#greetingTimer?.cancel();
     this.#greetingTimer = systemRuntime.setTimer(() => this.cut(), delay);
     this.#greetingTimer.unref();
