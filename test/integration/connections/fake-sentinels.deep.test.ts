@@ -56,4 +56,19 @@ describe.each(versions)("with ioredis %s:", (_, AnyRedis) => {
     await redlock.quit();
     await until("no connection to the Sentinel is open", () => sentinel.connections === 0);
   });
+
+  it("a connection that a retryStrategy gives up listens to no Sentinel, and that of the user to none after quit", async () => {
+    await using sentinel = await FakeSentinel.of(fleet.masters[0]!);
+    let isOver = false;
+    const retryStrategy = () => (isOver ? null : 20);
+    const { client, redlock } = await open(sentinel, { failoverDetector: true, retryStrategy });
+    await until("both connections listen", () => sentinel.connections === 2);
+    isOver = true;
+    await killConnectionOfLocks(client);
+    await until("the one of the locks has gone", () => sentinel.connections < 2);
+    await (fleet.admins[0] as Redis).client("KILL", "TYPE", "NORMAL", "SKIPME", "YES");
+    await until("the one of the user has ended", () => client.status === "end");
+    await redlock.quit();
+    await until("no connection to the Sentinel is open", () => sentinel.connections === 0);
+  });
 });

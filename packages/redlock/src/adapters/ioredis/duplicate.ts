@@ -138,6 +138,7 @@ export class Duplicate implements OwnClient {
     this.client.on("connect", () => this.#awaitGreeting());
     this.client.on("ready", () => this.#greetingTimer?.cancel());
     this.client.on("close", () => this.#greetingTimer?.cancel());
+    this.client.on("end", () => leaveSentinels(this.client));
     forward(this.client, { ...events, onReady: unlessClosed(this.client, events.onReady) });
     // ioredis would use the connection in database 0 (PROTOCOL 2.15). A server that runs a long script refuses SELECT.
     this.client.on("error", ({ command }: { command?: { name?: string } }) => {
@@ -333,9 +334,26 @@ export function onEnd(client: IoredisClient, listener: () => void): void {
   client.on("reconnecting", checkLater);
 }
 
-/** Leaves an ended client alone: ioredis would wait 2 s for a close that has already happened. */
+/** Does not disconnect an ended client: ioredis would wait 2 s for a close that has already happened. */
 export function end(client: Pick<DuplicateClient, "status" | "disconnect">): void {
-  if (client.status !== "end") outside(() => client.disconnect());
+  if (client.status === "end") leaveSentinels(client);
+  else outside(() => client.disconnect());
+}
+
+/**
+ * Closes the connections on which `failoverDetector` listens to Sentinels. ioredis keeps them if a client ends otherwise
+ * than by `disconnect`, such as where its retry strategy gives up.
+ */
+export function leaveSentinels(client: object): void {
+  const { connector } = client as { connector?: { failoverDetector?: FailoverDetector | null } };
+  const detector = connector?.failoverDetector;
+  // As in {@link end}.
+  if (detector && !detector.isDisconnected) outside(() => detector.cleanup());
+}
+
+interface FailoverDetector {
+  readonly isDisconnected: boolean;
+  cleanup(): void;
 }
 
 /** The maximum number of redirections: a moving slot needs no more. */
