@@ -310,7 +310,7 @@ function cut(stream: Stream): void {
  * In ioredis 5 and 6, a client that is disconnected between two attempts to connect emits no "end"; it only records
  * that it was closed by hand.
  */
-function isEnded(client: IoredisClient): boolean {
+export function isEnded(client: IoredisClient): boolean {
   return client.status === "end" || (client as { manuallyClosing?: boolean }).manuallyClosing === true;
 }
 
