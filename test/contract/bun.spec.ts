@@ -91,3 +91,36 @@ it("a client that quit keeps answers afterwards, and Quorlock's connections have
   client.close();
   admin.disconnect();
 });
+
+it("a client that quit has closed serves locks again once its user has connected it, whatever is lost after that", async () => {
+  const client = new Bun.RedisClient(`redis://127.0.0.1:${port}/6`) as RedisClient & {
+    connect(): Promise<unknown>;
+    send(command: string, words: readonly string[]): Promise<unknown>;
+  };
+  const open = () => new Redlock([client], { nodeTimeout: 2000, retryCount: 0 });
+  const redlock = open();
+  await (await redlock.acquire("again", 10_000)).release();
+  await redlock.quit();
+  const refused = open().acquire("again", 10_000);
+  const outcome = await refused.then(
+    () => "granted",
+    () => "refused",
+  );
+  expect(outcome).toBe("refused");
+  await client.connect();
+  const next = open();
+  // There is a pause between two first connections.
+  const retries = { retryCount: 100, retryDelay: 20 };
+  await (await next.acquire("again", 10_000, retries)).release();
+  const admin = new Redis(port);
+  const kept = String(await client.send("CLIENT", ["ID"]));
+  for (const [, id] of String(await admin.client("LIST")).matchAll(/^id=(\d+) .* db=6 /gm)) {
+    if (id !== kept) await admin.client("KILL", "ID", Number(id));
+  }
+  await (await next.acquire("again", 10_000, retries)).release();
+  const pending = client.send("BLPOP", ["nothing", "0.2"]);
+  pending.catch(() => {});
+  await next.quit();
+  expect(await pending).toBe(null);
+  admin.disconnect();
+});

@@ -1,6 +1,6 @@
 import { ExecutionError, type Lock } from "@quorlock/redlock";
 import { type Master, startProxy } from "@quorlock/testbed";
-import type { Redis } from "ioredis";
+import { Redis, type RedisOptions } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, type Opened, type OpenOptions, rejection, timed } from "../fleet/fleet.ts";
@@ -211,6 +211,38 @@ itWithIoredis("an end without an event")(
     await until("it waits for its next attempt", () => client.status === "reconnecting");
     client.disconnect();
     await until("the admin's connection is the only one", async () => (await connections()) === 1);
+  },
+);
+
+itWithIoredis("an end without an event")(
+  "a client that was disconnected between two attempts to connect serves no lock before its user connects it again",
+  async () => {
+    await using proxy = await startProxy(fleet.masters[0]!);
+    await proxy.refuse();
+    const ours: Redis[] = [];
+    class Watched extends Redis {
+      override duplicate(options?: Partial<RedisOptions>): Redis {
+        const duplicate = super.duplicate(options);
+        ours.push(duplicate);
+        return duplicate;
+      }
+    }
+    const { redlock, clients } = fleet.open({
+      on: [proxy],
+      client: { retryStrategy: () => 20 },
+      Client: Watched,
+      retryCount: 0,
+      nodeTimeout: 8000,
+    });
+    const [client] = clients as [Redis];
+    client.once("reconnecting", () => client.disconnect());
+    await until("ours has ended with it", () => ours[0]?.status === "end");
+    expect(client.status).toBe("reconnecting");
+    await proxy.accept();
+    expect(await rejection(redlock.acquire(fresh(), ttl))).toMatchObject({ code: "NO_QUORUM" });
+    expect(proxy.counters.accepted).toBe(0);
+    await client.connect();
+    await (await redlock.acquire(fresh(), ttl)).release();
   },
 );
 

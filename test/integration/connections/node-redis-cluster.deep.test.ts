@@ -97,6 +97,20 @@ describe.each(versions)("a Cluster by node-redis %s", (_, create) => {
     }
   });
 
+  it("quit closes a client once the pending commands of each of its nodes are answered", async () => {
+    const [first] = cluster.masters as [Master];
+    for (const index of [0, 1, 2]) {
+      const client = open({ rootNodes: [{ socket: at(first) }] });
+      await client.connect();
+      const redlock = new Redlock([client], { nodeTimeout: connectTimeout, retryCount: 0 });
+      const answer = client.blPop(await keyOn(index), 0.5);
+      answer.catch(() => {});
+      await redlock.quit();
+      expect(client.isOpen).toBe(false);
+      expect(await answer).toBe(null);
+    }
+  });
+
   it("sends on a new connection nothing that waited on the old one", async () => {
     const [first] = cluster.masters as [Master];
     await using proxy = await startProxy(first);

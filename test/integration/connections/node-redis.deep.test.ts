@@ -313,6 +313,22 @@ describe.each(versions)("node-redis %s:", (_, create) => {
     await proxy.when(({ connections }) => connections === 0);
   });
 
+  it.each<[string, Options]>([
+    ["with a full queue", { commandsQueueMaxLength: 6 }],
+    ["whose commands overtake others", { commandOptions: { asap: true } as never }],
+  ])("quit closes a client %s once its pending commands are answered", async (_how, options) => {
+    const [master] = fleet.masters as [Master];
+    const client = open({ socket: at(master), ...options });
+    await client.connect();
+    const redlock = lockOver([client]);
+    const pings = Array.from({ length: 5 }, () => client.ping());
+    const answers = Promise.all([client.blPop(fresh(), 0.5), ...pings]);
+    answers.catch(() => {});
+    await redlock.quit();
+    expect(client.isOpen).toBe(false);
+    expect(await answers).toEqual([null, ...pings.map(() => "PONG")]);
+  });
+
   it("a select of the user's client moves no lock", async () => {
     const [master] = fleet.masters as [Master];
     const client = open({ socket: at(master), database: 1 });

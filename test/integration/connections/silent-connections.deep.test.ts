@@ -112,6 +112,20 @@ describe.each(versions)("with %s:", (_version, Version) => {
     }
   });
 
+  it("a second connection that goes silent as well is given up, and a third one takes its place", async () => {
+    const { redlock, clients } = open();
+    await untilAllVote(redlock, clients);
+    const asksWhetherSilent = (bytes: Buffer): boolean => bytes.includes("quorlock:silence");
+    const seconds = proxies.map(async (proxy) => {
+      await proxy.nextRequest(asksWhetherSilent);
+      proxy.freeze();
+    });
+    freezeAll();
+    const { net } = await timed(() => untilAllVote(redlock, clients));
+    await Promise.all(seconds);
+    expect(net).toBeLessThan(10_000);
+  });
+
   it("a lock is held through it, where no other connection is silent", async () => {
     const { redlock, clients } = open();
     await untilAllVote(redlock, clients);

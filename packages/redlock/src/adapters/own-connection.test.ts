@@ -30,7 +30,10 @@ async function passTime(): Promise<void> {
   await settle();
 }
 
-/** A client whose first connection is accepted, and no other one. Its server is "s". */
+/** How a connection goes: a silent one is accepted, and its server "s" says nothing on it. */
+type Fate = "accepted" | "silent" | "refused";
+
+/** A client whose connections have these fates, and any further one is refused. */
 class StubUser implements UserClient {
   readonly client = {};
   readonly name = "host:1";
@@ -42,17 +45,20 @@ class StubUser implements UserClient {
   readonly deliver = undefined;
   readonly dials = new Dials();
   readonly askServer: () => Promise<string | undefined>;
+  readonly #fates: readonly Fate[];
   #events!: UserEvents;
-  #opened = 0;
+  opened = 0;
 
-  constructor(askServer: () => Promise<string | undefined>) {
+  constructor(askServer: () => Promise<string | undefined>, fates: readonly Fate[]) {
     this.askServer = askServer;
+    this.#fates = fates;
     this.dials.ready();
   }
 
   open(_: number | undefined, events: OwnEvents): OwnClient {
-    this.#opened += 1;
-    const isAccepted = this.#opened === 1;
+    const fate = this.#fates[this.opened] ?? "refused";
+    this.opened += 1;
+    const isAccepted = fate !== "refused";
     const client = { status: "wait" };
     const end = (): void => {
       client.status = "end";
@@ -62,7 +68,8 @@ class StubUser implements UserClient {
       events.onDial();
       if (isAccepted) events.onReady();
     };
-    return { client, connect, send: async () => "run_id:s", cut: () => {}, drop: end, end };
+    const answer = fate === "silent" ? new Promise(() => {}) : Promise.resolve("run_id:s");
+    return { client, connect, send: () => answer, cut: () => {}, drop: end, end };
   }
 
   openSubscriber(): never {
@@ -95,24 +102,35 @@ class StubUser implements UserClient {
   disconnect(): void {}
 }
 
-function inDoubt(askServer: () => Promise<string | undefined>): Promise<OwnConnection> {
-  return here.run(true, () => doubted(askServer));
+interface Doubted {
+  readonly connection: OwnConnection;
+  readonly user: StubUser;
 }
 
-async function doubted(askServer: () => Promise<string | undefined>): Promise<OwnConnection> {
-  const user = new StubUser(askServer);
+function inDoubt(
+  askServer: () => Promise<string | undefined>,
+  fates: readonly Fate[] = ["accepted"],
+): Promise<Doubted> {
+  return here.run(true, () => doubted(askServer, fates));
+}
+
+async function doubted(
+  askServer: () => Promise<string | undefined>,
+  fates: readonly Fate[],
+): Promise<Doubted> {
+  const user = new StubUser(askServer, fates);
   const connection = new OwnConnection(user);
   await settle();
   expect(connection.isReady).toBe(true);
   user.reconnect();
   expect(connection.isReady).toBe(false);
-  return connection;
+  return { connection, user };
 }
 
 test("a client that fails to say where it leads is asked again", async () => {
   const answers = [Promise.reject(new Error("not now")), Promise.resolve("s")];
   for (const answer of answers) answer.catch(() => {});
-  const connection = await inDoubt(() => answers.shift()!);
+  const { connection } = await inDoubt(() => answers.shift()!);
   await passTime();
   expect(connection.isReady).toBe(false);
   await passTime();
@@ -121,10 +139,20 @@ test("a client that fails to say where it leads is asked again", async () => {
 
 test("a connection that was ended while in doubt asks nothing more, and leaves no timer", async () => {
   const askServer = vi.fn(() => Promise.resolve(undefined));
-  const connection = await inDoubt(askServer);
+  const { connection } = await inDoubt(askServer);
   connection.disconnect();
   await passTime();
   await passTime();
   expect(timers.size).toBe(0);
   expect(askServer).not.toHaveBeenCalled();
+});
+
+test("a connection in doubt gives up a second one that goes silent, and a third one shows where it leads", async () => {
+  const { connection, user } = await inDoubt(() => new Promise(() => {}), ["accepted", "silent", "accepted"]);
+  for (let seconds = 0; seconds < 2; seconds += 1) await passTime();
+  // A slow server has its time.
+  expect(user.opened).toBe(2);
+  for (let seconds = 0; seconds < 3; seconds += 1) await passTime();
+  expect(connection.isReady).toBe(true);
+  expect(user.opened).toBe(3);
 });

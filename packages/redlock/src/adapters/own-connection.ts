@@ -23,6 +23,14 @@ const minConnectInterval = 50;
 const doubtInterval = 1000;
 
 /**
+ * A second connection that is ready and has not answered for this many silences of the first one, or for this many
+ * {@link doubtInterval}s, is silent as well. The first silences are short, and a server that holds back writes for a
+ * while answers neither connection: each next one would be in vain.
+ */
+const silencePatience = 2;
+const doubtPatience = 4;
+
+/**
  * A connection of its own, with the address, credentials and options of the user's client.
  *
  * The user's client itself is unsuitable: by default client libraries keep commands while they are offline,
@@ -53,6 +61,8 @@ export class OwnConnection implements Connection {
   #own: OwnClient;
   /** A second connection, made while the current one is silent or in doubt. It replaces that one, or is dropped. */
   #candidate: OwnClient | undefined;
+  /** How many times it was found ready without having shown anything. */
+  #unanswered = 0;
   /** Whether the current connection may lead to another server than the user's client (PROTOCOL 2.18). */
   #isInDoubt = false;
   /** Whether the user's client is being asked where it leads. */
@@ -98,7 +108,10 @@ export class OwnConnection implements Connection {
     this.deliver = user.deliver && this.#deliverBy(user.deliver);
     this.#silence = new SilenceWatch(systemRuntime, {
       onSilence: () => {
-        if (this.#own.client.status === "ready" && !this.#candidate) this.#openCandidate();
+        if (this.#own.client.status !== "ready") return;
+        // (While in doubt, it is given up by the time of its own.)
+        if (!this.#isInDoubt) this.#dropSilentCandidate(silencePatience);
+        if (!this.#candidate) this.#openCandidate();
       },
       onAnswer: () => {
         if (!this.#isInDoubt) this.#dropCandidate();
@@ -373,8 +386,16 @@ export class OwnConnection implements Connection {
     candidate?.drop();
   }
 
+  /** Its way may be cut after its greeting: it would be waited for as long as the first one, which is for ever. */
+  #dropSilentCandidate(patience: number): void {
+    if (this.#candidate?.client.status !== "ready") return;
+    this.#unanswered += 1;
+    if (this.#unanswered >= patience) this.#dropCandidate();
+  }
+
   /** A second connection is ready: decides between it and the current one. */
   async #judge(candidate: OwnClient): Promise<void> {
+    this.#unanswered = 0;
     const serverIds = await outside(() => this.#identify(candidate));
     if (serverIds && !this.#isInDoubt) await this.#untilItWrites(candidate);
     if (!serverIds || candidate !== this.#candidate || candidate.client.status !== "ready") return;
@@ -560,8 +581,13 @@ export class OwnConnection implements Connection {
       if (!this.#isInDoubt) return;
       this.#askUserLater();
       // The user's strategy has given the second one up.
-      if (this.#candidate) void this.#askUser();
-      else this.#own.cut();
+      if (!this.#candidate) {
+        this.#own.cut();
+        return;
+      }
+      this.#dropSilentCandidate(doubtPatience);
+      if (!this.#candidate) this.#openCandidate();
+      void this.#askUser();
     }, doubtInterval);
     this.#doubtTimer.unref();
   }

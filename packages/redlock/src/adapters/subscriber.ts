@@ -29,6 +29,8 @@ export class Subscriber {
   readonly #runtime: SubscriberRuntime;
   readonly #dials: () => Pick<Dials, "begun" | "connected">;
   readonly #subscriptions = new Map<string, WeakRef<Subscription>>();
+  /** The channels for which the master was busy. They are asked for again with the next ping. */
+  readonly #refused = new Set<string>();
   readonly #registry = new FinalizationRegistry<string>((channel) => this.#unsubscribe(channel));
   #current: SubscriberClient | undefined;
   /** The time when it became ready, by the monotonic clock. */
@@ -112,6 +114,7 @@ export class Subscriber {
   }
 
   #onReady(current: SubscriberClient): void {
+    this.#refused.clear();
     for (const [channel, kept] of this.#subscriptions) {
       const subscription = kept.deref();
       if (subscription) void this.#subscribe(current, channel, subscription);
@@ -130,6 +133,7 @@ export class Subscriber {
         isAnswered = true;
       };
       current.ping("still there?").then(answered, answered);
+      this.#subscribeRefused(current);
       this.#timer = this.#runtime.setTimer(() => {
         if (isAnswered) this.#watch(current);
         else current.cut();
@@ -137,6 +141,15 @@ export class Subscriber {
       this.#timer.unref();
     }, pingInterval);
     this.#timer.unref();
+  }
+
+  #subscribeRefused(current: SubscriberClient): void {
+    const channels = [...this.#refused];
+    this.#refused.clear();
+    for (const channel of channels) {
+      const subscription = this.#subscriptions.get(channel)?.deref();
+      if (subscription) void this.#subscribe(current, channel, subscription);
+    }
   }
 
   async #subscribe(own: SubscriberClient, channel: string, { onChange }: Subscription): Promise<void> {
@@ -147,8 +160,10 @@ export class Subscriber {
       if (isCurrent() && own.client.status === "ready") onChange(isSubscribed);
     } catch (error) {
       if (!isCurrent()) return;
+      const isReply = this.#isErrorReply(error);
+      if (isReply && isBusy(error)) this.#refused.add(channel);
       // Only an error reply of the master is a reason; the loss of the connection was reported.
-      onChange(false, this.#isErrorReply(error) ? error : undefined);
+      onChange(false, isReply ? error : undefined);
     }
   }
 
@@ -161,6 +176,11 @@ export class Subscriber {
   #notifyAll(isListening: boolean): void {
     for (const kept of this.#subscriptions.values()) kept.deref()?.onChange(isListening);
   }
+}
+
+/** Whether a Redis that runs a long script refuses everything else for that time. */
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && /^BUSY\b/.test(error.message);
 }
 
 /** The errors with which a Redis refuses a PING at the moment or for this user. */

@@ -74,6 +74,8 @@ export class BunUser implements UserClient {
 
   watch({ onReady }: UserEvents): void {
     onConnect(this.client, () => {
+      // Its user has connected it again.
+      this.#isEnded = false;
       this.dials.redial();
       this.dials.ready();
       onReady();

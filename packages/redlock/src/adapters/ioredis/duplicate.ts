@@ -49,6 +49,7 @@ export interface IoredisOptions {
   readonly username?: string | null;
   readonly password?: string | null;
   readonly connectTimeout?: number;
+  readonly sentinelCommandTimeout?: number;
   readonly enableReadyCheck?: boolean;
   readonly redisOptions?: IoredisOptions;
   readonly retryStrategy?: ((times: number) => unknown) | null;
@@ -82,6 +83,10 @@ const sendNowOrNever = {
  * ioredis covers only TCP.
  */
 const defaultConnectTimeout = 10_000;
+
+function connectTimeoutOf(options: object): number {
+  return Math.min((options as IoredisOptions).connectTimeout || defaultConnectTimeout, maxTimerDelay);
+}
 
 /** As of `node:net`. */
 interface Stream {
@@ -133,6 +138,7 @@ export class Duplicate implements OwnClient {
     this.client.on("connect", () => this.#awaitGreeting());
     this.client.on("ready", () => this.#greetingTimer?.cancel());
     this.client.on("close", () => this.#greetingTimer?.cancel());
+    this.client.on("end", () => leaveSentinels(this.client));
     forward(this.client, { ...events, onReady: unlessClosed(this.client, events.onReady) });
     // ioredis would use the connection in database 0 (PROTOCOL 2.15). A server that runs a long script refuses SELECT.
     this.client.on("error", ({ command }: { command?: { name?: string } }) => {
@@ -170,7 +176,13 @@ export class Duplicate implements OwnClient {
   }
 
   #copyUserOptions(): void {
-    const wanted: Record<string, unknown> = { ...this.#userClient.options, ...this.#fixed };
+    const { options: users } = this.#userClient;
+    const wanted: Record<string, unknown> = {
+      ...users,
+      // ioredis would wait for ever for a Sentinel that hangs, also after it was disconnected.
+      sentinelCommandTimeout: (users as IoredisOptions).sentinelCommandTimeout ?? connectTimeoutOf(users),
+      ...this.#fixed,
+    };
     const options = this.client.options as Record<string, unknown>;
     for (const name of Object.keys(options)) if (!(name in wanted)) delete options[name];
     Object.assign(options, wanted);
@@ -188,8 +200,7 @@ export class Duplicate implements OwnClient {
 
   /** A server may accept connections and still hang, or the network may be cut by now. */
   #awaitGreeting(): void {
-    const { connectTimeout } = this.#userClient.options as IoredisOptions;
-    const delay = Math.min(connectTimeout || defaultConnectTimeout, maxTimerDelay);
+    const delay = connectTimeoutOf(this.#userClient.options);
     this.#greetingTimer?.cancel();
     this.#greetingTimer = systemRuntime.setTimer(() => this.cut(), delay);
     this.#greetingTimer.unref();
@@ -299,7 +310,7 @@ function cut(stream: Stream): void {
  * In ioredis 5 and 6, a client that is disconnected between two attempts to connect emits no "end"; it only records
  * that it was closed by hand.
  */
-function isEnded(client: IoredisClient): boolean {
+export function isEnded(client: IoredisClient): boolean {
   return client.status === "end" || (client as { manuallyClosing?: boolean }).manuallyClosing === true;
 }
 
@@ -323,9 +334,26 @@ export function onEnd(client: IoredisClient, listener: () => void): void {
   client.on("reconnecting", checkLater);
 }
 
-/** Leaves an ended client alone: ioredis would wait 2 s for a close that has already happened. */
+/** Does not disconnect an ended client: ioredis would wait 2 s for a close that has already happened. */
 export function end(client: Pick<DuplicateClient, "status" | "disconnect">): void {
-  if (client.status !== "end") outside(() => client.disconnect());
+  if (client.status === "end") leaveSentinels(client);
+  else outside(() => client.disconnect());
+}
+
+/**
+ * Closes the connections on which `failoverDetector` listens to Sentinels. ioredis keeps them if a client ends otherwise
+ * than by `disconnect`, such as where its retry strategy gives up.
+ */
+export function leaveSentinels(client: object): void {
+  const { connector } = client as { connector?: { failoverDetector?: FailoverDetector | null } };
+  const detector = connector?.failoverDetector;
+  // As in {@link end}.
+  if (detector && !detector.isDisconnected) outside(() => detector.cleanup());
+}
+
+interface FailoverDetector {
+  readonly isDisconnected: boolean;
+  cleanup(): void;
 }
 
 /** The maximum number of redirections: a moving slot needs no more. */

@@ -16,6 +16,7 @@ import {
   end,
   type IoredisClient,
   type IoredisOptions,
+  isEnded,
   onEnd,
   SubscriberDuplicate,
 } from "./duplicate.ts";
@@ -55,7 +56,10 @@ export class IoredisUser implements UserClient {
   }
 
   get status(): string {
-    return this.client.status;
+    const { status } = this.client;
+    // Once it has been connected again it is in use, whatever it has recorded before.
+    const isResting = status === "reconnecting" || status === "disconnecting";
+    return isResting && isEnded(this.client) ? "end" : status;
   }
 
   /** The database that the client was last switched to or is configured for. */

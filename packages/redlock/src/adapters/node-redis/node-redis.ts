@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "../../errors.ts";
 import type { Done, Message } from "../../redis/connection.ts";
 import { outside } from "../../time/async-context.ts";
-import { afterTurn } from "../../time/system.ts";
+import { afterTurn, systemRuntime } from "../../time/system.ts";
 import { Dials } from "../dials.ts";
 import {
   type OwnClient,
@@ -188,12 +188,29 @@ export class NodeRedisUser implements UserClient {
 
   /**
    * `close` of node-redis waits for a hung server, and `destroy` after it throws in version 5. So pending commands
-   * are awaited by one behind them.
+   * are awaited by one behind them, on each connection.
    */
   async close(): Promise<void> {
-    const ping = this.isCluster ? [undefined, true, ["PING"]] : [["PING"]];
-    await this.client.sendCommand(...(ping as never[])).catch(() => {});
+    await Promise.all(this.#connected.map((client) => this.#answersAll(client)));
     this.disconnect();
+  }
+
+  /** The clients that are connected: of a Cluster, those of its nodes. */
+  get #connected(): AskedClient[] {
+    if (!this.isCluster) return [this.client as unknown as AskedClient];
+    const nodes = [...(this.client as unknown as ClusterClient).nodeByAddress.values()];
+    return nodes.flatMap(({ client }) => (client?.isReady ? [client as unknown as AskedClient] : []));
+  }
+
+  /** Resolves when the server has answered everything, or the connection is lost. */
+  async #answersAll(client: AskedClient): Promise<void> {
+    let isOver = false;
+    while (!isOver) {
+      const error: unknown = await client.sendCommand(["PING"], behindAll).then(() => undefined, asIs);
+      // Otherwise it was not sent: the queue is full (`commandsQueueMaxLength`), and has room once more is answered.
+      isOver = error === undefined || this.isErrorReply(error) || !client.isReady;
+      if (!isOver) await new Promise<void>((resolve) => systemRuntime.setTimer(resolve, fullQueueInterval));
+    }
   }
 
   /** A client of node-redis 5 that is destroyed while it dials stays connected: it is destroyed once the dial has ended. */
@@ -205,6 +222,20 @@ export class NodeRedisUser implements UserClient {
     if (client.isOpen && !this.#isEnding) destroy(client);
   }
 }
+
+/** A client of one server, which is asked whether it has answered everything. */
+interface AskedClient {
+  readonly isReady: boolean;
+  sendCommand(words: readonly string[], options: object): Promise<unknown>;
+}
+
+/** The user's options may put a command before others (`asap`), or reject it. */
+const behindAll = { asap: false, abortSignal: undefined, timeout: 0 };
+
+/** The interval at which a client whose queue is full is asked again, ms. */
+const fullQueueInterval = 10;
+
+const asIs = (error: unknown): unknown => error;
 
 function deliver(own: object, message: Message, done: Done): void {
   (own as Duplicate).deliver(message, done);
