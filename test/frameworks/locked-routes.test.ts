@@ -282,8 +282,7 @@ async function waiters(redlock: Redlock, count: number): Promise<void> {
   await vi.waitFor(
     async () => {
       const lengths = (await redlock.inspect(key)).map(({ queueLength }) => queueLength);
-      expect(lengths.sort()[1]).toBe(count);
-      expect(lengths[2]).toBe(count);
+      expect(lengths.filter((length) => length === count).length).toBeGreaterThanOrEqual(2);
     },
     { timeout: 10_000 },
   );

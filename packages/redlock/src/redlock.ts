@@ -598,7 +598,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
           ? this.#enterOrAcquire(request, cancellation, parent)
           : acquire({ context, request, cancellation, queues });
       this.#underWay.set(cancellation, entering);
-      const result = await entering;
+      const result: EnterResult = await entering;
       if (!this.#quit || !result.lease) return result;
       // Granted at the moment of `quit`, which did not see it. A nested handle ends alone: the outer one keeps the lease.
       const { lease, lock } = result;

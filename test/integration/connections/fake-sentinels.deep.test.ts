@@ -18,7 +18,7 @@ afterEach(() => {
 
 const versions = [
   ["6", Redis],
-  ["5", Redis5 as unknown as typeof Redis],
+  ["5", Redis5],
 ] as const;
 
 /** Ends all connections to the master, except that of the user. */
@@ -26,12 +26,15 @@ async function killConnectionOfLocks(users: Redis): Promise<void> {
   const [admin] = fleet.admins as [Redis];
   const kept = [await users.client("ID"), await admin.client("ID")].map(String);
   for (const [, id] of String(await admin.client("LIST")).matchAll(/^id=(\d+) /gm)) {
-    if (!kept.includes(id!)) await admin.client("KILL", "ID", Number(id));
+    if (!kept.includes(id!)) await admin.call("CLIENT", "KILL", "ID", id!);
   }
 }
 
 describe.each(versions)("with ioredis %s:", (_, AnyRedis) => {
-  async function open(sentinel: FakeSentinel, options: RedisOptions) {
+  async function open(
+    sentinel: FakeSentinel,
+    options: Pick<RedisOptions, "connectTimeout" | "failoverDetector" | "retryStrategy">,
+  ) {
     const client = new AnyRedis({ sentinels: [sentinel.address], name: "main", ...options });
     client.on("error", () => {});
     clients.push(client);
@@ -66,7 +69,7 @@ describe.each(versions)("with ioredis %s:", (_, AnyRedis) => {
     isOver = true;
     await killConnectionOfLocks(client);
     await until("the one of the locks has gone", () => sentinel.connections < 2);
-    await (fleet.admins[0] as Redis).client("KILL", "TYPE", "NORMAL", "SKIPME", "YES");
+    await (fleet.admins[0] as Redis).call("CLIENT", "KILL", "TYPE", "NORMAL", "SKIPME", "YES");
     await until("the one of the user has ended", () => client.status === "end");
     await redlock.quit();
     await until("no connection to the Sentinel is open", () => sentinel.connections === 0);

@@ -315,7 +315,7 @@ describe.each(versions)("node-redis %s:", (_, create) => {
 
   it.each<[string, Options]>([
     ["with a full queue", { commandsQueueMaxLength: 6 }],
-    ["whose commands overtake others", { commandOptions: { asap: true } as never }],
+    ["whose commands overtake others", { commandOptions: { asap: true } }],
   ])("quit closes a client %s once its pending commands are answered", async (_how, options) => {
     const [master] = fleet.masters as [Master];
     const client = open({ socket: at(master), ...options });

@@ -115,9 +115,8 @@ describe.each(versions)("with %s:", (_version, Version) => {
   it("a second connection that goes silent as well is given up, and a third one takes its place", async () => {
     const { redlock, clients } = open();
     await untilAllVote(redlock, clients);
-    const asksWhetherSilent = (bytes: Buffer): boolean => bytes.includes("quorlock:silence");
     const seconds = proxies.map(async (proxy) => {
-      await proxy.nextRequest(asksWhetherSilent);
+      await proxy.nextRequest((bytes) => bytes.includes("quorlock:silence"));
       proxy.freeze();
     });
     freezeAll();

@@ -11,11 +11,11 @@ import { OwnConnection } from "./own-connection.ts";
 /** Set where a connection of these tests runs: clients of the tests before them may set timers as well. */
 const here = new AsyncLocalStorage<true>();
 const timers = new Set<() => void>();
-const { setTimer } = systemRuntime;
+const setTimer = systemRuntime.setTimer.bind(systemRuntime);
 beforeEach(() => {
   timers.clear();
   vi.spyOn(systemRuntime, "setTimer").mockImplementation((callback, delay) => {
-    if (!here.getStore()) return setTimer.call(systemRuntime, callback, delay);
+    if (!here.getStore()) return setTimer(callback, delay);
     timers.add(callback);
     return { cancel: () => void timers.delete(callback), unref: () => {} };
   });

@@ -71,15 +71,20 @@ test("a channel that a busy master refused is subscribed to once it answers, and
       client.status = "ready";
       onReady();
     };
-    const cut = (): void => {
-      cuts += 1;
+    return {
+      client,
+      connect,
+      ping: async (word: string): Promise<string> => {
+        if (isBusy) throw busy;
+        return word;
+      },
+      subscribe: async (channel: string): Promise<void> => void subscribed.push(channel),
+      unsubscribe: done,
+      cut: () => {
+        cuts += 1;
+      },
+      end: () => {},
     };
-    const ping = async (word: string): Promise<string> => {
-      if (isBusy) throw busy;
-      return word;
-    };
-    const subscribe = async (channel: string): Promise<void> => void subscribed.push(channel);
-    return { client, connect, ping, subscribe, unsubscribe: done, cut, end: () => {} };
   };
   const subscriber = new Subscriber(make, (error) => error === busy, runtime, dials);
   const changes: unknown[] = [];

@@ -99,7 +99,10 @@ class QueuedMaster implements LockNode {
 }
 
 /** An acquire that has been refused, and whose first entry a quorum has answered. */
-async function waiting(options: RedlockOptions = {}, prepare = (_: readonly QueuedMaster[]): void => {}) {
+async function waiting(
+  options: RedlockOptions = {},
+  prepare: (all: readonly QueuedMaster[]) => void = () => {},
+) {
   const time = new VirtualTime();
   const machine = new VirtualMachine(time);
   const masters = [0, 1, 2].map(() => new QueuedMaster(machine)) as [
@@ -385,16 +388,17 @@ describe("a waiter that reaches less than a quorum", () => {
   });
 });
 
+function answerLate(all: readonly QueuedMaster[]): void {
+  for (const master of all) {
+    master.answering = (entry) => {
+      master.delay = 95;
+      return { vote: "yes", remaining: entry.ttl };
+    };
+  }
+}
+
 describe("votes that answer at once, with less than minimumValidity left,", () => {
   const late = { minimumValidity: 900, nodeTimeout: 200, retryDelay: 100 };
-  const answerLate = (all: readonly QueuedMaster[]): void => {
-    for (const master of all) {
-      master.answering = (entry) => {
-        master.delay = 95;
-        return { vote: "yes", remaining: entry.ttl };
-      };
-    }
-  };
 
   test("send the waiter into the backoff, behind calls that began meanwhile", async () => {
     const { time, masters, outcome } = await waiting(late, answerLate);
@@ -407,20 +411,21 @@ describe("votes that answer at once, with less than minimumValidity left,", () =
   });
 });
 
-describe("a ticket", () => {
-  const named =
-    (...tickets: number[]) =>
-    (all: readonly QueuedMaster[]) => {
-      for (const [index, master] of all.entries()) {
-        let count = 0;
-        master.answering = (entry) => {
-          count += 1;
-          const latestTicket = count === 1 ? entry.ticket + tickets[index]! : entry.ticket;
-          return { ...refusal("rival.1", Number.POSITIVE_INFINITY), latestTicket };
-        };
-      }
-    };
+/** The masters name these tickets above that of the first entry, and none above those after it. */
+function named(...tickets: number[]) {
+  return (all: readonly QueuedMaster[]): void => {
+    for (const [index, master] of all.entries()) {
+      let count = 0;
+      master.answering = (entry) => {
+        count += 1;
+        const latestTicket = count === 1 ? entry.ticket + tickets[index]! : entry.ticket;
+        return { ...refusal("rival.1", Number.POSITIVE_INFINITY), latestTicket };
+      };
+    }
+  };
+}
 
+describe("a ticket", () => {
   test("becomes larger than one that a quorum has named, if our time was behind", async () => {
     const { time, masters } = await waiting({}, named(60e6, 50e6, 70e6));
     await time.advance(roundTrip);
