@@ -1,8 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { hashSlot } from "../adapters/hash-slot.ts";
 import type { NodeError } from "../errors.ts";
 import type { Claim, Guard, Push } from "../protocol/node.ts";
-import { operationOf } from "../protocol/operation.ts";
+import { type Asked, operationOf } from "../protocol/operation.ts";
 import { maxUnanswered } from "../protocol/shared-reads.ts";
 import { ask, Gate, settle } from "../virtual-time.test.ts";
 import { pushIn } from "../waiting/grant-listener.ts";
@@ -475,6 +476,54 @@ describe("a vote for a permit while its slot of a Cluster moves", () => {
     expect([fenced.answer, fenced.sent.length]).toMatchObject([{ vote: "none" }, 1]);
     const several = await permitVote(["{s}:slot:0", "{s}:slot:1"], undefined, moving(), moving());
     expect([several.answer, several.sent.length]).toMatchObject([{ vote: "none" }, 2]);
+  });
+});
+
+/** Asks a master of a Cluster, in which queue and counter of a name without a hash tag may be in another slot. */
+async function askedInSlots(key: string, proposal: number | undefined, kind: "enqueue" | "release" | "vote") {
+  const connection: Connection & ScriptedConnection = new ScriptedConnection("OK");
+  connection.slotOf = (name) => hashSlot(name);
+  const node = new RedisNode(connection, { groupCommit: false, runtime: standstill });
+  const entry = { ...claim, resources: [key], proposal, ticket: 1, entryTtl: 1000 };
+  const common = { kind, keys: [key], values: ["t.1"] } as const;
+  const asked: Asked =
+    kind === "release" ? { ...common, ttl: 0, claim: undefined } : { ...common, ttl: 1000, claim: entry };
+  let answer: unknown;
+  node.ask(
+    operationOf(asked, (_, given) => {
+      answer = given;
+    }),
+    0,
+  );
+  await settle();
+  return {
+    answer,
+    sent: connection.sent.map(([command, script]) => (command === "EVALSHA" ? script : command)),
+  };
+}
+
+describe("on a Cluster a name with a brace and without a hash tag", () => {
+  const name = "{}r";
+
+  test("has no fencing token: its counter would be in another slot", async () => {
+    for (const kind of ["vote", "enqueue"] as const) {
+      const { answer, sent } = await askedInSlots(name, 5, kind);
+      expect(answer).toMatchObject({ vote: "none", sent: false, error: { reason: "ERR" } });
+      expect(sent).toEqual([]);
+    }
+  });
+
+  test("is waited for without a queue, and released without one", async () => {
+    expect((await askedInSlots(name, undefined, "vote")).sent).toEqual(["SET"]);
+    expect((await askedInSlots(name, undefined, "enqueue")).sent).toEqual(["SET"]);
+    expect((await askedInSlots(name, undefined, "release")).sent).toEqual([releaseScript.sha1]);
+  });
+
+  test("differs in this from one whose keys are in its slot", async () => {
+    const queued = await askedInSlots("r", undefined, "enqueue");
+    expect(queued.sent).not.toEqual(["SET"]);
+    expect((await askedInSlots("r", 5, "vote")).sent).not.toEqual([]);
+    expect((await askedInSlots("r", undefined, "release")).sent).not.toEqual([releaseScript.sha1]);
   });
 });
 

@@ -118,7 +118,7 @@ test("a routine runs in the frame of its own lock", () => {
     "holding/reentrancy.ts: return asyncContext.run(frame, async () => routine(signal, lock));",
     // By the call of the user's that it was given to, which awaits it.
     "holding/using.ts: return await routine(link?.signal ?? lock.signal, lock);",
-    "primitives/lead.ts: await routine(signal, lock);",
+    "primitives/lead.ts: if (!signal.aborted) await routine(signal, lock);",
     "primitives/once.ts: value = await routine(signal, lock);",
     "primitives/read-write-lock.ts: return await runWithLock(lock, ttl, settings, call.signal, (signal) => routine(signal, writing));",
   ]);
