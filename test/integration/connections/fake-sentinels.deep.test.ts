@@ -1,7 +1,8 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { Redlock } from "@quorlock/redlock";
 import { Redis, type RedisOptions } from "ioredis";
 import { Redis as Redis5 } from "ioredis-5";
-import { afterEach, describe, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { until } from "../../contract/until.ts";
 import { FakeSentinel } from "../fleet/fake-sentinel.ts";
 import { Fleet } from "../fleet/fleet.ts";
@@ -33,7 +34,10 @@ async function killConnectionOfLocks(users: Redis): Promise<void> {
 describe.each(versions)("with ioredis %s:", (_, AnyRedis) => {
   async function open(
     sentinel: FakeSentinel,
-    options: Pick<RedisOptions, "connectTimeout" | "failoverDetector" | "retryStrategy">,
+    options: Pick<
+      RedisOptions,
+      "connectTimeout" | "failoverDetector" | "retryStrategy" | "sentinelReconnectStrategy"
+    >,
   ) {
     const client = new AnyRedis({ sentinels: [sentinel.address], name: "main", ...options });
     client.on("error", () => {});
@@ -73,5 +77,29 @@ describe.each(versions)("with ioredis %s:", (_, AnyRedis) => {
     await until("the one of the user has ended", () => client.status === "end");
     await redlock.quit();
     await until("no connection to the Sentinel is open", () => sentinel.connections === 0);
+  });
+
+  it("a Sentinel that hangs raises no error where failoverDetector listens to it", async () => {
+    await using sentinel = await FakeSentinel.of(fleet.masters[0]!);
+    const connectTimeout = 300;
+    const options = { connectTimeout, failoverDetector: true, sentinelReconnectStrategy: () => 20 };
+    const { redlock } = await open(sentinel, options);
+    await until("both connections listen", () => sentinel.connections === 2);
+    const errors: unknown[] = [];
+    const onRejection = (reason: unknown): void => void errors.push(reason);
+    const told = vi.spyOn(console, "error").mockImplementation((...words) => void errors.push(words));
+    process.on("unhandledRejection", onRejection);
+    try {
+      sentinel.isMute = true;
+      sentinel.hangUp();
+      await until("both connections are made again", () => sentinel.unanswered >= 2);
+      // The time after which a question would be given up, twice.
+      await pause(2 * connectTimeout);
+      expect(errors).toEqual([]);
+    } finally {
+      told.mockRestore();
+      process.off("unhandledRejection", onRejection);
+      await redlock.quit();
+    }
   });
 });

@@ -35,6 +35,11 @@ export class FakeSentinel implements AsyncDisposable {
     return this.#sockets.size;
   }
 
+  /** Ends all connections. */
+  hangUp(): void {
+    for (const socket of this.#sockets) socket.end();
+  }
+
   #serve(socket: Socket): void {
     const { isMute } = this;
     this.#sockets.add(socket);

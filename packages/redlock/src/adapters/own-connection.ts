@@ -569,9 +569,10 @@ export class OwnConnection implements Connection {
     this.#isInDoubt = true;
     this.#reason = "its client has reconnected, perhaps to another server";
     if (this.#isEstablished) void this.#letWait();
-    if (this.#candidate && !this.#isBehind(this.#candidate)) return;
-    this.#dropCandidate();
-    this.#openCandidate();
+    if (!this.#candidate || this.#isBehind(this.#candidate)) {
+      this.#dropCandidate();
+      this.#openCandidate();
+    }
     this.#askUserLater();
   }
 

@@ -925,6 +925,18 @@ describe("a nested call whose lease has to be extended first", () => {
     expect(lock.state).toBe("unknown");
   });
 
+  test.each([{ retryCount: 0 }, { waitTimeout: 200 }, { retryCount: 0, nodeTimeout: 100 }])(
+    "is granted with %j after a stall of its process in which the masters have answered",
+    async (options) => {
+      const { time, machine, redlock } = setting();
+      const lock = await time.run(redlock.acquire("r", 10_000));
+      await time.advance(5500);
+      const nested = redlock.acquire("r", 10_000, { ...options, parent: lock });
+      machine.block(900);
+      expect((await time.run(nested)).state).toBe("held");
+    },
+  );
+
   test("settles within its own time, though another extension of that lease is under way", async () => {
     const { time, redlock, nodes } = setting();
     const lock = await time.run(redlock.acquire("r", 60_000));

@@ -11,13 +11,14 @@ import { Attempts } from "../protocol/execution-stats.ts";
 import { extend } from "../protocol/extend.ts";
 import type { Lease } from "../protocol/lease.ts";
 import { release } from "../protocol/release.ts";
+import { lateTimerThreshold } from "../protocol/round.ts";
 import { maxWaitOf } from "../settings/backoff.ts";
 import { ttlWithin } from "../settings/lease-limit.ts";
 import { isRevoked } from "../settings/ranges.ts";
 import { nodeTimeoutFor } from "../settings/settings.ts";
 import { type AsyncContext, type Frame, frames } from "../time/async-context.ts";
 import { Cancellation } from "../time/cancellation.ts";
-import { maxTimerDelay } from "../time/runtime.ts";
+import { maxTimerDelay, type Timer } from "../time/runtime.ts";
 import { sleep } from "../time/sleep.ts";
 import { Lock, type LockOwner, type Routine } from "./lock.ts";
 import { ReentrantLock } from "./reentrant-lock.ts";
@@ -200,15 +201,26 @@ async function extendWithin(
   const extended = over.race(extend(lease, ttl, { ...settings, ...retries }, clock.now(), time));
   const endWait = (): void =>
     over.cancel(new ExecutionError(`The lock on ${listed(resources)} was not extended in time`, []));
-  // Later than its last round, which has the reason if no master answers.
-  const timer =
-    isTimed && runtime.setTimer(endWait, Math.min(time + nodeTimeoutFor(ttl, settings), maxTimerDelay));
+  const nodeTimeout = nodeTimeoutFor(ttl, settings);
+  let timer: Timer | undefined;
+  const endAfter = (delay: number, mayStall: boolean): void => {
+    const due = runtime.monotonic() + delay;
+    timer = runtime.setTimer(
+      () => {
+        // PROTOCOL 12.9: what came while the process stalled is not read yet.
+        if (mayStall && runtime.monotonic() - due > lateTimerThreshold) endAfter(nodeTimeout, false);
+        else endWait();
+      },
+      Math.min(delay, maxTimerDelay),
+    );
+  };
+  if (isTimed) endAfter(time + nodeTimeout, true);
   const forget = cancellation.onCancel(() => over.cancel(cancellation.reason!));
   try {
     await extended;
     if (over.reason) throw over.reason;
   } finally {
-    if (timer) timer.cancel();
+    timer?.cancel();
     forget();
   }
 }

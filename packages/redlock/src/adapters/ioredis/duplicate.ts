@@ -101,6 +101,20 @@ function streamOf(client: object): Stream | undefined {
 }
 
 /**
+ * The time-out for a Sentinel is for the question where the master is. `failoverDetector` listens by clients of its own, which
+ * have a second argument here: a time-out of theirs would be an error that nothing catches.
+ */
+function keepDetector(client: object, { sentinelCommandTimeout }: IoredisOptions): void {
+  const { connector } = client as {
+    connector?: { connectToSentinel?: (endpoint: object, options?: object) => object };
+  };
+  const connectTo = connector?.connectToSentinel?.bind(connector);
+  if (!connectTo) return;
+  connector!.connectToSentinel = (endpoint, options) =>
+    connectTo(endpoint, options && { ...options, commandTimeout: sentinelCommandTimeout });
+}
+
+/**
  * A `Redis` like the user's, on a connection that sends immediately or not at all. Before each connect it
  * copies the user's options again, because passwords are rotated and masters move there. It reconnects for as
  * long as the user's client lives.
@@ -132,6 +146,7 @@ export class Duplicate implements OwnClient {
       retryStrategy: (times: number) => this.#retryDelay(times),
     };
     this.client = duplicateOf(userClient)(this.#fixed);
+    keepDetector(this.client, userClient.options);
     const make = callbackCommandsOf(this.client);
     this.deliver = make && deliverBy(make, fixed.keyPrefix ?? "");
     if (!make) untrace(this.client);
