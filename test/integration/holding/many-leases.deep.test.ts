@@ -137,7 +137,9 @@ it(
     await until("each is held or refused", () => held + refusals.length === all.length, timeout / 2);
     await pause(shortTtl * 1.1);
     expect([held > 0, lost]).toEqual([true, 0]);
-    expect(refusals.filter((message) => !message.startsWith("No new lock: "))).toEqual([]);
+    // A machine that does other work admits them so slowly that some are told this.
+    const reasons = /^(No new lock: |Timed out waiting for admission: )/;
+    expect(refusals.filter((message) => !reasons.test(message))).toEqual([]);
     expect(reasonsIn(errors.filter(({ reason }) => reason === "UNREACHABLE"))).toEqual({});
     end.abort();
     await Promise.all(all);
