@@ -348,10 +348,15 @@ describe("a failover of a Cluster", () => {
         () => false,
       ),
     );
-    await until("it is released", async () => {
-      const { outcome } = await first.release();
-      return outcome === "released" || (await replica.get(resource)) === null;
-    });
+    await until(
+      "it is released",
+      async () => {
+        const { outcome } = await first.release();
+        return outcome === "released" || (await replica.get(resource)) === null;
+        // The client deletes it again after 1, 3, 7, 15 and 31 s, and its library looks for the new primary meanwhile.
+      },
+      40_000,
+    );
     await Promise.all(waiting);
     expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b));
     expect(order).toHaveLength(2);
