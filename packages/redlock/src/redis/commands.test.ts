@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Claim, Guard, Operation } from "../protocol/node.ts";
 import { operationOf } from "../protocol/operation.ts";
-import { batchArgs, batchCommand, encoded, forgetEncoded, type Posted } from "./commands.ts";
+import { answerIn, batchArgs, batchCommand, encoded, forgetEncoded, type Posted } from "./commands.ts";
 import { batchScript, releaseBatchScript, voteBatchScript } from "./lua/scripts.ts";
 
 // PROTOCOL 12.1, 12.4.
@@ -156,5 +156,40 @@ describe("the command of a batch", () => {
     const first = encoded(votes);
     expect(encoded(others)).not.toBe(first);
     expect(encoded(others).operations).toEqual(others.map(({ operation }) => operation));
+  });
+});
+
+describe("the answer in a reply", () => {
+  const [yes, no] = [{ vote: "yes" }, { vote: "no" }];
+
+  test.each<readonly [Operation["kind"], unknown, unknown]>([
+    ["release", 2, yes],
+    ["release", 1, no],
+    ["release", 0, no],
+    ["release", 3, undefined],
+    ["release", "2", undefined],
+    ["delete", 2, yes],
+    ["delete", 1, no],
+    ["restoreCounters", 1, yes],
+    ["restoreCounters", 0, no],
+    ["restoreCounters", 2, undefined],
+    ["mark", 1, yes],
+    ["mark", 0, no],
+    ["mark", -1, undefined],
+    ["time", ["1700000000", "500000"], { time: 1_700_000_000_500 }],
+    ["time", 1, undefined],
+    ["inspect", 1, undefined],
+    ["guardState", 1, undefined],
+    ["vote", 1000, { vote: "yes", remaining: 1000 }],
+    ["vote", -1, { vote: "yes", remaining: Number.POSITIVE_INFINITY }],
+    ["vote", 999, undefined],
+    ["extend", [-2, 1000], { vote: "yes", remaining: 1000, inQuarantine: true }],
+    ["enqueue", [-3, 1000, "7"], { vote: "yes", remaining: 1000, nextTicket: 7 }],
+    ["enqueue", [-3, 1000], { vote: "yes", remaining: 1000 }],
+    ["enqueue", [-3, 1000, "x"], undefined],
+    ["vote", [-1, 1000, "5"], { vote: "yes", remaining: 1000, counter: 5 }],
+    ["vote", [-1, 1000, "x"], undefined],
+  ])("to %s is, for %j, %j", (kind, reply, expected) => {
+    expect(answerIn({ ...operation(kind, ["a", "b"], ["t"]), ttl: 1000 }, reply)).toEqual(expected);
   });
 });

@@ -293,9 +293,7 @@ export function answerIn(operation: Operation, reply: unknown): AnyAnswer | unde
   if (kind === "release" || kind === "delete") {
     // The usual reply, without a look at what else it may be.
     if (reply === keys.length) return releasedAll;
-    const released = countIn(reply, keys.length);
-    if (released === undefined) return undefined;
-    return released === keys.length ? releasedAll : releasedFewer;
+    return countIn(reply, keys.length) === undefined ? undefined : releasedFewer;
   }
   if (kind === "restoreCounters" || kind === "mark") {
     const restored = countIn(reply, 1);
