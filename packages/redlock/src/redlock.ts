@@ -46,7 +46,7 @@ import {
 } from "./settings/settings.ts";
 import { onAbort } from "./time/abort.ts";
 import { outside } from "./time/async-context.ts";
-import { Cancellation } from "./time/cancellation.ts";
+import { Cancellation, Latch } from "./time/cancellation.ts";
 import { never } from "./time/lease-clock.ts";
 import { sleep } from "./time/sleep.ts";
 import { acquiring, holding } from "./tracing/channels.ts";
@@ -84,7 +84,7 @@ export interface RedlockEvents {
 export interface RedlockInternals {
   readonly context: Context;
   /** Cancelled by `quit`. */
-  readonly closed: Cancellation;
+  readonly closed: Latch;
   /** Cancelled by `quit` with a `drain`, before that: what would never end by itself ends now. */
   readonly draining: Cancellation;
   /** `place`: determines the known options; default those of `acquire`. */
@@ -125,10 +125,10 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   readonly #underWay = new Map<Cancellation, Promise<unknown>>();
   #quit: Promise<void> | undefined;
   /** Cancelled by `quit`. */
-  readonly #closed = new Cancellation();
+  readonly #closed = new Latch();
   readonly #draining = new Cancellation();
   /** Cancelled when locks have had the time to end that `quit` gives them. */
-  readonly #drained = new Cancellation();
+  readonly #drained = new Latch();
   /** Converts the result of `acquire`: one function for all waiting calls. */
   readonly #lockFrom = (result: EnterResult): Lock => {
     if (!result.lease) throw result.error;
@@ -300,8 +300,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   async #unlessClosed<T>(lease: Lease, confirm: () => Promise<T>): Promise<T> {
     const isActive = this.#parts.leases.has(lease);
     // A lock that is held goes on while `quit` waits for its end.
-    if (this.#quit && (!isActive || this.#drained.reason)) throw new ClosedError();
-    const forget = isActive ? undefined : this.#closed.onCancel(() => this.#end([lease]));
+    if (this.#quit && (!isActive || this.#drained.isOver)) throw new ClosedError();
+    const forget = isActive ? undefined : this.#closed.onEnd(() => this.#end([lease]));
     try {
       return await confirm();
     } finally {
@@ -425,7 +425,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     if (signal !== undefined) throwIfAborted(signal);
     const ended = new Cancellation();
     const forgetSignal = signal && onAbort(signal, () => ended.cancel(new AbortError(signal.reason)));
-    const forgetQuit = this.#closed.onCancel(() => ended.cancel(new ClosedError()));
+    const forgetQuit = this.#closed.onEnd(() => ended.cancel(new ClosedError()));
     try {
       const { runtime } = this.#context;
       const startedAt = runtime.monotonic();
@@ -493,7 +493,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const { drain, keepClients } = { drain: options?.drain ?? 0, keepClients: options?.keepClients ?? false };
     checkNumber("drain", drain, milliseconds);
     checkBoolean("keepClients", keepClients);
-    if (drain === 0) this.#drained.cancel(new ClosedError());
+    if (drain === 0) this.#drained.end();
     this.#quit ??= this.#quitAfter(drain, keepClients);
     return this.#quit;
   }
@@ -538,7 +538,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const { nodes } = this.#context;
     const underWay = [...this.#underWay.values()];
     if (drain > 0) this.#draining.cancel(new ClosedError());
-    this.#closed.cancel(new ClosedError());
+    this.#closed.end();
     for (const cancellation of this.#underWay.keys()) cancellation.cancel(new ClosedError());
     if (drain > 0) await this.#drain(drain);
     this.#end([...this.#parts.leases]);
@@ -562,9 +562,9 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       // Visits those that are added meanwhile: one lease may be followed by another.
       for (const lease of leases) await new Promise<void>((resolve) => void lease.onEnd(resolve));
     };
-    void allEnded().then(() => this.#drained.cancel(new ClosedError()));
+    void allEnded().then(() => this.#drained.end());
     await sleep(context.runtime, time, this.#drained);
-    this.#drained.cancel(new ClosedError());
+    this.#drained.end();
   }
 
   /** Resolves when the cancelled acquires have rolled back, and the releases in flight are answered. */
@@ -697,8 +697,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
  */
 async function atMost(time: number, work: Promise<unknown>, context: Context): Promise<void> {
   const { nodes, runtime, clock } = context;
-  const done = new Cancellation();
-  void work.then(() => done.cancel(new ClosedError()));
+  const done = new Latch();
+  void work.then(() => done.end());
   let mayHaveStalled = true;
   for (;;) {
     const begun = clock.now();
@@ -706,7 +706,7 @@ async function atMost(time: number, work: Promise<unknown>, context: Context): P
     const stall = clock.now() - begun - time;
     const drainedSince = runtime.monotonic() - time - stall;
     const isDraining = nodes.some(({ drainedAt = Number.NEGATIVE_INFINITY }) => drainedAt > drainedSince);
-    if (done.reason || !(isDraining || (mayHaveStalled && stall > lateTimerThreshold))) return;
+    if (done.isOver || !(isDraining || (mayHaveStalled && stall > lateTimerThreshold))) return;
     mayHaveStalled = false;
   }
 }

@@ -17,7 +17,7 @@ import { ttlWithin } from "../settings/lease-limit.ts";
 import { isRevoked } from "../settings/ranges.ts";
 import { nodeTimeoutFor } from "../settings/settings.ts";
 import { type AsyncContext, type Frame, frames } from "../time/async-context.ts";
-import { Cancellation } from "../time/cancellation.ts";
+import { Cancellation, Latch } from "../time/cancellation.ts";
 import { maxTimerDelay, type Timer } from "../time/runtime.ts";
 import { sleep } from "../time/sleep.ts";
 import { Lock, type LockOwner, type Routine } from "./lock.ts";
@@ -215,7 +215,7 @@ async function extendWithin(
     );
   };
   if (isTimed) endAfter(time + nodeTimeout, true);
-  const forget = cancellation.onCancel(() => over.cancel(cancellation.reason!));
+  const forget = cancellation.onEnd(() => over.cancel(cancellation.reason!));
   try {
     await extended;
     if (over.reason) throw over.reason;
@@ -241,10 +241,10 @@ async function waitFor(turn: Turn, { outer, request, cancellation }: NestedCall)
   const { runtime } = Lock.leaseOf(outer).context;
   const startedAt = runtime.monotonic();
   const maxWait = maxWaitOf(settings, runtime);
-  const waitEnd = new Cancellation();
-  const endWait = () => waitEnd.cancel(new Error("the wait is over"));
+  const waitEnd = new Latch();
+  const endWait = (): void => waitEnd.end();
   turn.onBegin = endWait;
-  const forget = cancellation.onCancel(endWait);
+  const forget = cancellation.onEnd(endWait);
   await sleep(runtime, maxWait, waitEnd);
   forget();
   const waitTimeout = Math.max(0, startedAt + maxWait - runtime.monotonic());

@@ -1,4 +1,4 @@
-import type { Cancellation } from "../time/cancellation.ts";
+import type { Latch } from "../time/cancellation.ts";
 import { Fifo } from "../time/fifo.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import { maxTimerDelay, type Runtime, type Timer } from "../time/runtime.ts";
@@ -59,7 +59,7 @@ export interface Lateness {
 /** The time budget of a waiting caller. */
 export interface Waits {
   /** Cancelled when the caller stops waiting. */
-  readonly ended: Cancellation;
+  readonly ended: Latch;
   /** Set if the caller was held back: how late extensions were. */
   lateness: Lateness | undefined;
   /** Extensions are late: a caller that never retries stops waiting now. */
@@ -145,7 +145,7 @@ export class Admission {
     return new Promise((resolve) => {
       const waiting: Waiting = { budget, resolve, forget: () => {}, isOver: false, wasHeld: false };
       this.#waiting.push(waiting);
-      waiting.forget = budget.ended.onCancel(() => this.#giveUp(waiting));
+      waiting.forget = budget.ended.onEnd(() => this.#giveUp(waiting));
       if (this.#timer) holdBack(waiting);
       this.#admitNext();
     });

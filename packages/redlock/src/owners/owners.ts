@@ -4,7 +4,7 @@ import type { Inspection } from "../protocol/inspect.ts";
 import type { LockNode, RecordStore } from "../protocol/node.ts";
 import { SharedReads } from "../protocol/shared-reads.ts";
 import { outside } from "../time/async-context.ts";
-import { Cancellation } from "../time/cancellation.ts";
+import { Latch } from "../time/cancellation.ts";
 import { sleep } from "../time/sleep.ts";
 import type { TimerHandle, TimerTask } from "../time/timers.ts";
 import { Lists } from "./lists.ts";
@@ -70,12 +70,12 @@ export class Owners implements OwnerNames {
     this.#hasBegun = true;
     this.#hasEnded = true;
     if (!wasWritten) return;
-    await this.#fromMost(timeout, new Cancellation(), async ({ records }, index) => {
+    await this.#fromMost(timeout, new Latch(), async ({ records }, index) => {
       await this.#writeTo(records, index, "", 0);
     });
   }
 
-  async ownerOf(tag: string, timeout: number, ended: Cancellation): Promise<Owner | undefined> {
+  async ownerOf(tag: string, timeout: number, ended: Latch): Promise<Owner | undefined> {
     if (tag === this.self.tag) return this.self;
     const found = await this.recordsOf([tag], timeout, ended);
     const record = found.get(tag);
@@ -86,15 +86,15 @@ export class Owners implements OwnerNames {
   async recordsOf(
     tags: readonly string[],
     timeout: number,
-    ended: Cancellation = new Cancellation(),
+    ended: Latch = new Latch(),
   ): Promise<ReadonlyMap<string, OwnerRecord>> {
     const found = new Map<string, OwnerRecord>();
     if (tags.length === 0) return found;
-    const done = new Cancellation();
-    const forget = ended.onCancel(() => done.cancel(ended.reason!));
+    const done = new Latch();
+    const forget = ended.onEnd(() => done.end());
     await this.#fromMost(timeout, done, async ({ records }, index) => {
       for (const record of await this.#recordsAt(records, index, tags)) found.set(record.tag, record);
-      if (found.size === tags.length) done.cancel(new Error("all are found"));
+      if (found.size === tags.length) done.end();
     });
     forget();
     return found;
@@ -103,12 +103,12 @@ export class Owners implements OwnerNames {
   /** Resolves when every master has answered, at `done`, or after `timeout` ms. Failures count as answers. */
   async #fromMost(
     timeout: number,
-    done: Cancellation,
+    done: Latch,
     ask: (node: LockNode, index: number) => Promise<void>,
   ): Promise<void> {
     const { nodes, runtime } = this.#context;
     const asking = nodes.map((node, index) => ask(node, index).catch(() => {}));
-    void Promise.all(asking).then(() => done.cancel(new Error("all have answered")));
+    void Promise.all(asking).then(() => done.end());
     await sleep(runtime, timeout, done);
   }
 
@@ -138,7 +138,7 @@ export class Owners implements OwnerNames {
     this.#turn += 1;
     const text = JSON.stringify(this.#record());
     // One command for each master.
-    await this.#fromMost(interval / 4, new Cancellation(), async ({ records }, index) => {
+    await this.#fromMost(interval / 4, new Latch(), async ({ records }, index) => {
       const reply = await this.#writeTo(records, index, text, lifetime);
       const [count, tags] = Array.isArray(reply) ? (reply as readonly unknown[]) : [];
       for (const tag of Array.isArray(tags) ? (tags as readonly unknown[]) : [])
@@ -157,7 +157,7 @@ export class Owners implements OwnerNames {
     if (suspects.length === 0) return;
     // As they are now, and where they are: a master that has a record of the other client is in the list of the other.
     const found = new Map<string, { record: OwnerRecord; on: Set<number> }>();
-    await this.#fromMost(interval / 4, new Cancellation(), async ({ records }, index) => {
+    await this.#fromMost(interval / 4, new Latch(), async ({ records }, index) => {
       for (const record of await this.#recordsAt(records, index, suspects)) {
         const { on = new Set<number>(), record: other } = found.get(record.tag) ?? {};
         const isNewer = other === undefined || record.writes > other.writes;

@@ -81,7 +81,7 @@ export async function lead(
   // often.
   const ended = endOf(signal, draining);
   const campaign = { ...settings, signal: ended.signal, waitTimeout: ttl };
-  const hasEnded = () => signal?.aborted === true || closed.reason !== undefined;
+  const hasEnded = () => signal?.aborted === true || closed.isOver;
   try {
     while (!hasEnded()) {
       let term: TermOutcome;
@@ -118,7 +118,7 @@ function endOf(
   const follow = (): void => abortWith(controller, signal!.reason);
   if (signal?.aborted) follow();
   const forgetSignal = signal && onAbort(signal, follow);
-  const forgetQuit = draining.onCancel(() => abortWith(controller, draining.reason));
+  const forgetQuit = draining.onEnd(() => abortWith(controller, draining.reason));
   return {
     signal: controller.signal,
     forget: () => {

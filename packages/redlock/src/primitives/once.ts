@@ -19,7 +19,7 @@ import { checkName } from "../settings/resources.ts";
 import { attemptsAllowed, checkHolding, nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import { onAbort } from "../time/abort.ts";
 import { outside } from "../time/async-context.ts";
-import { Cancellation } from "../time/cancellation.ts";
+import { Cancellation, Latch } from "../time/cancellation.ts";
 import { validityLoss } from "../time/lease-clock.ts";
 import { maxTimerDelay } from "../time/runtime.ts";
 import { sleep, sleepUnless } from "../time/sleep.ts";
@@ -257,7 +257,7 @@ async function inspect({ redlock, resource, ttl, options, settings }: Job): Prom
   const abort = (): void => ended.cancel(new AbortError(signal!.reason));
   if (signal?.aborted) abort();
   const forgetSignal = signal && onAbort(signal, abort);
-  const forgetQuit = internals.closed.onCancel(() => ended.cancel(new ClosedError()));
+  const forgetQuit = internals.closed.onEnd(() => ended.cancel(new ClosedError()));
   try {
     const found = await ended.race(internals.inspect(resource, nodeTimeoutFor(ttl, settings)));
     if (found) return found;
@@ -342,7 +342,7 @@ async function extendTo(
       // If the lock has ended, its loss is reported.
       if (lock.remaining() === 0) return;
       const pause = Math.min(pauseBetween(settings, runtime, count), lock.remaining() * retryFraction);
-      await sleep(runtime, pause, new Cancellation());
+      await sleep(runtime, pause, new Latch());
     }
   }
 }

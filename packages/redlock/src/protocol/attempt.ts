@@ -1,6 +1,6 @@
 import type { RedlockError } from "../errors.ts";
 import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
-import type { Cancellation } from "../time/cancellation.ts";
+import type { Cancellation, Latch } from "../time/cancellation.ts";
 import { leaseDeadline, never, nodeDeadline } from "../time/lease-clock.ts";
 import type { AcquireMessage } from "../tracing/tracing.ts";
 import type { Context } from "./context.ts";
@@ -99,7 +99,7 @@ export async function attempt(
   // anything else.
   claim.giveUp();
   const rolledBack = rollBack(context, claim, round);
-  if (cancellation.reason) return { round, outcome: "cancelled", rolledBack };
+  if (cancellation.isOver) return { round, outcome: "cancelled", rolledBack };
   if (claim.placement.whyLeft !== undefined) return { round, outcome: "moved", rolledBack };
   const outcome = won ? "late" : await reasonFor(round, cancellation);
   if (outcome !== "unavailable") admission.recordRound(clock.now() - round.sentAt, round.timeout);
@@ -161,7 +161,7 @@ export async function leaseOf(
   settings: Settings,
   claim: RoundClaim,
   { round, deadlines }: Vote,
-  cancellation: Cancellation,
+  cancellation: Latch,
 ): Promise<VoteRound> {
   const { quorum, clock } = context;
   const { resources, token, placement, ttl } = claim;
@@ -169,7 +169,7 @@ export async function leaseOf(
   await round.decidedOr(cancellation);
 
   // PROTOCOL 2.15: votes in a database that was left do not count.
-  const isWanted = cancellation.reason === undefined && placement.whyLeft === undefined;
+  const isWanted = !cancellation.isOver && placement.whyLeft === undefined;
   const won = isWanted && verdictOf(round.answers) === "won";
   // PROTOCOL 2.4, 2.5: the remaining validity, net of drift, by the larger of the two clocks. Less than required is a
   // failure.
@@ -185,7 +185,7 @@ export async function leaseOf(
   const received = { counters: () => countersIn(round.answers), all: () => round.closed };
   const fencingToken = await fence(context, claim, settings, received, deadlines, cancellation);
   const isInTime = leaseDeadline(deadlines, quorum) - clock.now() > settings.minimumValidity;
-  const isStillWanted = cancellation.reason === undefined && placement.whyLeft === undefined;
+  const isStillWanted = !cancellation.isOver && placement.whyLeft === undefined;
   if (fencingToken === undefined || !isStillWanted || !isInTime) return { round, won };
   const lease = new Lease(context, {
     placement,
@@ -232,7 +232,7 @@ export async function fence(
   settings: Settings,
   received: ReceivedCounters,
   deadlines: number[],
-  ended: Cancellation,
+  ended: Latch,
 ): Promise<number | undefined> {
   const { placement, resources, ttl, proposal } = claim;
   const { nodes } = placement;
@@ -311,7 +311,7 @@ function unaskedIn(answers: Round<Answer>["answers"]): readonly number[] | undef
  */
 async function reasonFor(
   round: Round<Answer>,
-  cancellation: Cancellation,
+  cancellation: Latch,
 ): Promise<"locked" | "split" | "unavailable"> {
   const isClear = (): boolean => !contentionIn(round.answers).open;
   if (!isClear()) await cancellation.race(round.until(isClear));

@@ -1,5 +1,5 @@
 import type { LockLostError, LossReason, NodeError, Owner } from "../errors.ts";
-import type { Cancellation } from "../time/cancellation.ts";
+import type { Latch } from "../time/cancellation.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import type { Runtime } from "../time/runtime.ts";
 import type { Timers } from "../time/timers.ts";
@@ -93,7 +93,7 @@ export interface OwnerNames {
   /** Writes its record from now on. */
   begin(): void;
   /** The owner with this tag, as the first master that knows it says; `undefined` if none does within `timeout` ms. */
-  ownerOf(tag: string, timeout: number, ended: Cancellation): Promise<Owner | undefined>;
+  ownerOf(tag: string, timeout: number, ended: Latch): Promise<Owner | undefined>;
 }
 
 /** An extension, by the lease clock, ms. */

@@ -2,7 +2,7 @@ import { ExecutionError, LockLostError } from "../errors.ts";
 import { pauseBetween } from "../settings/backoff.ts";
 import { ttlWithin } from "../settings/lease-limit.ts";
 import { attemptsAllowed, nodeTimeoutFor, type Settings } from "../settings/settings.ts";
-import { Cancellation } from "../time/cancellation.ts";
+import { Latch } from "../time/cancellation.ts";
 import { nodeDeadline } from "../time/lease-clock.ts";
 import { sleep } from "../time/sleep.ts";
 import { extending } from "../tracing/channels.ts";
@@ -33,8 +33,8 @@ export async function extend(
   due: number = lease.context.clock.now(),
   time: number = Number.POSITIVE_INFINITY,
 ): Promise<Attempts> {
-  const ended = new Cancellation();
-  const forget = lease.onEnd(() => ended.cancel(new Error("the lease has ended")));
+  const ended = new Latch();
+  const forget = lease.onEnd(() => ended.end());
   try {
     if (!extending.hasSubscribers) return await attemptUntilConfirmed(lease, ttl, settings, due, time, ended);
     return await traceExtend(lease, ttl, lease.context.runtime, () =>
@@ -51,7 +51,7 @@ async function attemptUntilConfirmed(
   settings: Settings,
   due: number,
   time: number,
-  ended: Cancellation,
+  ended: Latch,
 ): Promise<Attempts> {
   const { nodes, runtime, clock } = lease.context;
   const attempts = new Attempts(nodes);
@@ -93,7 +93,7 @@ function throwIfEnded(lease: Lease, attempts: Attempts): void {
 export async function verify(lease: Lease, settings: Settings): Promise<boolean> {
   if (lease.lost || lease.hasEnded) return false;
   const attempts = new Attempts(lease.context.nodes);
-  const tally = await confirm(lease, { ttl: 1, repair: false, settings }, attempts, new Cancellation());
+  const tally = await confirm(lease, { ttl: 1, repair: false, settings }, attempts, new Latch());
   if (verdictOf(tally) === "won") return lease.remaining() > 0;
   if (isRefused(tally) || lease.hasEnded) return false;
   throw new ExecutionError(
@@ -119,12 +119,7 @@ interface Question {
  * One round over the masters of an active lease, for `extend` and `verify`. Each answer goes directly to the lease,
  * which accepts it only before its deadline; a refusal by a majority ends the lease.
  */
-async function confirm(
-  lease: Lease,
-  question: Question,
-  attempts: Attempts,
-  ended: Cancellation,
-): Promise<Tally> {
+async function confirm(lease: Lease, question: Question, attempts: Attempts, ended: Latch): Promise<Tally> {
   const { runtime, clock, report, admission } = lease.context;
   const { nodes } = lease.placement;
   const { repair, settings, due } = question;

@@ -1,5 +1,5 @@
 import type { NodeError, Owner } from "../errors.ts";
-import { Cancellation } from "../time/cancellation.ts";
+import { Latch } from "../time/cancellation.ts";
 import { sleep } from "../time/sleep.ts";
 import type { Context } from "./context.ts";
 import type { Fault, KeyState, RecordStore } from "./node.ts";
@@ -82,11 +82,11 @@ export async function toldBy<T>(
   ask: (records: RecordStore) => Promise<T>,
 ): Promise<readonly (T | undefined)[]> {
   const told: Array<T | undefined> = nodes.map(() => undefined);
-  const answered = new Cancellation();
+  const answered = new Latch();
   const asked = nodes.map(async ({ records }, index) => {
     if (records?.session !== undefined) told[index] = await ask(records).catch(() => undefined);
   });
-  void Promise.all(asked).then(() => answered.cancel(new Error("all have answered")));
+  void Promise.all(asked).then(() => answered.end());
   await sleep(runtime, timeout, answered);
   return told;
 }

@@ -1,5 +1,5 @@
 import { isInFrame, outside } from "../time/async-context.ts";
-import type { Cancellation } from "../time/cancellation.ts";
+import type { Latch } from "../time/cancellation.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import { maxTimerDelay, type Runtime, type Timer } from "../time/runtime.ts";
 import { answered } from "../tracing/channels.ts";
@@ -146,9 +146,9 @@ export class Round<Reply extends object> {
     else this.#onClosed = [listener];
   }
 
-  /** Resolves when the round is decided, or at the cancellation with the answers so far. */
-  decidedOr(cancellation: Cancellation): Promise<void> {
-    this.#forget = cancellation.onCancel(() => this.#decide());
+  /** Resolves when the round is decided, or at the end of `ended` with the answers so far. */
+  decidedOr(ended: Latch): Promise<void> {
+    this.#forget = ended.onEnd(() => this.#decide());
     return this.decided;
   }
 

@@ -6,7 +6,7 @@ import { Round, voterBy } from "../protocol/round.ts";
 import { onReadyWhileKept } from "../protocol/weak-listeners.ts";
 import { checkMaxTtl } from "../settings/settings.ts";
 import { outside } from "../time/async-context.ts";
-import { Cancellation } from "../time/cancellation.ts";
+import { type Cancellation, Latch } from "../time/cancellation.ts";
 import { sleep } from "../time/sleep.ts";
 import { type GuardCoordinator, isGuardState, MasterGuard, stateRead } from "./master-guard.ts";
 
@@ -45,10 +45,10 @@ export class RestartGuard {
   /** The states of the masters that have answered. */
   readonly #compared = new Map<number, GuardState>();
   #problem: Error | undefined;
-  /** The latest comparison: cancelled when it is over. */
-  #comparison: Cancellation | undefined;
+  /** The latest comparison. */
+  #comparison: Latch | undefined;
   /** The one that calls wait for, and since when they do, by the monotonic clock. */
-  #awaited: { readonly comparison: Cancellation; readonly since: number } | undefined;
+  #awaited: { readonly comparison: Latch; readonly since: number } | undefined;
 
   constructor(context: Context, options: RestartGuardOptions, timeout: number) {
     checkOptions(options, context.nodes);
@@ -202,15 +202,15 @@ export class RestartGuard {
   }
 
   /** One comparison at a time. */
-  #compare(): Cancellation {
-    if (this.#comparison && !this.#comparison.reason) return this.#comparison;
-    const comparison = new Cancellation();
+  #compare(): Latch {
+    if (this.#comparison && !this.#comparison.isOver) return this.#comparison;
+    const comparison = new Latch();
     this.#comparison = comparison;
     // A new comparison: earlier answers must not outweigh the new ones.
     if (this.#problem) this.#compared.clear();
     this.#problem = undefined;
     const comparing = this.#readStates(undefined, (index, answer) => this.#onState(index, answer));
-    void comparing.then(() => comparison.cancel(new Error("it is over")));
+    void comparing.then(() => comparison.end());
     return comparison;
   }
 

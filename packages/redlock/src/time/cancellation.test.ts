@@ -1,63 +1,63 @@
 import { describe, expect, test } from "vitest";
 import { Gate, settle } from "../virtual-time.test.ts";
-import { Cancellation } from "./cancellation.ts";
+import { Cancellation, Latch } from "./cancellation.ts";
 
-describe("a cancellation", () => {
-  test("keeps its first reason", () => {
-    const cancellation = new Cancellation();
-    expect(cancellation.reason).toBeUndefined();
-    const reason = new Error("first");
-    cancellation.cancel(reason);
-    cancellation.cancel(new Error("second"));
-    expect(cancellation.reason).toBe(reason);
-  });
-
+describe("a latch", () => {
   test("ends every wait in progress", async () => {
-    const cancellation = new Cancellation();
-    const waits = [cancellation.race(new Promise(() => {})), cancellation.race(new Promise(() => {}))];
-    cancellation.cancel(new Error("enough"));
+    const latch = new Latch();
+    const waits = [latch.race(new Promise(() => {})), latch.race(new Promise(() => {}))];
+    latch.end();
     expect(await Promise.all(waits)).toEqual([undefined, undefined]);
   });
 
   test("ends every later wait at once", async () => {
-    const cancellation = new Cancellation();
-    cancellation.cancel(new Error("enough"));
-    expect(await cancellation.race(new Promise(() => {}))).toBeUndefined();
+    const latch = new Latch();
+    latch.end();
+    expect(await latch.race(new Promise(() => {}))).toBeUndefined();
   });
 
   test("lets a wait resolve or reject as its promise does", async () => {
-    const cancellation = new Cancellation();
-    expect(await cancellation.race(Promise.resolve(5))).toBe(5);
-    await expect(cancellation.race(Promise.reject(new Error("bad")))).rejects.toThrow("bad");
+    const latch = new Latch();
+    expect(await latch.race(Promise.resolve(5))).toBe(5);
+    await expect(latch.race(Promise.reject(new Error("bad")))).rejects.toThrow("bad");
   });
 
-  test("calls its listeners, immediately if it was cancelled before, and none that was removed", () => {
-    const cancellation = new Cancellation();
+  test("calls its listeners, immediately if it has ended before, and none that was removed", () => {
+    const latch = new Latch();
     const seen: string[] = [];
-    cancellation.onCancel(() => seen.push("a"));
-    cancellation.onCancel(() => seen.push("gone"))();
-    const forget = cancellation.onCancel(() => {
+    latch.onEnd(() => seen.push("a"));
+    latch.onEnd(() => seen.push("gone"))();
+    const forget = latch.onEnd(() => {
       seen.push("b");
       forget();
     });
-    cancellation.onCancel(() => seen.push("c"));
-    cancellation.cancel(new Error("enough"));
+    latch.onEnd(() => seen.push("c"));
+    latch.end();
     expect(seen).toEqual(["a", "b", "c"]);
-    cancellation.onCancel(() => seen.push("late"));
+    latch.onEnd(() => seen.push("late"));
     expect(seen).toEqual(["a", "b", "c", "late"]);
   });
 
   test("a rejection after it is ignored, and not left unhandled", async () => {
-    const cancellation = new Cancellation();
+    const latch = new Latch();
     const gate = new Gate();
     const late = gate.opened.then(() => {
       throw new Error("late");
     });
-    const wait = cancellation.race(late);
-    cancellation.cancel(new Error("enough"));
+    const wait = latch.race(late);
+    latch.end();
     expect(await wait).toBeUndefined();
     gate.open();
     // Vitest fails the run on an unhandled rejection.
     await settle();
   });
+});
+
+test("a cancellation keeps its first reason", () => {
+  const cancellation = new Cancellation();
+  expect(cancellation.reason).toBeUndefined();
+  const reason = new Error("first");
+  cancellation.cancel(reason);
+  cancellation.cancel(new Error("second"));
+  expect(cancellation.reason).toBe(reason);
 });

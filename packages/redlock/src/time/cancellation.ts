@@ -1,27 +1,26 @@
 /**
- * Most cancellations have at most one listener at a time, and there is one for each call: so the lists are exactly as
- * long as needed.
+ * Most latches have at most one listener at a time, and there is one for each call: so the lists are exactly as long as
+ * needed.
  */
 const none: readonly never[] = [];
 
 function nothing(): void {}
 
-/** The reason for ending a waiting call, and the listeners to notify. */
-export class Cancellation {
-  /** Set once cancelled. */
-  reason: Error | undefined = undefined;
+/** Whether something is over, and the listeners to notify when it is. */
+export class Latch {
+  isOver = false;
   #listeners: ReadonlyArray<() => void> = none;
 
-  /** Ends every wait in progress, and each later one immediately. The first reason stays. */
-  cancel(reason: Error): void {
-    if (this.reason) return;
-    this.reason = reason;
+  /** Ends every wait in progress, and each later one immediately. */
+  end(): void {
+    if (this.isOver) return;
+    this.isOver = true;
     for (const listener of this.#listeners) listener();
   }
 
-  /** Calls `listener` at the cancellation, or immediately after it. Returns a function that removes it. */
-  onCancel(listener: () => void): () => void {
-    if (this.reason) {
+  /** Calls `listener` at the end, or immediately after it. Returns a function that removes it. */
+  onEnd(listener: () => void): () => void {
+    if (this.isOver) {
       listener();
       return nothing;
     }
@@ -39,11 +38,23 @@ export class Cancellation {
     };
   }
 
-  /** Waits for `promise`, or until the cancellation: then resolves to `undefined`. */
+  /** Waits for `promise`, or until the end: then resolves to `undefined`. */
   race<T>(promise: Promise<T>): Promise<T | undefined> {
     return new Promise((resolve, reject) => {
-      const forget = this.onCancel(() => resolve(undefined));
+      const forget = this.onEnd(() => resolve(undefined));
       promise.then(resolve, reject).finally(forget);
     });
+  }
+}
+
+/** A latch that a call is ended by, and why. */
+export class Cancellation extends Latch {
+  /** Set once cancelled. */
+  reason: Error | undefined = undefined;
+
+  /** The first reason stays. */
+  cancel(reason: Error): void {
+    this.reason ??= reason;
+    this.end();
   }
 }

@@ -1,15 +1,15 @@
 import { onAbort } from "./abort.ts";
-import { Cancellation } from "./cancellation.ts";
+import { Latch } from "./cancellation.ts";
 import { maxTimerDelay, type Runtime } from "./runtime.ts";
 
-/** Waits `delay` ms, or until the cancellation. */
-export async function sleep(runtime: Runtime, delay: number, cancellation: Cancellation): Promise<void> {
-  if (cancellation.reason) return;
+/** Waits `delay` ms, or until `ended`. */
+export async function sleep(runtime: Runtime, delay: number, ended: Latch): Promise<void> {
+  if (ended.isOver) return;
   let timer: ReturnType<Runtime["setTimer"]> | undefined;
   const elapsed = new Promise<void>((resolve) => {
     timer = runtime.setTimer(resolve, Math.min(Math.ceil(delay), maxTimerDelay));
   });
-  await cancellation.race(elapsed);
+  await ended.race(elapsed);
   timer?.cancel();
 }
 
@@ -18,12 +18,12 @@ export async function sleepUnless(
   runtime: Runtime,
   delay: number,
   signal: AbortSignal | undefined,
-  closed: Cancellation,
+  closed: Latch,
 ): Promise<void> {
-  const ended = new Cancellation();
-  const end = () => ended.cancel(new Error("the pause is over"));
+  const ended = new Latch();
+  const end = (): void => ended.end();
   const unsubscribeSignal = signal && onAbort(signal, end);
-  const unsubscribeClosed = closed.onCancel(end);
+  const unsubscribeClosed = closed.onEnd(end);
   if (signal?.aborted) end();
   await sleep(runtime, delay, ended);
   unsubscribeSignal?.();

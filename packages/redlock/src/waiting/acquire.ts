@@ -128,7 +128,7 @@ async function attemptUntilRefused(
     if (!last && queues?.isContended(request.resources)) return assumedLocked(request);
     last ??= await attemptIfAdmitted(acquisition, queues, budget, attempts);
     // Others were refused while this call waited for admission.
-    if (!last && !budget.ended.reason) continue;
+    if (!last && !budget.ended.isOver) continue;
     if (queues && (last?.outcome === "locked" || last?.outcome === "split")) {
       queues.onRefused(request.resources);
       return failedWith(last.outcome, contentionIn(last.round.answers), request);
@@ -141,7 +141,7 @@ async function attemptUntilRefused(
       throw cancellation.reason;
     }
     // Answers from a previous database say nothing about the current one.
-    if (last?.outcome === "moved" && !budget.ended.reason) continue;
+    if (last?.outcome === "moved" && !budget.ended.isOver) continue;
     if (!last)
       return previous && !budget.lateness
         ? failure(request, previous, attempts)
@@ -186,7 +186,7 @@ async function revote(
     const roundTrip = Math.max(1, clock.now() - last.round.sentAt);
     const spread = Math.min(roundTrip * 2 ** count, Math.max(request.settings.retryDelay, 50));
     await sleep(runtime, randomFraction(runtime) * spread, budget.ended);
-    if (budget.ended.reason) return last;
+    if (budget.ended.isOver) return last;
     attempts.continueAttempt();
     const next = await attemptIfAdmitted(acquisition, undefined, budget, attempts);
     if (!next) return last;
@@ -227,7 +227,7 @@ async function attemptWhenAdmitted(
   try {
     budget.endAdmissionWait();
     // Others may have been refused meanwhile.
-    if (!budget.ended.reason && !queues?.isContended(request.resources)) asked = budget.inTime(request);
+    if (!budget.ended.isOver && !queues?.isContended(request.resources)) asked = budget.inTime(request);
   } finally {
     if (!asked) admission.leave();
   }
@@ -244,7 +244,7 @@ async function resultOf(
 ): Promise<AcquireResult> {
   const { request, cancellation } = acquisition;
   if (error !== undefined) throw error;
-  if (lease && !cancellation.reason) return { lease, attempts };
+  if (lease && !cancellation.isOver) return { lease, attempts };
   // Granted at the moment of giving up.
   if (lease) await release(lease, request.settings);
   if (cancellation.reason) throw cancellation.reason;

@@ -3,7 +3,7 @@ import type { ExecutionResult } from "../protocol/lease.ts";
 import { Lease } from "../protocol/lease.ts";
 import { RoundClaim } from "../protocol/operation.ts";
 import { Released } from "../protocol/release.ts";
-import { Cancellation } from "../time/cancellation.ts";
+import { Latch } from "../time/cancellation.ts";
 import { leaseDeadline } from "../time/lease-clock.ts";
 
 export interface HandedOff {
@@ -52,7 +52,7 @@ export async function transferToken(lease: Lease, next: AcquireCall): Promise<Ha
   // One more than the previous token. Waiters on the masters propose larger ones, from their time of arrival
   // (see `QueuedAcquire`).
   claim.proposal = lease.fencingToken === undefined ? undefined : lease.fencingToken + 1;
-  const cancellation = new Cancellation();
+  const cancellation = new Latch();
   const vote = voteFor(context, next.request, claim, claim.question("transfer", lease.token));
   next.attempts.add(vote.round);
   vote.round.ask();

@@ -5,7 +5,7 @@ import type { Contention } from "../protocol/quorum.ts";
 import { Released, release, releaseKeys } from "../protocol/release.ts";
 import { waiterOf } from "../protocol/token.ts";
 import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
-import type { Cancellation } from "../time/cancellation.ts";
+import type { Latch } from "../time/cancellation.ts";
 import { maxTimerDelay } from "../time/runtime.ts";
 import type { GrantListener } from "./grant-listener.ts";
 import { reuseLease, transferToken } from "./local-hand-off.ts";
@@ -83,10 +83,10 @@ export class LocalQueue {
     this.#events = events;
   }
 
-  /** Waits until `ended` is cancelled. */
-  join(waiter: LocalWaiter, ended: Cancellation): void {
+  /** Waits until `ended`. */
+  join(waiter: LocalWaiter, ended: Latch): void {
     this.#insert(waiter);
-    ended.onCancel(() => this.#giveUp(waiter));
+    ended.onEnd(() => this.#giveUp(waiter));
     this.#enter();
     // One that waits here has a place behind others of this process, whose tickets the masters know.
     if (!waiter.entry) waiter.isProvisional = false;

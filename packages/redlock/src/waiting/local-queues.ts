@@ -2,7 +2,7 @@ import type { LockRequest } from "../protocol/attempt.ts";
 import type { Context } from "../protocol/context.ts";
 import type { Attempts } from "../protocol/execution-stats.ts";
 import { nodeTimeoutFor } from "../settings/settings.ts";
-import type { Cancellation } from "../time/cancellation.ts";
+import type { Latch } from "../time/cancellation.ts";
 import { GrantListener } from "./grant-listener.ts";
 import { LocalQueue, type LocalQueueEvents, type WaitResult } from "./local-queue.ts";
 import { SharedWork } from "./shared-work.ts";
@@ -59,10 +59,10 @@ export class LocalQueues implements LocalQueueEvents {
   }
 
   /**
-   * Waits until the lock is granted or `ended` is cancelled. `call`: the microsecond in which the call began, by the
+   * Waits until the lock is granted, or until `ended`. `call`: the microsecond in which the call began, by the
    * monotonic clock.
    */
-  wait(request: LockRequest, ended: Cancellation, attempts: Attempts, call: number): Promise<WaitResult> {
+  wait(request: LockRequest, ended: Latch, attempts: Attempts, call: number): Promise<WaitResult> {
     return new Promise((resolve) => {
       const prepared = this.#prepare().within(nodeTimeoutFor(request.ttl, request.settings));
       void ended.race(prepared).then(() => {

@@ -17,7 +17,7 @@ import type { RoundClocks } from "../protocol/round-clocks.ts";
 import { isOfWaiter } from "../protocol/token.ts";
 import { pauseBetween, pauseUntilGone } from "../settings/backoff.ts";
 import { nodeTimeoutFor } from "../settings/settings.ts";
-import { Cancellation } from "../time/cancellation.ts";
+import { Latch } from "../time/cancellation.ts";
 import { leaseDeadline, never, nodeDeadline } from "../time/lease-clock.ts";
 import { maxTimerDelay, type Timer } from "../time/runtime.ts";
 import { sleep } from "../time/sleep.ts";
@@ -118,8 +118,8 @@ export class QueuedAcquire implements GrantHandler {
   readonly #wokenBy = new Set<number>();
   /** The smallest ticket that waits behind the votes of this round. */
   #nextTicket = Number.POSITIVE_INFINITY;
-  /** Cancels the storing of the fencing token; set while that runs and no other round may begin. */
-  #fencing: Cancellation | undefined;
+  /** Ends the storing of the fencing token; set while that runs and no other round may begin. */
+  #fencing: Latch | undefined;
   #lease: Lease | undefined;
   /** Runs until the next round is due. */
   #nextRoundTimer: Timer | undefined;
@@ -248,7 +248,7 @@ export class QueuedAcquire implements GrantHandler {
   /** PROTOCOL 2.15: leaves the queues in the previous database and enters those in the new one. */
   onDatabaseChange(): void {
     if (this.#isFinished) return;
-    this.#fencing?.cancel(new Error("a client was switched to another database"));
+    this.#fencing?.end();
     this.#dequeue(() => {});
     this.#isHeard = true;
     this.#startNextRound();
@@ -452,7 +452,7 @@ export class QueuedAcquire implements GrantHandler {
     const { quorum, clock, runtime } = this.#context;
     const { settings, ttl } = this.#request;
     const deadlines = this.#deadlines;
-    const cancellation = new Cancellation();
+    const cancellation = new Latch();
     this.#fencing = cancellation;
     this.#cancelNextRound();
     const progress = {
@@ -540,7 +540,7 @@ export class QueuedAcquire implements GrantHandler {
     this.#isFinished = true;
     this.#cancelNextRound();
     this.#cancelSplitVoteTimer();
-    this.#fencing?.cancel(new Error("it is over"));
+    this.#fencing?.end();
   }
 
   /** From here on no vote of the round counts (PROTOCOL 2.14). */

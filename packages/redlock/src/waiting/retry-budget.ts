@@ -4,7 +4,7 @@ import { contentionIn } from "../protocol/quorum.ts";
 import { lateTimerThreshold } from "../protocol/round.ts";
 import { pauseBetween, pauseUntilGone, timeOfRetries } from "../settings/backoff.ts";
 import type { Settings } from "../settings/settings.ts";
-import { Cancellation } from "../time/cancellation.ts";
+import { Latch } from "../time/cancellation.ts";
 import { maxTimerDelay, type Runtime, type Timer } from "../time/runtime.ts";
 
 /**
@@ -39,8 +39,8 @@ export function mayWait({ retryCount, waitTimeout }: Settings): boolean {
 
 /** The remaining retries of an acquire, or its remaining time if `waitTimeout` is set (PROTOCOL 1.10). */
 export class RetryBudget {
-  /** Cancelled when the time is over or the caller cancels. */
-  readonly ended: Cancellation = new Cancellation();
+  /** Ends when the time is over or the caller cancels. */
+  readonly ended: Latch = new Latch();
   /** The lateness of extensions, if the call ended while new locks were held back. */
   lateness: Lateness | undefined;
   readonly #runtime: Runtime;
@@ -58,19 +58,20 @@ export class RetryBudget {
   #admissionReserve: number;
 
   /** `startedAt`: the time of the call, by the monotonic clock. */
-  constructor(runtime: Runtime, settings: Settings, cancellation: Cancellation, startedAt: number) {
+  constructor(runtime: Runtime, settings: Settings, cancellation: Latch, startedAt: number) {
     this.#runtime = runtime;
     this.#settings = settings;
     this.#startedAt = startedAt;
     const { nodeTimeout } = settings;
     this.#admissionTime = nodeTimeout === undefined ? defaultAdmissionTime : nodeTimeout * admissionFraction;
     this.#admissionReserve = nodeTimeout === undefined ? maxAdmissionTime - defaultAdmissionTime : 0;
-    cancellation.onCancel(() => this.ended.cancel(cancellation.reason!));
+    cancellation.onEnd(() => this.ended.end());
     const { waitTimeout } = settings;
     if (waitTimeout === undefined) return;
     const left = startedAt + waitTimeout - runtime.monotonic();
+    // PROTOCOL 1.10: a call whose time is over waits no more.
     if (left > 0) this.#endAfter(left);
-    else this.ended.cancel(timeIsOver());
+    else this.ended.end();
   }
 
   /** From here on the call waits without retrying: the remaining retries count as the time they would take. */
@@ -98,7 +99,7 @@ export class RetryBudget {
 
   /** New locks are held back because extensions are late: a call that never retries ends. */
   holdBack(): void {
-    if (!mayWait(this.#settings)) this.ended.cancel(timeIsOver());
+    if (!mayWait(this.#settings)) this.ended.end();
   }
 
   /**
@@ -174,7 +175,7 @@ export class RetryBudget {
         this.#admissionReserve -= more;
         this.#admissionTime += more;
         this.#endAfter(more, false, answeredAt);
-      } else this.ended.cancel(timeIsOver());
+      } else this.ended.end();
     }, Math.ceil(delay));
   }
 
@@ -184,8 +185,4 @@ export class RetryBudget {
     if (kind === "unavailable") return Number.POSITIVE_INFINITY;
     return pauseUntilGone(freeIn, this.#runtime);
   }
-}
-
-function timeIsOver(): Error {
-  return new Error("the time to wait is over");
 }

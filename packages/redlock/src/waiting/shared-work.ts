@@ -1,4 +1,4 @@
-import { Cancellation } from "../time/cancellation.ts";
+import { Latch } from "../time/cancellation.ts";
 import type { Runtime, Timer } from "../time/runtime.ts";
 import { sleep } from "../time/sleep.ts";
 
@@ -38,14 +38,14 @@ export function askMost(
 export class SharedWork {
   readonly #runtime: Runtime;
   readonly #startedAt: number;
-  readonly #done = new Cancellation();
+  readonly #done = new Latch();
   /** By their limits, as long as they last. */
   readonly #waits = new Map<number, Promise<void>>();
 
   constructor(runtime: Runtime, work: Promise<unknown>) {
     this.#runtime = runtime;
     this.#startedAt = runtime.monotonic();
-    void work.then(() => this.#done.cancel(new Error("it is done")));
+    void work.then(() => this.#done.end());
   }
 
   /** Resolves when the work is done, at the latest `limit` ms after it began. */
@@ -53,7 +53,7 @@ export class SharedWork {
     const known = this.#waits.get(limit);
     if (known) return known;
     const left = this.#startedAt + limit - this.#runtime.monotonic();
-    if (left <= 0 || this.#done.reason) return Promise.resolve();
+    if (left <= 0 || this.#done.isOver) return Promise.resolve();
     const wait = sleep(this.#runtime, left, this.#done).then(() => void this.#waits.delete(limit));
     this.#waits.set(limit, wait);
     return wait;
