@@ -13,7 +13,7 @@ const columns = ["Quorlock", "redlock 5", "redis-semaphore", "redlock-universal"
 const features: ReadonlyArray<readonly string[]> = [
   [
     "Redis clients",
-    "ioredis, iovalkey, node-redis, Bun",
+    "ioredis, iovalkey, node-redis",
     "ioredis",
     "ioredis",
     "ioredis, node-redis, GLIDE",

@@ -1,5 +1,6 @@
 import { type ExecutionError, Redlock } from "@quorlock/redlock";
 import { Redis } from "ioredis";
+import { expect, it } from "vitest";
 import type { RedisClient } from "../../packages/redlock/src/adapters/client-libraries.ts";
 import { type Link, type MovingAddress, movingAddress } from "./moving-address.ts";
 import { until } from "./until.ts";
@@ -13,12 +14,6 @@ export interface Library {
   close(client: never): void;
   /** Whether its connections ask for the id of their server. */
   readonly asksServer: boolean;
-}
-
-/** The functions of a test framework. Those of Vitest and Bun will do. */
-interface Framework {
-  readonly it: (name: string, run: () => Promise<void>) => unknown;
-  readonly expect: (actual: unknown) => { toBe(wanted: unknown): void; toEqual(wanted: unknown): void };
 }
 
 interface Server {
@@ -115,11 +110,7 @@ class Scene {
  * server cannot say at the moment which one it is (PROTOCOL 2.9). `serversOf`: two of them, which are this suite's
  * alone.
  */
-export function serverCases(
-  { it, expect }: Framework,
-  library: Library,
-  serversOf: () => readonly [Server, Server],
-): void {
+export function serverCases(library: Library, serversOf: () => readonly [Server, Server]): void {
   async function scene(play: (scene: Scene, user: Link, own: Link) => Promise<void>): Promise<void> {
     const servers = serversOf();
     const admins = servers.map(({ host, port }) => new Redis(port, host));

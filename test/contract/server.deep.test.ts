@@ -4,7 +4,7 @@ import { Redis as Redis5 } from "ioredis-5";
 import { Redis as Valkey } from "iovalkey";
 import { createClient } from "redis";
 import { createClient as createClient5 } from "redis-5";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe } from "vitest";
 import { type Library, serverCases } from "./server-cases.ts";
 
 // PROTOCOL 2.9, 2.18.
@@ -60,7 +60,7 @@ describe.each<[string, Library]>([
   ["node-redis 6, RESP 2", likeNodeRedis(createClient, { RESP: 2, maintNotifications: "disabled" })],
   ["node-redis 5", likeNodeRedis(createClient5)],
 ])("%s", (_, library) => {
-  serverCases({ it, expect }, library, () => {
+  serverCases(library, () => {
     const [first, second] = masters.list;
     return [first!, second!];
   });

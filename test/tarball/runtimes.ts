@@ -25,7 +25,6 @@ const program = `
     ioredis: async () => (({ Redis }) => (url) => new Redis(url))(await import("ioredis")),
     iovalkey: async () => (({ Redis }) => (url) => new Redis(url))(await import("iovalkey")),
     "node-redis": async () => (({ createClient }) => (url) => createClient({ url }))(await import("redis")),
-    "Bun.RedisClient": async () => (url) => new Bun.RedisClient(url),
   };
   const make = await makers[library]();
   const open = (options) => new Redlock(urls.map(make), { reentrant: true, fencing: true, ...options });
@@ -140,7 +139,6 @@ export function runtimesSuite(folderOf: () => string, tarballOf: () => string): 
       ["Bun", "ioredis"],
       ["Bun", "iovalkey"],
       ["Bun", "node-redis"],
-      ["Bun", "Bun.RedisClient"],
       ["Deno", "ioredis"],
       ["Deno", "iovalkey"],
       ["Deno", "node-redis"],
@@ -153,6 +151,24 @@ export function runtimesSuite(folderOf: () => string, tarballOf: () => string): 
         timeout: 60_000,
       });
       expect(JSON.parse(stdout)).toEqual(everything);
+    });
+
+    test("under Bun, refuses the client of Bun, and says what to pass instead", async () => {
+      const [binary, ...args] = await runtimes["Bun"]!(folderOf());
+      const refused = join(file, "../refused.mjs");
+      const code = `
+        import { InvalidArgumentError, Redlock } from "@quorlock/redlock";
+        try {
+          new Redlock([new Bun.RedisClient("redis://localhost:1")]);
+        } catch (error) {
+          if (error instanceof InvalidArgumentError) console.log(error.message);
+        }
+      `;
+      await writeFile(refused, code);
+      const options = { cwd: join(file, ".."), env: userEnvironment, timeout: 60_000 };
+      const { stdout } = await run(binary, [...args, refused], options);
+      expect(stdout).toContain("client 0 is a RedisClient of Bun");
+      expect(stdout).toContain("pass a client of ioredis or node-redis: both run on Bun");
     });
   });
 }

@@ -186,7 +186,7 @@ describe("quorlock exec", () => {
     ]);
     const { code, errors } = await exec("job", ...addresses, "--guard", "60s", "--", "true");
     expect(code).toBe(64);
-    expect(errors).toMatch(/^quorlock: restartGuard: .* which is needed to detect a loss of memory\n$/);
+    expect(errors).toMatch(/^quorlock: restartGuard: .* which are needed to detect a loss of memory\n$/);
     for (const admin of admins) await admin.call("ACL", "DELUSER", "hunter2");
   });
 

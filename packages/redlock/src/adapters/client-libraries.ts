@@ -1,7 +1,6 @@
 import { InvalidArgumentError } from "../errors.ts";
 import type { Connection } from "../redis/connection.ts";
 import { shown } from "../settings/ranges.ts";
-import { type BunRedisClient, BunUser, isBunRedis } from "./bun/bun.ts";
 import { type IoredisClient, IoredisUser, isIoredis } from "./ioredis/ioredis.ts";
 import { isIoredisMock, MockConnection } from "./ioredis-mock/ioredis-mock.ts";
 import {
@@ -13,11 +12,11 @@ import {
 import type { UserClient } from "./own-client.ts";
 import { OwnConnection } from "./own-connection.ts";
 
-/** A `Redis` or `Cluster` of ioredis or iovalkey, a client or Cluster of node-redis, or a `RedisClient` of Bun. */
-export type RedisClient = IoredisClient | NodeRedisClient | BunRedisClient;
+/** A `Redis` or `Cluster` of ioredis or iovalkey, or a client or Cluster of node-redis. */
+export type RedisClient = IoredisClient | NodeRedisClient;
 
 export function isRedisClient(client: unknown): client is RedisClient {
-  return isIoredis(client) || isNodeRedis(client) || isBunRedis(client) || isIoredisMock(client);
+  return isIoredis(client) || isNodeRedis(client) || isIoredisMock(client);
 }
 
 /** Why the client cannot run each of our scripts; `undefined` if it can. */
@@ -51,21 +50,22 @@ export function userOf(client: RedisClient): UserClient {
     throw new InvalidArgumentError("ioredis-mock runs scripts: pass its client itself");
   if (isIoredis(client)) return new IoredisUser(client);
   if (isNodeRedis(client)) return new NodeRedisUser(client);
-  if (isBunRedis(client)) return new BunUser(client);
   // `withoutScripts` takes whatever the caller passes.
-  throw new InvalidArgumentError("expected a client of ioredis, iovalkey, node-redis or Bun");
+  throw new InvalidArgumentError("expected a client of ioredis, iovalkey or node-redis");
 }
 
 /** Describes a value that is not a supported client, and what is one. */
 export function notAClient(client: unknown): string {
-  return `${kindOf(client)}; expected a Redis or Cluster of ioredis 5 or 6 or of iovalkey, a client or Cluster of node-redis 5 or 6, a RedisClient of Bun`;
+  return `${kindOf(client)}; expected a Redis or Cluster of ioredis 5 or 6 or of iovalkey, a client or Cluster of node-redis 5 or 6`;
 }
 
 /** (A URL is not repeated: it may contain a password.) */
 function kindOf(client: unknown): string {
   if (typeof client === "string") return 'a string: pass new Redis("redis://...")';
   if (typeof client !== "object" || client === null) return shown(client);
-  const { isOpen, sendCommand, customCommand, createScript } = client as Readonly<Record<string, unknown>>;
+  const { isOpen, sendCommand, customCommand, createScript, bufferedAmount } = client as Readonly<
+    Record<string, unknown>
+  >;
   const kind = kindOfNodeRedis(client);
   if (kind === "pool") {
     return "a pool of node-redis, whose connections have no common order: pass createClient() instead";
@@ -78,6 +78,9 @@ function kindOf(client: unknown): string {
   }
   if (typeof createScript === "function") {
     return "a client of @upstash/redis, which speaks HTTP, without a connection that keeps the order of commands: pass new Redis() of ioredis with the rediss:// URL of the same database";
+  }
+  if (typeof bufferedAmount === "number") {
+    return "a RedisClient of Bun, which may keep commands while it is offline: pass a client of ioredis or node-redis: both run on Bun";
   }
   if (typeof isOpen === "boolean" || typeof sendCommand === "function") {
     return "a client of node-redis before version 5, or its legacy client";

@@ -133,8 +133,8 @@ export class OwnConnection implements Connection {
     if (user.status !== "wait") void this.connectFirst();
   }
 
-  get database(): number | "unknown" | undefined {
-    return this.#database ?? (this.#user.isCluster ? undefined : "unknown");
+  get database(): number | undefined {
+    return this.#database;
   }
 
   get isReady(): boolean {
@@ -517,11 +517,7 @@ export class OwnConnection implements Connection {
   async #identify(own: OwnClient): Promise<readonly string[] | undefined> {
     if (!this.#user.asksServer) return [];
     try {
-      const found = runIdIn(await this.#textOf(own, "INFO", "server"));
-      if (this.database === "unknown") {
-        const database = /\bdb=(\d+)/.exec(await this.#textOf(own, "CLIENT", "INFO"))?.[1];
-        if (database !== undefined) this.#database = Number(database);
-      }
+      const found = runIdIn(await this.#infoOf(own));
       return found === undefined ? [] : [found];
     } catch (error) {
       if (own.client.status !== "ready") return undefined;
@@ -532,10 +528,10 @@ export class OwnConnection implements Connection {
     }
   }
 
-  /** The text of a reply; empty if the server does not have the command for this user. Any other error is temporary. */
-  async #textOf(own: OwnClient, command: string, arg: string): Promise<string> {
+  /** The reply; empty if the server does not have the command for this user. Any other error is temporary. */
+  async #infoOf(own: OwnClient): Promise<string> {
     try {
-      const reply = await this.#sendOn(own, command, [arg]);
+      const reply = await this.#sendOn(own, "INFO", ["server"]);
       return typeof reply === "string" ? reply : "";
     } catch (error) {
       if (this.isErrorReply(error) && isUnavailable(error)) return "";

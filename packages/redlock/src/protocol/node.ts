@@ -289,7 +289,7 @@ export interface LockNode {
   readonly name: string;
   /** The client that the user passed for this master: the key of `votesFor` and `votesAgainst`. */
   readonly client: object;
-  /** The number of the database that its keys are in; `undefined` if it is unknown. */
+  /** The number of the database that its keys are in. Default 0. */
   readonly database?: number | undefined;
   /**
    * Returns why these resources cannot be locked here: with the client's `keyPrefix` one is a key of this library's own, or

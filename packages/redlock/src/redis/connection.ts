@@ -81,8 +81,8 @@ export interface Connection {
     onMessage: (message: string) => void,
     onChange: (isListening: boolean, error?: unknown) => void,
   ): unknown;
-  /** The database of the commands, if there are several. "unknown" if it cannot be determined, or not yet. */
-  readonly database?: number | "unknown" | undefined;
+  /** The database of the commands, if there are several. */
+  readonly database?: number | undefined;
   /**
    * Identifies the server of the current connection, or the servers of a Cluster. Known before `onReady` is
    * called, and so before anything is sent. Missing or empty if it cannot be determined.

@@ -187,9 +187,8 @@ export class RedisNode implements LockNode {
     }
   }
 
-  get database(): number | undefined {
-    const { database = 0 } = this.#connection;
-    return database === "unknown" ? undefined : database;
+  get database(): number {
+    return this.#connection.database ?? 0;
   }
 
   watchGuard(guard: Guard): void {
@@ -415,18 +414,12 @@ export class RedisNode implements LockNode {
     if (!this.#connection.isReady) void this.#postWhenConnected(operation, index);
     // The connection has been made, so it is known whether its server votes through another node.
     else if (this.#refusal && !isRelease(operation)) operation.onAnswer(index, this.#refusal);
-    else if (operation.guard && this.database === undefined) operation.onAnswer(index, this.#unguardable);
     else this.#sendQueue.post(operation, index);
   }
 
   get #uncountable(): Fault {
     const detail = "a name with a brace but no hash tag has its counter in another slot of the Cluster";
     return fault(this.name, "ERR", detail, false);
-  }
-
-  /** A marker of the restart guard names its database (PROTOCOL 9.3). */
-  get #unguardable(): Fault {
-    return fault(this.name, "NOPERM", "its database is unknown, because CLIENT INFO is not allowed", false);
   }
 
   /** Sends once the first connection is ready, or not at all. */

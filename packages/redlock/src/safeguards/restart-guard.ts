@@ -292,9 +292,8 @@ function restoreCounters(node: LockNode, epoch: string, floor: number): Promise<
 type Answers = ReadonlyArray<GuardState | Fault | undefined>;
 
 function forbidden(name: string, { error }: Fault): InvalidArgumentError {
-  const command = error.message.includes("CLIENT INFO") ? "CLIENT INFO" : "INFO and OBJECT";
   return new InvalidArgumentError(
-    `restartGuard: ${name} does not allow its user to run ${command}, which is needed to detect a loss of memory (${error.message})`,
+    `restartGuard: ${name} does not allow its user to run INFO and OBJECT, which are needed to detect a loss of memory (${error.message})`,
   );
 }
 
