@@ -16,7 +16,7 @@ export const picture: string = join(root, "docs/rooms.svg");
  * line do not import from each other.
  */
 const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
-  { "errors.ts": "errors" },
+  { "errors.ts": "errors", "scripts.generated.ts": "Lua" },
   { time: "clocks, timers" },
   { tracing: "diagnostics channels" },
   { "events.ts": "typed events" },

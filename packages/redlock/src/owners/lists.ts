@@ -1,7 +1,9 @@
 import { printable, titleOf } from "../errors.ts";
 import { distinctNames, type ListedMaster, leastDistinct, quorumsIntersect } from "./membership.ts";
 import type { OwnerRecord } from "./owner-record.ts";
-import { tagsPerReply } from "./owner-script.ts";
+
+/** The number of tags in one reply: see owner.lua. */
+const tagsPerReply = 50;
 
 /** How many lists are compared in one turn, and how many owners are kept: more are not compared. */
 const maxSuspects = 50;

@@ -1,16 +1,13 @@
-import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import clusterKeySlot from "cluster-key-slot";
 import { describe, expect, test } from "vitest";
 import type { RedlockOptions } from "../client.ts";
 import { printable, ResourceLockedError, titleOf } from "../errors.ts";
 import { maxUnanswered } from "../protocol/shared-reads.ts";
-import { waitersScript } from "../redis/lua/waiters.ts";
 import { Redlock } from "../redlock.ts";
 import { virtualSetting } from "../virtual-time.test.ts";
 import { distinctNames, leastDistinct, quorumsIntersect } from "./membership.ts";
 import { ownerKey, ownersKey, recordIn } from "./owner-record.ts";
-import { ownerScript } from "./owner-script.ts";
 import { version } from "./version.ts";
 
 const list = (names: string) => names.split("").map((name) => ({ name, ids: [`id of ${name}`] }));
@@ -20,13 +17,6 @@ test("the version in a record is that of package.json", () => {
   const manifest = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
   expect(version).toBe((JSON.parse(manifest) as { version: string }).version);
 });
-
-test.each(Object.entries({ ownerScript, waitersScript }))(
-  "the %s is known by its digest",
-  (_, { source, sha1 }) => {
-    expect(createHash("sha1").update(source).digest("hex")).toBe(sha1);
-  },
-);
 
 // PROTOCOL 1.13.
 test.each([

@@ -3,6 +3,7 @@ import type { ActiveLease, Context, OwnerNames } from "../protocol/context.ts";
 import type { Inspection } from "../protocol/inspect.ts";
 import type { LockNode, RecordStore } from "../protocol/node.ts";
 import { SharedReads } from "../protocol/shared-reads.ts";
+import { ownerScript } from "../scripts.generated.ts";
 import { outside } from "../time/async-context.ts";
 import { Latch } from "../time/cancellation.ts";
 import { sleep } from "../time/sleep.ts";
@@ -10,7 +11,6 @@ import type { TimerHandle, TimerTask } from "../time/timers.ts";
 import { Lists } from "./lists.ts";
 import type { ListedMaster } from "./membership.ts";
 import { maxRecordedLocks, type OwnerRecord, ownerKey, ownersKey, recordIn } from "./owner-record.ts";
-import { ownerScript } from "./owner-script.ts";
 import { version } from "./version.ts";
 
 /** A record is written each 10 s, and lives for three times as long, ms. */

@@ -10,7 +10,6 @@ export {
   ownersKey,
   recordIn,
 } from "../owners/owner-record.ts";
-export { ownerScript } from "../owners/owner-script.ts";
 export type {
   Answer,
   AnyAnswer,
@@ -39,6 +38,7 @@ export type {
   Yes,
 } from "../protocol/node.ts";
 export { type Asked, operationOf } from "../protocol/operation.ts";
+export { ownerScript, waitersScript } from "../scripts.generated.ts";
 export { constructorOptions } from "../settings/options.ts";
 export type { Args, Connection, Done, Message } from "./connection.ts";
 export {
@@ -56,5 +56,4 @@ export {
   slotBatchScript,
   voteBatchScript,
 } from "./lua/scripts.ts";
-export { waitersScript } from "./lua/waiters.ts";
 export { RedisNode } from "./redis-node.ts";

@@ -25,14 +25,13 @@ import { type Asked, operationOf, timeRead } from "../protocol/operation.ts";
 import { SharedReads } from "../protocol/shared-reads.ts";
 import { masked } from "../protocol/token.ts";
 import { WeakListeners } from "../protocol/weak-listeners.ts";
+import { readersScript, waitersScript } from "../scripts.generated.ts";
 import { outside } from "../time/async-context.ts";
 import { systemRuntime } from "../time/system.ts";
 import { ClosedConnection } from "./closed-connection.ts";
 import { isAbandoned, isRelease, purposeOf } from "./commands.ts";
 import { type Connection, keepsSlotKeys } from "./connection.ts";
 import { GrantSubscription } from "./grant-subscription.ts";
-import { readersScript } from "./lua/shared.ts";
-import { waitersScript } from "./lua/waiters.ts";
 import { UnexpectedReply } from "./reply-numbers.ts";
 import { type SendQueue, type SendQueueRuntime, sendQueueOf } from "./send-queue.ts";
 import { entriesOf, hasSlotKeys } from "./slot-keys.ts";
@@ -221,7 +220,7 @@ export class RedisNode implements LockNode {
       send: (command, args) => connection.send(command, args),
       waitersOf: async (key) => (this.queue ? listIn(await waitersOf(key)) : []) as string[],
       readersOf: async (key) =>
-        listIn(await read(this.#shareReads, readersScript, key)) as [string, number][],
+        listIn(await read(this.#shareReads, readersScript.source, key)) as [string, number][],
     };
   }
 

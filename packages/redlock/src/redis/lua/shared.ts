@@ -1,4 +1,3 @@
-import { masked } from "./masked.ts";
 import { entryNameOf } from "./queue.ts";
 
 // Locks whose claims may be shared: many readers or one writer (PROTOCOL 10.3). Votes, extensions, releases, the queue,
@@ -191,16 +190,4 @@ local function refusalByWaiters(key, token)
   if not waiter then return nil end
   return {1, masked(waiter .. "." .. (string.match(entry, "^%d+") or "")), call("PTTL", ${entryNameOf("queue")})}
 end
-`;
-
-/** The readers of a lock: up to 50 of {masked token, ms that it has left}, those that stay for longest first. KEYS: the shared key. */
-export const readersScript: string = `${masked}
-local time, readers = redis.call("TIME"), {}
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local found = redis.call("ZRANGE", KEYS[1], -50, -1, "WITHSCORES")
-for place = #found - 1, 1, -2 do
-  local left = tonumber(found[place + 1]) - now
-  if left >= 0 then readers[#readers + 1] = {masked(found[place]), left} end
-end
-return readers
 `;

@@ -86,12 +86,12 @@ export const otherTwins: Readonly<
 > = {
   ownerScript: {
     script: ownerScript,
-    writtenFrom: "40346457fc5a2e0b0b1f78d95d5cb0b29a209f2a",
+    writtenFrom: "d27d581d2f6c1be5168c571246c97c6665f6aaff",
     twin: recordOwner,
   },
   waitersScript: {
     script: waitersScript,
-    writtenFrom: "4743f9064ad21bd6ac7eb02523e90f446181f685",
+    writtenFrom: "efa81484c11a731eec79395351f5a835eeb4656d",
     twin: shownWaiters,
   },
 };

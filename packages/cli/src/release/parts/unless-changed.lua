@@ -1,0 +1,2 @@
+local token = redis.pcall("GET", KEYS[1])
+if type(token) ~= "string" or redis.sha1hex(token) ~= ARGV[1] then return 0 end

@@ -1,0 +1,22 @@
+// Written by `pnpm scripts` from the .lua files.
+
+/** A Lua script and its digest, by which a master that has cached it runs it. */
+export interface Script {
+  readonly source: string;
+  /** SHA-1 of `source`. */
+  readonly sha1: string;
+}
+
+export const probeScript: Script = { source: "local refused = {}\nlocal function try(name, ...)\nlocal reply = redis.pcall(...)\nif type(reply) == \"table\" and reply.err then\nrefused[#refused + 1] = name\nrefused[#refused + 1] = reply.err\nend\nend\nlocal key, queue, px = KEYS[1], KEYS[2], ARGV[2]\ntry(\"set\", \"SET\", key, \"1\", \"PX\", px)\ntry(\"get\", \"GET\", key)\ntry(\"mget\", \"MGET\", key)\ntry(\"pttl\", \"PTTL\", key)\ntry(\"exists\", \"EXISTS\", key)\ntry(\"zadd\", \"ZADD\", queue, 1, \"a\")\ntry(\"pexpire\", \"PEXPIRE\", queue, px)\ntry(\"zrange\", \"ZRANGE\", queue, 0, -1)\ntry(\"zcard\", \"ZCARD\", queue)\ntry(\"publish\", \"PUBLISH\", ARGV[1], \"\")\ntry(\"pubsub|numsub\", \"PUBSUB\", \"NUMSUB\", ARGV[1])\nif ARGV[3] == \"guard\" then\ntry(\"object|encoding\", \"OBJECT\", \"ENCODING\", key)\ntry(\"setrange\", \"SETRANGE\", key, 0, \"2\")\nend\ntry(\"zrem\", \"ZREM\", queue, \"a\")\ntry(\"del\", \"DEL\", key)\nreturn refused\n", sha1: "fb80d8b1588a62c263b4bea2b1078b28ec23c2ad" };
+
+export const readingScript: Script = { source: "local time = redis.call(\"TIME\")\nlocal now = time[1] * 1000 + math.floor(time[2] / 1000)\nlocal readers = redis.call(\"ZREVRANGEBYSCORE\", KEYS[1], \"+inf\", now, \"WITHSCORES\", \"LIMIT\", 0, 1000)\nfor place = 1, #readers, 2 do\nreaders[place] = string.sub(readers[place], 1, 8)\nreaders[place + 1] = math.ceil(readers[place + 1] - now)\nend\nreturn readers\n", sha1: "9e1fd136e6cf2558efe21d9070ca895c4dd34708" };
+
+export const removeScript: Script = { source: "local token = redis.pcall(\"GET\", KEYS[1])\nif type(token) ~= \"string\" or redis.sha1hex(token) ~= ARGV[1] then return 0 end\nreturn redis.call(\"DEL\", KEYS[1])\n", sha1: "d794537f36b66cf97565b24991aaa93e8932b23e" };
+
+export const revokeScript: Script = { source: "local token = redis.pcall(\"GET\", KEYS[1])\nif type(token) ~= \"string\" or redis.sha1hex(token) ~= ARGV[1] then return 0 end\nlocal left = redis.call(\"PTTL\", KEYS[1])\nif left < 0 then redis.call(\"SET\", KEYS[1], ARGV[2])\nelse redis.call(\"SET\", KEYS[1], ARGV[2], \"PX\", math.max(1, left)) end\nreturn 1\n", sha1: "27b48c5a2fe5a17a97c26bf24e93db890b7f3aac" };
+
+export const scanScript: Script = { source: "local function isToken(value)\nif #value >= 400 then return false end\nlocal waiter = string.gsub(value, \"%.%d+$\", \"\")\nreturn #waiter == 32 and not string.find(waiter, \"[^0-9a-f]\") or string.sub(value, 1, 8) == \"revoked:\"\nend\nlocal reply = redis.call(\"SCAN\", ARGV[1], \"COUNT\", ARGV[2])\nlocal locks = {}\nfor _, key in ipairs(reply[2]) do\nif redis.call(\"TYPE\", key).ok == \"string\" and redis.call(\"STRLEN\", key) < 400 then\nif isToken(redis.call(\"GET\", key)) then locks[#locks + 1] = key end\nend\nend\nreturn {reply[1], #reply[2], locks}\n", sha1: "89b99b987af066291b0761c31e5179a685a45c91" };
+
+export const statesScript: Script = { source: "local function isToken(value)\nif #value >= 400 then return false end\nlocal waiter = string.gsub(value, \"%.%d+$\", \"\")\nreturn #waiter == 32 and not string.find(waiter, \"[^0-9a-f]\") or string.sub(value, 1, 8) == \"revoked:\"\nend\nlocal function queueOf(key)\nlocal isTagged = string.find(key, \"{\", 1, true) and string.find(key, \"^[^{]*{[^}]+}\")\nreturn isTagged and \"quorlock:queue:tagged:\" .. key or \"quorlock:queue:{\" .. key .. \"}\"\nend\nlocal states = {}\nfor index, key in ipairs(KEYS) do\nlocal kind = redis.call(\"TYPE\", key).ok\nlocal token = kind == \"string\" and redis.call(\"GET\", key) or \"\"\nlocal isRevoked = string.sub(token, 1, 8) == \"revoked:\"\nlocal shown = isRevoked and token or string.sub(token, 1, math.min(8, math.floor(#token / 2)))\nlocal waiting = redis.pcall(\"ZCARD\", queueOf(key))\nlocal waiters = redis.pcall(\"ZRANGE\", queueOf(key), 0, 49)\nif waiters.err then waiting, waiters = 0, {} end\nfor place, waiter in ipairs(waiters) do waiters[place] = string.sub(waiter, 1, 8) end\nlocal left = redis.call(\"PTTL\", key)\nstates[index] = {kind, redis.sha1hex(token), shown, left, waiting, waiters, isToken(token) and 1 or 0}\nend\nreturn states\n", sha1: "0f550e855bc065a0fba46a587d7c7a93cf4598f6" };
+
+export const undeclaredScript: Script = { source: "return redis.call(\"EXISTS\", ARGV[1])\n", sha1: "d041213ca7cae38f9d49690212ab759e507738d7" };
