@@ -14,8 +14,6 @@ const scripts: Readonly<Record<string, redlock.Script>> = {
   "release batch": redlock.releaseBatchScript,
   batch: redlock.batchScript,
   "shared batch": redlock.sharedBatchScript,
-  "slot batch": redlock.slotBatchScript,
-  "shared slot batch": redlock.sharedSlotBatchScript,
   "owner record": redlock.ownerScript,
   waiters: redlock.waitersScript,
 };

@@ -1,6 +1,6 @@
-import { sharedBatchScript, sharedSlotBatchScript } from "@quorlock/redlock/internal";
+import { sharedBatchScript } from "@quorlock/redlock/internal";
 import type { Random } from "@quorlock/simulation";
-import { asksTheGuard, inboxes, type Listed, operation, slotFloors } from "./script-lines.ts";
+import { inboxes, type Listed, operation } from "./script-lines.ts";
 
 // Calls of the script of locks that may be shared, drawn at random. Only the client composes these calls: each
 // operation has one key, and the numbers are valid.
@@ -24,9 +24,8 @@ export function readWriteLine(random: Random): Line {
   const count = random.chance(0.6) ? 1 : random.integer(2, 4);
   const all = Array.from({ length: count }, () => listed(random));
   const list = all.map(({ text }) => text).join("");
-  const isInSlot = random.chance(0.3) && !asksTheGuard(list);
-  const named = [...all.flatMap((one) => one.keys), ...keys, ...(isInSlot ? slotFloors : [])];
-  const { source, sha1 } = isInSlot ? sharedSlotBatchScript : sharedBatchScript;
+  const named = [...all.flatMap((one) => one.keys), ...keys];
+  const { source, sha1 } = sharedBatchScript;
   const script: Line = random.chance(0.5) ? ["EVAL", source] : ["EVALSHA", sha1];
   return [...script, named.length, ...named, list, ...all.flatMap(({ args }) => args)];
 }

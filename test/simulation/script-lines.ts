@@ -38,7 +38,6 @@ export function scriptLine(random: Random, someKeys: (random: Random) => readonl
     "releaseBatchScript",
     "batchScript",
     "batchScript",
-    "slotBatchScript",
   ]);
   const { source, sha1 } = twinScripts[name].script;
   const { keys, args } = argumentsOf[name](random, () => someKeys(random));
@@ -73,14 +72,6 @@ function allOf(random: Random, held: ReadonlyArray<readonly [string, string]>): 
   return [some.length, ...some.map(([key]) => key), ...some.map(([, owner]) => owner)];
 }
 
-/** Whether a list of operations has one of the restart guard, which a Cluster cannot have. */
-export function asksTheGuard(list: string): boolean {
-  return /(^|;)[0-9]*[fgh]/.test(list);
-}
-
-/** The floors of a slot: the last keys of the scripts for one. */
-export const slotFloors: readonly string[] = ["quorlock:floor:past:{0}", "quorlock:floor:{0}"];
-
 interface Arguments {
   readonly keys: readonly string[];
   readonly args: readonly (string | number)[];
@@ -88,7 +79,7 @@ interface Arguments {
 
 const argumentsOf: Readonly<
   Record<
-    Exclude<ScriptName, "sharedBatchScript" | "sharedSlotBatchScript">,
+    Exclude<ScriptName, "sharedBatchScript">,
     (random: Random, keys: () => readonly string[]) => Arguments
   >
 > = {
@@ -138,11 +129,6 @@ const argumentsOf: Readonly<
   releaseBatchScript: (random, keys) => {
     const all = Array.from({ length: random.integer(1, 4) }, () => keys()[0]!);
     return { keys: all, args: all.map(() => token(random)) };
-  },
-  slotBatchScript: (random, keys) => {
-    const { keys: all, args } = argumentsOf.batchScript(random, keys);
-    if (asksTheGuard(String(args[0]))) return argumentsOf.slotBatchScript(random, keys);
-    return { keys: [...all, ...slotFloors], args };
   },
   batchScript: (random, keys) => {
     const first = random.chance(0.25) ? heldAndGivenUp(random, keys) : [];

@@ -17,7 +17,7 @@ import { Placements } from "./protocol/placement.ts";
 import { quorumOf } from "./protocol/quorum.ts";
 import { Rollbacks } from "./protocol/release.ts";
 import { Tokens } from "./protocol/token.ts";
-import { RedisNode } from "./redis/redis-node.ts";
+import { RedisNode, type RedisNodeOptions } from "./redis/redis-node.ts";
 import { type ClockEvent, ClockWatch } from "./safeguards/clock-watch.ts";
 import { DistinctMasters } from "./safeguards/distinct-masters.ts";
 import { RestartGuard, type RestartGuardOptions } from "./safeguards/restart-guard.ts";
@@ -57,14 +57,15 @@ export interface RedlockOptions extends Partial<Settings> {
   readonly groupCommit?: boolean;
   /**
    * Whether waiters queue on the masters: they are served in order, and notified by the release. Without it, waiters
-   * poll every `retryDelay`. Default true, if every master supports it.
+   * poll every `retryDelay`, in no order. Default true, if every master supports it: masters without scripts do not, nor
+   * does a Redis Cluster; `true` with one of these throws InvalidArgumentError.
    */
   readonly queue?: boolean;
   /**
    * Whether each lock has a {@link Lock.fencingToken}. Adds no round to an uncontended lock. Every client that locks
    * the same resources must switch it on. Tokens only grow as long as no master loses its memory: a master that
    * restarts with older data may let a smaller token be issued again. Masters without scripts do not support it, nor does a
-   * Redis Cluster whose client has a `keyPrefix`: InvalidArgumentError. Default false.
+   * Redis Cluster: InvalidArgumentError. Default false.
    */
   readonly fencing?: boolean;
   /**
@@ -181,17 +182,9 @@ function wire(
     targets.error(error);
   };
   const scripted = { queue, groupCommit, onFault: report, runtime };
-  const nodes = nodesOf(clients, (client) => {
-    // A master of an adapter that the user has written.
-    if (isNode(client) && !RedisNode.isUnchanged(client)) return client;
-    const batches = groupCommit && limitOf(client) === undefined;
-    const node = isNode(client)
-      ? client.withDefaults(scripted)
-      : new RedisNode(connectionOf(client), { ...scripted, groupCommit: batches });
-    made.push(node);
-    return node;
-  });
-  checkAbilities(nodes, options);
+  const nodes = nodesOf(clients, (client) => nodeOf(client, scripted, made));
+  const hasCluster = nodes.some((node) => node.records?.isCluster);
+  checkAbilities(nodes, hasCluster, options);
   const [leases, serverMoves] = [new Set<Lease>(), { count: 0 }];
   const { clock, timers } = timeOf(runtime);
   const distinct = new DistinctMasters(nodes, leases, serverMoves, report);
@@ -212,6 +205,7 @@ function wire(
     serverMoves,
     isReentrant: Boolean(options.reentrant),
     isQueued: nodes.every((node) => node.queue),
+    hasCluster,
     report,
     log,
     lost: (handles) => {
@@ -269,7 +263,7 @@ function onLost(handle: Handle, targets: EventTargets, log: StateLog | undefined
 }
 
 /** Refuses an option that some master does not support. */
-function checkAbilities(nodes: readonly LockNode[], options: RedlockOptions): void {
+function checkAbilities(nodes: readonly LockNode[], hasCluster: boolean, options: RedlockOptions): void {
   const { queue, fencing, restartGuard, clockWatch } = options;
   const limit = nodes.map(({ client }) => limitOf(client)).find((why) => why !== undefined);
   if ((restartGuard || clockWatch) && limit !== undefined) {
@@ -277,12 +271,16 @@ function checkAbilities(nodes: readonly LockNode[], options: RedlockOptions): vo
   }
   if (queue && !nodes.every((node) => node.queue)) {
     throw new InvalidArgumentError(
-      "queue: not every master can keep one (without scripts none can, nor can a Redis Cluster whose client has a keyPrefix)",
+      hasCluster
+        ? "queue: a Redis Cluster keeps no queue: leave the option out, and waiters poll in no order, or use three small servers beside the Cluster"
+        : "queue: not every master can keep one (without scripts none can)",
     );
   }
   if (fencing && !nodes.every((node) => node.keepsCounters)) {
     throw new InvalidArgumentError(
-      "fencing: nodes without scripts cannot keep the counters, nor can a Redis Cluster whose client has a keyPrefix",
+      hasCluster
+        ? "fencing: a Redis Cluster grants no fencing tokens: compare a version in your database, or use three small servers beside the Cluster"
+        : "fencing: nodes without scripts cannot keep the counters",
     );
   }
 }
@@ -324,6 +322,21 @@ function nodesOf(
     throw new InvalidArgumentError("each client may be passed once, but one is passed twice");
   }
   return list.map(nodeOf);
+}
+
+function nodeOf(
+  client: Client,
+  options: RedisNodeOptions & { readonly groupCommit: boolean },
+  made: LockNode[],
+): LockNode {
+  // A master of an adapter that the user has written.
+  if (isNode(client) && !RedisNode.isUnchanged(client)) return client;
+  const groupCommit = options.groupCommit && limitOf(client) === undefined;
+  const node = isNode(client)
+    ? client.withDefaults(options)
+    : new RedisNode(connectionOf(client), { ...options, groupCommit });
+  made.push(node);
+  return node;
 }
 
 function isObject(clients: unknown): boolean {

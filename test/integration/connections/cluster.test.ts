@@ -1,4 +1,6 @@
-import { InvalidArgumentError, type NodeError, Redlock } from "@quorlock/redlock";
+import { InvalidArgumentError, type NodeError, Redlock, type RedlockOptions } from "@quorlock/redlock";
+import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
+import { Semaphore } from "@quorlock/redlock/semaphore";
 import { clusterConfig, formCluster, type Master, moveSlot } from "@quorlock/testbed";
 import { Cluster, type Redis } from "ioredis";
 import { createCluster } from "redis";
@@ -13,6 +15,10 @@ import { WireTap } from "../fleet/wire-tap.ts";
 let cluster: Fleet;
 let fleet: Fleet;
 const clusters: Cluster[] = [];
+const libraries = ["ioredis", "node-redis"] as const;
+/** Until the end of the test. */
+const open: { destroy(): void }[] = [];
+const polling = { retryDelay: 20, retryJitter: 10, retryCount: -1, owner: false } as const;
 /** A Cluster connects to its masters one after the other, when the first command for a slot comes. */
 const nodeTimeout = 5000;
 
@@ -22,6 +28,7 @@ beforeAll(async () => {
 });
 afterEach(() => {
   for (const client of clusters.splice(0)) client.disconnect();
+  for (const client of open.splice(0)) client.destroy();
   fleet.closeAll();
   cluster.closeAll();
 });
@@ -37,6 +44,19 @@ function clusterClient(redisOptions: { password?: string } = {}): Cluster {
   client.on("error", () => {});
   clusters.push(client);
   return client;
+}
+
+/** A Redlock on the Cluster alone. */
+async function openBy(library: (typeof libraries)[number], options: RedlockOptions = {}): Promise<Redlock> {
+  const all = { nodeTimeout, ...polling, ...options };
+  if (library === "ioredis") return new Redlock(clusterClient(), all);
+  const client = createCluster({
+    rootNodes: cluster.masters.map(({ host, port }) => ({ socket: { host, port } })),
+  });
+  client.on("error", () => {});
+  open.push(client);
+  await client.connect();
+  return new Redlock(client, all);
 }
 
 async function setPassword(password: string): Promise<void> {
@@ -152,7 +172,7 @@ describe("a Cluster", () => {
   });
 
   it.each(["a{b", "a}b", "a{}b", "{}a}", "a{b}c}", "}{"])(
-    "locks, queues and releases a resource named %s",
+    "locks, waits for and releases a resource named %s",
     async (name) => {
       const redlock = new Redlock([clusterClient()], {
         nodeTimeout,
@@ -227,6 +247,86 @@ describe("a Cluster", () => {
       expect((await tap.commands()).slice(before[index]!.length)).toEqual([]);
       await tap[Symbol.asyncDispose]();
     }
+  });
+
+  it.each(libraries)(
+    "by %s refuses a queue, fencing and names that no slot can hold before a byte is sent",
+    async (library) => {
+      const taps = await Promise.all(cluster.admins.map((admin) => WireTap.on(admin)));
+      const redlock = await openBy(library);
+      await redlock.ready();
+      const before = await Promise.all(taps.map((tap) => tap.commands()));
+      const [client] = redlock.clients;
+      const single = fleet.open().clients[0]!;
+      for (const [act, words] of [
+        [
+          () => new Redlock([client!, single], { fencing: true }),
+          "a Redis Cluster grants no fencing tokens: compare a version in your database, or use three small servers beside the Cluster",
+        ],
+        [() => new Redlock([client!], { queue: true }), "a Redis Cluster keeps no queue"],
+        [() => new Semaphore(redlock, "}permits", 2), "no common hash slot"],
+        [() => new ReadWriteLock(redlock, "}report"), "no common hash slot"],
+      ] as const) {
+        expect(act).toThrow(InvalidArgumentError);
+        expect(act).toThrow(words);
+      }
+      for (const [index, tap] of taps.entries()) {
+        expect((await tap.commands()).slice(before[index]!.length)).toEqual([]);
+        await tap[Symbol.asyncDispose]();
+      }
+      // Names that begin so are refused on a Cluster only.
+      expect(new Semaphore(new Redlock(single), "}permits", 2).limit).toBe(2);
+    },
+  );
+
+  it.each(libraries)(
+    "by %s has waiters that poll: each gets the lock once, and no queue is kept",
+    async (library) => {
+      const all = await Promise.all([0, 1, 2, 3].map(() => openBy(library)));
+      const resource = fresh();
+      const first = await all[0]!.acquire(resource, 20_000);
+      let holders = 0;
+      const waiting = all.map(async (redlock) => {
+        const lock = await redlock.acquire(resource, 20_000);
+        holders += 1;
+        expect(holders).toBe(1);
+        await lock.verify();
+        holders -= 1;
+        await lock.release();
+      });
+      expect((await all[1]!.inspect(resource))[0]).toMatchObject({
+        owner: expect.any(String),
+        queueLength: 0,
+      });
+      await first.release();
+      await Promise.all(waiting);
+      for (const admin of cluster.admins) expect(await admin.keys("quorlock:queue:*")).toEqual([]);
+    },
+  );
+
+  it("gives the lock of a process that died with it to a waiter, when its time is over", async () => {
+    const [dying, waiter] = [await openBy("ioredis"), await openBy("ioredis")];
+    const resource = fresh();
+    await dying.acquire(resource, 600, { nodeTimeout: 300 });
+    clusters[0]!.disconnect();
+    await (await waiter.acquire(resource, 20_000)).release();
+  });
+
+  it.each(libraries)("by %s has semaphores, and readers and writers", async (library) => {
+    const [one, other] = [await openBy(library), await openBy(library)];
+    const name = fresh();
+    const [permits, others] = [one, other].map((redlock) => new Semaphore(redlock, name, 2));
+    const both = await permits!.acquire(20_000, { permits: 2 });
+    expect(await others!.tryAcquire(20_000)).toBeNull();
+    const permit = others!.acquire(20_000);
+    await both.release();
+    await (await permit).release();
+    const [reports, same] = [one, other].map((redlock) => new ReadWriteLock(redlock, name));
+    const writing = await reports!.write(20_000);
+    expect(await same!.tryRead(20_000)).toBeNull();
+    const reading = same!.read(20_000);
+    const downgraded = await writing.downgrade();
+    await Promise.all([downgraded.release(), (await reading).release()]);
   });
 
   it("works after one of its masters was restarted", async () => {
@@ -306,6 +406,52 @@ describe("a slot that moves", () => {
     expect(new Set(reasons)).toEqual(new Set(["TRYAGAIN"]));
     await (await redlock.acquire([`{${tag}}4`, `{${tag}}5`], 20_000)).release();
   });
+
+  it.each(libraries)(
+    "by %s: a semaphore gives its permits, and inspections show the holder",
+    async (library) => {
+      const [source, target] = cluster.admins as [Redis, Redis];
+      const redlock = await openBy(library);
+      const name = await lockedBy(source);
+      const semaphore = new Semaphore(redlock, name, 10);
+      const held = [await semaphore.tryAcquire(20_000)];
+      const lock = await redlock.acquire(name, 20_000);
+      const slot = await source.cluster("KEYSLOT", name);
+      const between = async () => {
+        held.push(await semaphore.tryAcquire(20_000));
+        expect((await redlock.inspect(name))[0]).toMatchObject({ owner: expect.any(String) });
+      };
+      await moveSlot({ slot, from: source, to: target, keysAtOnce: 1, between });
+      expect(held.length).toBeGreaterThan(2);
+      const slots = held.flatMap((permit) => permit?.resources ?? []);
+      expect(new Set(slots).size).toBe(held.length);
+      for (const permit of held) await permit?.release();
+      await lock.release();
+    },
+  );
+
+  it.each(libraries)(
+    "by %s: readers keep writers out, and a writer readers, wherever their keys are",
+    async (library) => {
+      const [source, target] = cluster.admins as [Redis, Redis];
+      const name = await lockedBy(source);
+      const slot = await source.cluster("KEYSLOT", name);
+      const [holder, other] = (await Promise.all([openBy(library), openBy(library)])).map(
+        (redlock) => new ReadWriteLock(redlock, name),
+      );
+      for (const isReading of [true, false]) {
+        const lock = await (isReading ? holder!.read(20_000) : holder!.write(20_000));
+        const shutOut = async () => {
+          const trying = isReading ? other!.tryWrite(20_000) : other!.tryRead(20_000);
+          expect(await trying.catch(() => null)).toBeNull();
+        };
+        const [from, to] = isReading ? [source, target] : [target, source];
+        expect(await moveSlot({ slot, from, to, keysAtOnce: 1, between: shutOut })).not.toEqual([]);
+        await shutOut();
+        await lock.release();
+      }
+    },
+  );
 });
 
 /** A resource whose slot this master has. */

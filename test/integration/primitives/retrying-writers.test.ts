@@ -89,7 +89,7 @@ describe("a stream of readers lets a waiting writer through without the queue", 
     it("by ioredis", async () => {
       const client = new Cluster(cluster.masters.map(({ host, port }) => ({ host, port })));
       client.on("error", () => {});
-      const redlock = new Redlock([client], { nodeTimeout: 900, retryDelay: 20, queue: false });
+      const redlock = new Redlock([client], { nodeTimeout: 900, retryDelay: 20 });
       const name = fresh("report");
       await writesAmongReaders(new ReadWriteLock(redlock, name), new ReadWriteLock(redlock, name));
       await redlock.quit();
@@ -100,7 +100,7 @@ describe("a stream of readers lets a waiting writer through without the queue", 
       const client = createCluster({ rootNodes: [{ socket: { host, port } }] });
       client.on("error", () => {});
       await client.connect();
-      const redlock = new Redlock([client], { nodeTimeout: 900, retryDelay: 20, queue: false });
+      const redlock = new Redlock([client], { nodeTimeout: 900, retryDelay: 20 });
       const name = fresh("report");
       await writesAmongReaders(new ReadWriteLock(redlock, name), new ReadWriteLock(redlock, name));
       await redlock.quit();

@@ -246,20 +246,16 @@ export class OwnConnection implements Connection {
   }
 
   refuses(resources: readonly string[]): string | undefined {
-    const why = this.prefixesKeys ? whyReserved(resources, this.#keyPrefix) : undefined;
+    const why = this.#keyPrefix === "" ? undefined : whyReserved(resources, this.#keyPrefix);
     if (why) return why;
-    if (!this.#user.isCluster || resources.length === 1) return undefined;
+    if (!this.isCluster || resources.length === 1) return undefined;
     const slots = new Set(resources.map((resource) => hashSlot(this.#keyPrefix + resource)));
     if (slots.size === 1) return undefined;
     return "on a Redis Cluster the resources of one lock must share a hash slot; give them a common {hash tag}";
   }
 
-  slotOf(key: string, forced: boolean): number | undefined {
-    return forced || this.#user.isCluster ? hashSlot(this.#keyPrefix + key) : undefined;
-  }
-
-  get prefixesKeys(): boolean {
-    return this.#keyPrefix !== "";
+  get isCluster(): boolean {
+    return this.#user.isCluster;
   }
 
   subscribe(

@@ -94,14 +94,14 @@ export class ReadWriteLock {
 
   /**
    * @param name the name of the lock. The keys are `quorlock:rw:{name}:write`, `:readers`, `:rounds` and `:marks`.
-   * @throws InvalidArgumentError for nodes without scripts.
+   * @throws InvalidArgumentError for nodes without scripts, and on a Redis Cluster for a name that begins with `}`.
    */
   constructor(redlock: Redlock, name: string) {
     this.#internals = Redlock.internalsOf(redlock);
     if (!this.#internals.context.nodes.every((node) => node instanceof RedisNode)) {
       throw new InvalidArgumentError("readers-writer locks need masters that run scripts");
     }
-    checkName("readers-writer lock", name);
+    checkName("readers-writer lock", name, this.#internals.context.hasCluster);
     this.#keys = claimKeysOf(name);
     this.name = name;
   }

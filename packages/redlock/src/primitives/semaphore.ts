@@ -84,11 +84,11 @@ export class Semaphore {
    * @param name the name of the permits. The keys are `{name}:slot:0` and so on, and `{name}:admission` for
    * admission.
    * @param limit the number of permits, 1 to 10,000, the same for all clients.
-   * @throws InvalidArgumentError
+   * @throws InvalidArgumentError, also on a Redis Cluster for a name that begins with `}`.
    */
   constructor(redlock: Redlock, name: string, limit: number) {
     this.#internals = Redlock.internalsOf(redlock);
-    checkName("semaphore", name);
+    checkName("semaphore", name, this.#internals.context.hasCluster);
     checkCount("limit", limit, maxLimit);
     this.#redlock = redlock;
     this.#slots = new Slots(name, limit, this.#internals.context.runtime);

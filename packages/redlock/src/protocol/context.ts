@@ -116,6 +116,8 @@ export interface Context {
   readonly admission: RoundAdmission;
   /** Whether waiters queue on the masters, and a release grants the lock to the next one (PROTOCOL 7). */
   readonly isQueued: boolean;
+  /** Whether a master is a Redis Cluster: all keys of a lock have to be in one hash slot. */
+  readonly hasCluster: boolean;
   /** Whether a nested call may enter the lease of its caller (PROTOCOL 10.6). */
   readonly isReentrant: boolean;
   /** Set if leases have fencing tokens (PROTOCOL 8). */

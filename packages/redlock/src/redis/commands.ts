@@ -22,13 +22,10 @@ import {
   releaseScript,
   type Script,
   sharedBatchScript,
-  sharedSlotBatchScript,
-  slotBatchScript,
   voteBatchScript,
 } from "./lua/scripts.ts";
 import { companionsOf, isSharable } from "./lua/shared.ts";
 import { claimedTimeIn, counterIn, countIn, epochIn, ticketIn, timeIn, timeLeftIn } from "./reply-numbers.ts";
-import { type SlotOf, slotKeysOf } from "./slot-keys.ts";
 
 /** The letters that the batch script uses for the kinds of operations. */
 export const kindLetters: Readonly<Record<OperationKind, string>> = {
@@ -101,20 +98,6 @@ export function encoded(posted: readonly Posted[]): EncodedBatch {
   return latestEncoded;
 }
 
-/**
- * The command for operations in one slot of a Cluster: where one of them looks at a queue or a counter, it declares the keys
- * of both (PROTOCOL 12.12).
- */
-export function encodedInSlot(posted: readonly Posted[], slotOf: SlotOf): EncodedBatch {
-  const operations = posted.map(({ operation }) => operation);
-  const others = slotKeysOf(operations, slotOf);
-  if (others.length === 0) return encodeAnew(operations);
-  const isShared = operations.some(({ keys: [key] }) => key !== undefined && isSharable(key));
-  const script = isShared ? sharedSlotBatchScript : slotBatchScript;
-  const args = [script.sha1, ...batchArgs(operations, others)];
-  return { operations, command: "EVALSHA", args, script, wire: undefined };
-}
-
 let latestEncoded: EncodedBatch | undefined;
 
 /** Drops the cached encoding: a master has answered, so the others have been sent theirs. */
@@ -134,6 +117,7 @@ function encodeAnew(operations: readonly Operation[]): EncodedBatch {
   const { kind, keys, values, claim, guard, ttl } = first;
   const shared = operations.find((operation) => operation.keys.length > 0)?.keys[0];
   if (shared !== undefined && isSharable(shared)) {
+    // PROTOCOL 12.6.
     const companions = operations.flatMap(({ keys: all }) => all.flatMap(companionsOf));
     const args = [sharedBatchScript.sha1, ...batchArgs(operations, companions)];
     return { operations, command: "EVALSHA", args, script: sharedBatchScript, wire: undefined };
@@ -204,20 +188,12 @@ export function batchCommand(operations: readonly Operation[]): { script: Script
   return { script, args };
 }
 
-/** The scripts for operations of any kind. */
-const mixedScripts: ReadonlySet<Script | undefined> = new Set([
-  batchScript,
-  sharedBatchScript,
-  slotBatchScript,
-  sharedSlotBatchScript,
-]);
-
 /**
  * The reply to each operation of a batch, in order. With too few or too many replies they cannot be assigned:
  * then none (PROTOCOL 12.3).
  */
 export function repliesIn({ operations, script }: EncodedBatch, reply: unknown): readonly unknown[] {
-  const isBatch = mixedScripts.has(script);
+  const isBatch = script === batchScript || script === sharedBatchScript;
   if (operations.length === 1 && !isBatch) return [reply];
   if (Array.isArray(reply)) return reply.length === operations.length ? reply : [];
   // The short form: every operation succeeded.

@@ -64,13 +64,8 @@ export interface Connection {
    * `undefined` if they can.
    */
   refuses?(resources: readonly string[]): string | undefined;
-  /**
-   * The hash slot of a key, if keys of different slots need separate commands. `forced`: the server has
-   * refused such a command.
-   */
-  slotOf?(key: string, forced: boolean): number | undefined;
-  /** Whether the client puts a prefix before each key. On a Cluster there is then no queue, and no fencing. */
-  readonly prefixesKeys?: boolean;
+  /** Whether it leads to a Redis Cluster: each operation is then a command of its own, without queue and fencing (PROTOCOL 12.6). */
+  readonly isCluster?: boolean;
   /**
    * Subscribes to a channel, on a connection of its own that ends with this one. `onChange` is called when it
    * is known whether the subscription works, and on every change; with the master's error if it refuses. The
@@ -107,9 +102,4 @@ export interface Connection {
   close(): Promise<void>;
   /** Closes both immediately. */
   disconnect(): void;
-}
-
-/** Whether the master is a Cluster that can keep queues and counters, each in the slot of its key (PROTOCOL 12.12). */
-export function keepsSlotKeys(connection: Connection): boolean {
-  return connection.slotOf?.("", false) !== undefined && !connection.prefixesKeys;
 }

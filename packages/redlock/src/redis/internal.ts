@@ -52,8 +52,6 @@ export {
   releaseScript,
   type Script,
   sharedBatchScript,
-  sharedSlotBatchScript,
-  slotBatchScript,
   voteBatchScript,
 } from "./lua/scripts.ts";
 export { RedisNode } from "./redis-node.ts";

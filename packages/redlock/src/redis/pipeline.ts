@@ -7,6 +7,7 @@ import type { Runtime } from "../time/runtime.ts";
 import {
   answerIn,
   type EncodedBatch,
+  encoded,
   errorIn,
   forgetEncoded,
   isAbandoned,
@@ -59,28 +60,23 @@ export function isOpen(connection: Pick<Connection, "isOpen" | "isReady">): bool
   return connection.isOpen ?? connection.isReady;
 }
 
-/** The connection side of a pipeline, shared by all pipelines of a connection. */
+/** What a pipeline needs of its send queue. */
 export interface PipelineOrigin {
   readonly connection: Connection;
   readonly abandonedFault: Fault;
   /** The maximum number of operations in flight, and the same again of those that keep a lease. */
   readonly window: number;
   readonly runtime: Pick<Runtime, "monotonic">;
-  /** The command for the operations of one batch. */
-  readonly encode: (posted: readonly Posted[]) => EncodedBatch;
-  onCrossSlotRefusal(): void;
   /** The fault for operations that are not sent, for the reason `why`. */
   unsentFault(why: string): Fault;
   /** Called when a batch is sent. */
   onBatchSent(): void;
-  /**
-   * Called when a batch of the pipeline has been answered. `wasDraining`: see {@link Pipeline.isDraining}.
-   */
-  onBatchAnswered(pipeline: Pipeline, wasDraining: boolean): void;
+  /** Called when a batch has been answered. `wasDraining`: see {@link Pipeline.isDraining}. */
+  onBatchAnswered(wasDraining: boolean): void;
 }
 
 /**
- * The path to one master. On a Cluster, one connection has several, one for each hash slot.
+ * The path to one master.
  *
  * Backpressure: while the window is full, operations wait by purpose. Those that keep a lease go first, then
  * releases, then requests, each group in the order of the calls (PROTOCOL 12.7). Extensions have a window of
@@ -89,9 +85,7 @@ export interface PipelineOrigin {
  * master that stays silent gets no requests and no extensions, and keeps a bounded number of releases.
  */
 export class Pipeline {
-  readonly slot: number | undefined;
   readonly connection: Connection;
-  readonly encode: PipelineOrigin["encode"];
   readonly #origin: PipelineOrigin;
   /** In the order of sending. */
   readonly #inFlight: Batch[] = [];
@@ -127,24 +121,13 @@ export class Pipeline {
   /** The flush in which abandoned requests were last dropped. */
   #droppedInFlush = 0;
 
-  constructor(origin: PipelineOrigin, slot: number | undefined) {
+  constructor(origin: PipelineOrigin) {
     this.#origin = origin;
     this.connection = origin.connection;
-    this.encode = origin.encode;
-    this.slot = slot;
   }
 
   get abandonedFault(): Fault {
     return this.#origin.abandonedFault;
-  }
-
-  get isIdle(): boolean {
-    return this.#inFlight.length === 0 && !this.hasBacklog;
-  }
-
-  /** Whether the next batch is empty. */
-  get isEmpty(): boolean {
-    return this.#next.length === 0;
   }
 
   /** Whether operations wait for room. */
@@ -281,11 +264,6 @@ export class Pipeline {
     return isOpen(this.connection) && batch.session === this.connection.session;
   }
 
-  /** The master refuses keys of different slots in one command. */
-  onCrossSlotRefusal(): void {
-    this.#origin.onCrossSlotRefusal();
-  }
-
   /** Every operation of `batch` has been answered. */
   onBatchAnswered(batch: Batch): void {
     const wasDraining =
@@ -296,7 +274,7 @@ export class Pipeline {
     this.#inFlight.splice(this.#inFlight.indexOf(batch), 1);
     this.#keepCount -= batch.keepCount;
     this.#otherCount -= batch.posted.length - batch.keepCount;
-    this.#origin.onBatchAnswered(this, wasDraining);
+    this.#origin.onBatchAnswered(wasDraining);
   }
 
   /** Checks for silence once per flush. */
@@ -308,6 +286,8 @@ export class Pipeline {
 
   /** The oldest batch is overdue, and a caller has given up on it. */
   #checkSilence(): boolean {
+    // One server of a Cluster may hang while the others keep leases.
+    if (this.connection.isCluster) return false;
     const oldest: Batch | undefined = this.#inFlight[0];
     const isOverdue = oldest && this.#origin.runtime.monotonic() - oldest.sentAt > this.#silence;
     // Being overdue is not enough: a caller with a longer timeout may still be waiting.
@@ -454,7 +434,7 @@ class Batch {
     return false;
   }
 
-  send(posted: readonly Posted[] = this.posted, message: EncodedBatch = this.#origin.encode(posted)): void {
+  send(posted: readonly Posted[] = this.posted, message: EncodedBatch = encoded(posted)): void {
     this.#open += 1;
     // Time reads are at the end of the batch.
     for (let place = posted.length - 1; posted[place]?.operation.onSend; place -= 1)
@@ -532,7 +512,6 @@ class Batch {
       if (wanted.length === posted.length) this.send(posted, byText);
       else if (wanted.length > 0) this.send(wanted);
     } else if (canRetry && posted.length > 1 && isRefusedUnexecuted.test(reason)) {
-      if (reason.startsWith("CROSSSLOT")) this.#origin.onCrossSlotRefusal();
       for (const one of this.#withoutAbandoned(posted)) this.send([one]);
     } else {
       const values = posted.flatMap(({ operation }) => operation.values);
@@ -578,8 +557,8 @@ function isTimeRead({ operation }: Posted): boolean {
 }
 
 /**
- * Errors by which a master refuses a whole batch before executing any part of it: some keys have moved with
- * their slot and others have not, or the list does not match its arguments. Each operation may be sent again
- * by itself (PROTOCOL 12.6).
+ * Errors by which a master refuses a whole batch before executing any part of it: the user may not run the script on
+ * some of the keys, it is a server of a Cluster, or the list does not match its arguments. Each operation may be sent
+ * again by itself (PROTOCOL 12.6).
  */
-const isRefusedUnexecuted = /^(NOPERM|CROSSSLOT|TRYAGAIN|BATCH)\b/;
+const isRefusedUnexecuted = /^(NOPERM|CROSSSLOT|BATCH)\b/;

@@ -1,6 +1,5 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { hashSlot } from "../adapters/hash-slot.ts";
 import type { NodeError } from "../errors.ts";
 import type { Claim, Guard, Push } from "../protocol/node.ts";
 import { type Asked, operationOf } from "../protocol/operation.ts";
@@ -433,97 +432,30 @@ test("a release of a lock that may be shared grants nothing on a master without 
   expect(connection.sent).toEqual([sent]);
 });
 
-function moving(): Error {
-  return new ReplyError("TRYAGAIN Multiple keys request during rehashing of slot");
-}
-
-/** Asks a master of a Cluster that replies so. */
-async function permitVote(permits: readonly string[], proposal: number | undefined, ...replies: unknown[]) {
-  const connection: Connection & ScriptedConnection = new ScriptedConnection(...replies);
-  connection.slotOf = () => 1;
-  const node = new RedisNode(connection, { groupCommit: false, runtime: standstill });
-  const keys = [...permits, "quorlock:admission:{s}"];
-  const asked = {
-    kind: "voteUnless",
-    keys,
-    values: ["t"],
-    ttl: 1000,
-    claim: { ...claim, proposal },
-  } as const;
-  const answer = await new Promise((resolve) =>
+/** What is sent to a Cluster for one operation after the other, all in one turn. */
+async function sentToCluster(...all: readonly Asked[]) {
+  const connection: Connection & ScriptedConnection = new ScriptedConnection(...all.map(() => 1));
+  const node = new RedisNode(Object.assign(connection, { isCluster: true }), { runtime: standstill });
+  for (const asked of all)
     node.ask(
-      operationOf(asked, (_, given) => resolve(given)),
+      operationOf(asked, () => {}),
       0,
-    ),
-  );
-  return { answer, sent: connection.sent };
-}
-
-describe("a vote for a permit while its slot of a Cluster moves", () => {
-  test("is asked again without the key of those who wait, which only withholds it", async () => {
-    const { answer, sent } = await permitVote(["{s}:slot:0"], undefined, moving(), "OK");
-    expect(answer).toEqual({ vote: "yes", remaining: 1000 });
-    expect(sent.slice(1)).toEqual([["SET", "{s}:slot:0", "t", "NX", "PX", 1000]]);
-  });
-
-  test("names the permit that refuses it", async () => {
-    const { answer } = await permitVote(["{s}:slot:0"], undefined, moving(), null, [1, "rival", 700]);
-    expect(answer).toEqual({ vote: "no", resource: "{s}:slot:0", owner: "rival", remaining: 700 });
-  });
-
-  test("fails where it needs a counter, or several keys", async () => {
-    const fenced = await permitVote(["{s}:slot:0"], 5, moving());
-    expect([fenced.answer, fenced.sent.length]).toMatchObject([{ vote: "none" }, 1]);
-    const several = await permitVote(["{s}:slot:0", "{s}:slot:1"], undefined, moving(), moving());
-    expect([several.answer, several.sent.length]).toMatchObject([{ vote: "none" }, 2]);
-  });
-});
-
-/** Asks a master of a Cluster, in which queue and counter of a name without a hash tag may be in another slot. */
-async function askedInSlots(key: string, proposal: number | undefined, kind: "enqueue" | "release" | "vote") {
-  const connection: Connection & ScriptedConnection = new ScriptedConnection("OK");
-  connection.slotOf = (name) => hashSlot(name);
-  const node = new RedisNode(connection, { groupCommit: false, runtime: standstill });
-  const entry = { ...claim, resources: [key], proposal, ticket: 1, entryTtl: 1000 };
-  const common = { kind, keys: [key], values: ["t.1"] } as const;
-  const asked: Asked =
-    kind === "release" ? { ...common, ttl: 0, claim: undefined } : { ...common, ttl: 1000, claim: entry };
-  let answer: unknown;
-  node.ask(
-    operationOf(asked, (_, given) => {
-      answer = given;
-    }),
-    0,
-  );
+    );
   await settle();
-  return {
-    answer,
-    sent: connection.sent.map(([command, script]) => (command === "EVALSHA" ? script : command)),
-  };
+  return { node, sent: connection.sent };
 }
 
-describe("on a Cluster a name with a brace and without a hash tag", () => {
-  const name = "{}r";
+describe("on a Cluster", () => {
+  const released: Asked = { kind: "release", keys: ["{}r"], values: ["t"], ttl: 0, claim: undefined };
 
-  test("has no fencing token: its counter would be in another slot", async () => {
-    for (const kind of ["vote", "enqueue"] as const) {
-      const { answer, sent } = await askedInSlots(name, 5, kind);
-      expect(answer).toMatchObject({ vote: "none", sent: false, error: { reason: "ERR" } });
-      expect(sent).toEqual([]);
-    }
+  test("there is no queue, and no counter", async () => {
+    const { node } = await sentToCluster();
+    expect([node.queue, node.keepsCounters, node.records.isCluster]).toEqual([undefined, false, true]);
   });
 
-  test("is waited for without a queue, and released without one", async () => {
-    expect((await askedInSlots(name, undefined, "vote")).sent).toEqual(["SET"]);
-    expect((await askedInSlots(name, undefined, "enqueue")).sent).toEqual(["SET"]);
-    expect((await askedInSlots(name, undefined, "release")).sent).toEqual([releaseScript.sha1]);
-  });
-
-  test("differs in this from one whose keys are in its slot", async () => {
-    const queued = await askedInSlots("r", undefined, "enqueue");
-    expect(queued.sent).not.toEqual(["SET"]);
-    expect((await askedInSlots("r", 5, "vote")).sent).not.toEqual([]);
-    expect((await askedInSlots("r", undefined, "release")).sent).not.toEqual([releaseScript.sha1]);
+  test("each operation is a command of its own, which names all keys that it looks at", async () => {
+    const { sent } = await sentToCluster(released, { ...released, keys: ["s"] });
+    expect(sent).toEqual(["{}r", "s"].map((key) => ["EVALSHA", releaseScript.sha1, 1, key, "t"]));
   });
 });
 

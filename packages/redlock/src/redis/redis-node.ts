@@ -30,19 +30,15 @@ import { outside } from "../time/async-context.ts";
 import { systemRuntime } from "../time/system.ts";
 import { ClosedConnection } from "./closed-connection.ts";
 import { isAbandoned, isRelease, purposeOf } from "./commands.ts";
-import { type Connection, keepsSlotKeys } from "./connection.ts";
+import type { Connection } from "./connection.ts";
 import { GrantSubscription } from "./grant-subscription.ts";
 import { UnexpectedReply } from "./reply-numbers.ts";
 import { type SendQueue, type SendQueueRuntime, sendQueueOf } from "./send-queue.ts";
-import { entriesOf, hasSlotKeys } from "./slot-keys.ts";
 
 export interface RedisNodeOptions {
-  /** Whether operations are sent together while earlier ones are unanswered. Default true. */
+  /** Whether operations are sent together while earlier ones are unanswered. Default true. Always off on a Cluster. */
   readonly groupCommit?: boolean;
-  /**
-   * Whether the master keeps queues of waiting claims. Default true. Always off on a Cluster whose client puts a prefix
-   * before each key: the scripts could not declare the key of a queue.
-   */
+  /** Whether the master keeps queues of waiting claims. Default true. Always off on a Cluster. */
   readonly queue?: boolean;
   /** Called with faults that belong to no round. Default: ignored. */
   readonly onFault?: (error: NodeError) => void;
@@ -60,16 +56,13 @@ export interface RedisNodeOptions {
 export class RedisNode implements LockNode {
   readonly name: string;
   readonly client: object;
-  /** False on a Cluster whose client puts a prefix before each key. */
+  /** False on a Cluster. */
   readonly keepsCounters: boolean;
-  readonly #isCluster: boolean;
   readonly queue: LockQueue | undefined;
   #connection: Connection;
   readonly #options: RedisNodeOptions;
   readonly #runtime: SendQueueRuntime;
   readonly #groupCommit: boolean;
-  /** Whether operations go to the send queue as they are, for want of anything else to add. */
-  readonly #addsNothing: boolean;
   readonly #sendQueue: SendQueue;
   /** Where grants are pushed to; set exactly if there is a queue. */
   #inbox: GrantSubscription | undefined;
@@ -92,14 +85,13 @@ export class RedisNode implements LockNode {
     this.#options = options;
     this.name = connection.name;
     this.client = connection.client;
-    this.#isCluster = connection.slotOf?.("", false) !== undefined;
-    this.keepsCounters = !this.#isCluster || keepsSlotKeys(connection);
-    this.#groupCommit = options.groupCommit ?? true;
-    this.#addsNothing = this.#groupCommit && !this.#isCluster;
+    // Its keys are in many slots, and each command is for one of them (PROTOCOL 12.6).
+    const { isCluster = false } = connection;
+    this.keepsCounters = !isCluster;
+    this.#groupCommit = (options.groupCommit ?? true) && !isCluster;
     this.#runtime = options.runtime ?? systemRuntime;
     this.#sendQueue = sendQueueOf(connection, this.#runtime, options.window);
-    if ((options.queue ?? true) && this.keepsCounters)
-      this.queue = this.#makeQueue(options.onFault ?? (() => {}));
+    if ((options.queue ?? true) && !isCluster) this.queue = this.#makeQueue(options.onFault ?? (() => {}));
   }
 
   /**
@@ -132,58 +124,8 @@ export class RedisNode implements LockNode {
     else if (kind === "time")
       this.#askTime(purposeOf(operation), (answer) => operation.onAnswer(index, answer));
     else if (kind === "inspect" && !this.queue) this.#inspectByRefusal(operation, index);
-    else if (this.#isCluster) this.#askInSlot(operation, index);
-    else this.#askAny(operation, index);
-  }
-
-  #askAny(operation: Operation, index: number): void {
-    if (!operation.claim) this.#post(this.#own(operation, operation.onAnswer), index);
+    else if (!operation.claim) this.#post(this.#own(operation, operation.onAnswer), index);
     else this.#claim(operation, operation.claim, index);
-  }
-
-  /**
-   * While a slot of a Cluster moves, scripts with several keys are refused. A lock goes on there with its one key: a waiter
-   * asks again, a release deletes without a grant, and a vote looks at no key that only withholds it. A counter is never
-   * left out (PROTOCOL 12.12).
-   */
-  #askInSlot(operation: Operation, index: number): void {
-    const { kind, keys, claim } = operation;
-    const isFenced = claim?.proposal !== undefined;
-    const isQueued = kind === "enqueue" || kind === "release" || kind === "inspect";
-    const needsKeys = isFenced || isQueued;
-    const hasKeys = !needsKeys || hasSlotKeys(keys, (key) => this.#connection.slotOf!(key, false));
-    if (!hasKeys && isFenced) operation.onAnswer(index, this.#uncountable);
-    else if (!hasKeys) this.#askWithoutQueue(operation, index);
-    else if (isFenced || !(isQueued || kind === "voteUnless")) this.#askAny(operation, index);
-    else this.#askAny(operationOf(operation, this.#unlessItMoves(operation), operation), index);
-  }
-
-  #unlessItMoves(operation: Operation): Operation["onAnswer"] {
-    return (index, answer) => {
-      if (!("error" in answer && isMoving.test(answer.error.message))) {
-        operation.onAnswer(index, answer);
-        return;
-      }
-      if (operation.kind === "release") this.#forgetEntries(operation);
-      this.#askWithoutQueue(operation, index);
-    };
-  }
-
-  /** An entry that stays would have the key reserved for it: without its own key, it is dead. */
-  #forgetEntries({ keys, values }: Operation): void {
-    for (const entry of entriesOf(keys, values)) this.#connection.send("DEL", [entry]).catch(() => {});
-  }
-
-  #askWithoutQueue(operation: Operation, index: number): void {
-    const { kind, values, onAnswer } = operation;
-    const keys = kind === "voteUnless" ? operation.keys.slice(0, -1) : operation.keys;
-    if (kind === "inspect") this.#inspectByRefusal(operation, index);
-    else if (kind === "release")
-      this.#post(operationOf({ ...operation, kind: "delete" }, onAnswer, operation), index);
-    else {
-      const vote: Asked = { ...operation, kind: "vote", keys, values: [values[0]!] };
-      this.#askAny(operationOf(vote, onAnswer, operation), index);
-    }
   }
 
   get database(): number {
@@ -216,7 +158,7 @@ export class RedisNode implements LockNode {
     const waitersOf = (key: string): Promise<unknown> => read(this.#waiterReads, waitersScript.source, key);
     return {
       session: isOpen ? connection.session : undefined,
-      isCluster: this.#isCluster,
+      isCluster: connection.isCluster ?? false,
       send: (command, args) => connection.send(command, args),
       waitersOf: async (key) => (this.queue ? listIn(await waitersOf(key)) : []) as string[],
       readersOf: async (key) =>
@@ -286,7 +228,7 @@ export class RedisNode implements LockNode {
 
   /** Whether an operation of a round is sent as it is, and now. */
   get #isPlain(): boolean {
-    const addsNothing = this.#addsNothing && this.queue !== undefined && !this.#guard && !this.#clock;
+    const addsNothing = this.#groupCommit && this.queue !== undefined && !this.#guard && !this.#clock;
     return addsNothing && !this.#refusal && this.#connection.isReady;
   }
 
@@ -416,11 +358,6 @@ export class RedisNode implements LockNode {
     else this.#sendQueue.post(operation, index);
   }
 
-  get #uncountable(): Fault {
-    const detail = "a name with a brace but no hash tag has its counter in another slot of the Cluster";
-    return fault(this.name, "ERR", detail, false);
-  }
-
   /** Sends once the first connection is ready, or not at all. */
   async #postWhenConnected(operation: Operation, index: number): Promise<void> {
     const before = this.#latestRefusal;
@@ -439,9 +376,6 @@ export class RedisNode implements LockNode {
     return this.#connection.isReady ? undefined : this.#connection.notReadyReason;
   }
 }
-
-/** The errors of a Cluster that has some keys of a script, or of what the script looks at, on another master. */
-const isMoving = /\bTRYAGAIN\b|non local key/;
 
 /** A token that no lock has: the claim changes nothing, whatever the value of the key. */
 const nobody = "-";

@@ -70,18 +70,8 @@ class SilentConnection implements Connection {
   }
 }
 
-/** On a Cluster: the slot is the first letter of the key. */
-class SlottedConnection extends SilentConnection {
-  slotOf(key: string): number {
-    return key.charCodeAt(0);
-  }
-}
-
-/** A master of a Cluster, by a client that takes it for a single one. */
-class UnslottedConnection extends SilentConnection {
-  slotOf(key: string, forced: boolean): number | undefined {
-    return forced ? key.charCodeAt(0) : undefined;
-  }
+class ClusterConnection extends SilentConnection {
+  readonly isCluster = true;
 }
 
 /** Passes when a test says so. */
@@ -580,10 +570,7 @@ describe("while something is in flight", () => {
 /** Two votes went out together; `value` is what came back. */
 async function answeredWith(value: unknown) {
   const voted = [claimOf("t1", "a1"), claimOf("t2", "b2")].map((claim) => ({ ...claim, abandoned: false }));
-  const started = await gathered(
-    (node) => voted.map((claim) => ask(node).vote(claim)),
-    new UnslottedConnection(),
-  );
+  const started = await gathered((node) => voted.map((claim) => ask(node).vote(claim)));
   await reply(started.connection, 0, "OK");
   await reply(started.connection, 1, value);
   return { ...started, voted };
@@ -677,40 +664,14 @@ describe("in a batch", () => {
     expect(await more[0]).toMatchObject(givenUp);
   });
 
-  test("keys of different slots are taken apart once the master has refused them", async () => {
-    const { connection, node, answers, sent } = await answeredWith(
+  test("that a server of a Cluster refuses each goes out alone", async () => {
+    const { connection, answers, sent } = await answeredWith(
       new ReplyError("CROSSSLOT Keys in request don't hash to the same slot"),
     );
+    expect(sent().slice(2)).toHaveLength(2);
     await reply(connection, 2, "OK");
     await reply(connection, 3, "OK");
     expect(await Promise.all(answers)).toEqual([yes, yes]);
-    for (const key of ["a1", "b1", "a2"]) void ask(node).release([key], ["t"]);
-    await settle();
-    expect(
-      sent()
-        .slice(4)
-        .map((words) => words.slice(2)),
-    ).toEqual([
-      [2, "a1", "a2", "t", "t"],
-      [1, "b1", "t"],
-    ]);
-  });
-
-  test("where the slot of a Cluster moves each is asked separately, and the next ones together again", async () => {
-    const { connection, node, answers, sent } = await answeredWith(
-      new ReplyError("TRYAGAIN Multiple keys request during rehashing of slot"),
-    );
-    await reply(connection, 2, "OK");
-    await reply(connection, 3, new ReplyError("TRYAGAIN Multiple keys request during rehashing of slot"));
-    expect(await answers[0]).toEqual(yes);
-    expect(await answers[1]).toMatchObject({ vote: "none", error: { reason: "TRYAGAIN" } });
-    for (const key of ["a1", "b1"]) void ask(node).release([key], ["t"]);
-    await settle();
-    expect(
-      sent()
-        .slice(4)
-        .map((words) => words.slice(2)),
-    ).toEqual([[2, "a1", "b1", "t", "t"]]);
   });
 
   test("an unknown script is sent as text", async () => {
@@ -1015,30 +976,28 @@ describe("an acquire that is found to be abandoned", () => {
 });
 
 describe("on a Cluster", () => {
-  test("only what has the same slot goes out together", async () => {
-    const { node, sent } = start(new SlottedConnection());
+  test("each operation is a command of its own", async () => {
+    const { node, sent } = start(new ClusterConnection());
     void ask(node).vote(claimOf("t1", "a1"));
-    void ask(node).vote(claimOf("t2", "b1"));
-    void ask(node).vote(claimOf("t3", "a2"));
-    void ask(node).release(["a3"], ["t4"]);
+    void ask(node).vote(claimOf("t2", "a2"));
+    void ask(node).release(["a1"], ["t1"]);
     await settle();
-    expect(sent().map((words) => words.slice(1, 5))).toEqual([
-      [batchScript.sha1, 3, "a1", "a2"],
-      ["b1", "t2", "NX", "PX"],
+    expect(sent().map((words) => words.slice(0, 4))).toEqual([
+      ["SET", "a1", "t1", "NX"],
+      ["SET", "a2", "t2", "NX"],
+      ["EVALSHA", releaseScript.sha1, 1, "a1"],
     ]);
   });
 
-  test("a master that does not answer is no reason to spare the others", async () => {
-    const { node, sent, time } = start(new SlottedConnection());
+  test("a server that does not answer is no reason to spare the others", async () => {
+    const { node, sent, time } = start(new ClusterConnection());
     const claim = { ...claimOf("t1", "a1"), abandoned: false };
     void ask(node).vote(claim);
     await settle();
     claim.abandoned = true;
     time.pass(2501);
-    const spared = ask(node).vote(claimOf("t2", "a2"));
-    void ask(node).vote(claimOf("t3", "b1"));
-    time.pass(1);
-    expect(await spared).toMatchObject(unreachable);
-    expect(sent()[1]!.slice(0, 3)).toEqual(["SET", "b1", "t3"]);
+    void ask(node).vote(claimOf("t2", "b1"));
+    await settle();
+    expect(sent()[1]!.slice(0, 3)).toEqual(["SET", "b1", "t2"]);
   });
 });

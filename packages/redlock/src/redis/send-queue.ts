@@ -1,14 +1,14 @@
 import { abandoned, unsent } from "../protocol/faults.ts";
 import type { AnyAnswer, Fault, Operation } from "../protocol/node.ts";
 import type { Runtime, Timer } from "../time/runtime.ts";
-import { encoded, encodedInSlot, isAbandoned, isRelease, type Posted } from "./commands.ts";
-import { type Connection, keepsSlotKeys } from "./connection.ts";
+import { isAbandoned, isRelease, type Posted } from "./commands.ts";
+import type { Connection } from "./connection.ts";
 import { defaultWindow, isOpen, maxBatchSize, Pipeline, type PipelineOrigin } from "./pipeline.ts";
 
 // The road of an operation, from a node to the socket and back. Three parts, from the outside to the inside:
 //
 //   RedisNode.ask ─▶ SendQueue ────────────────▶ Pipeline ───────────────────────────▶ Batch ──────────▶ Connection
-//                    one for a connection        one; on a Cluster one for a slot      until it is answered
+//                    one for a connection        one for a send queue                  until it is answered
 //                    collects the operations     counts what is in flight, and keeps   encodes, sends, reads the
 //                    of a turn                   the backlog beyond the window         reply at each position
 //                         ▲                           ▲                                    │
@@ -60,9 +60,7 @@ export class SendQueue implements PipelineOrigin {
   readonly connection: Connection;
   readonly window: number;
   readonly runtime: SendQueueRuntime;
-  readonly encode: PipelineOrigin["encode"];
-  /** A single pipeline; on a Cluster, one for each slot with operations in flight or to be sent. */
-  readonly #pipelines = new Map<number | undefined, Pipeline>();
+  readonly #pipeline: Pipeline;
   #waiting: Posted[] = [];
   /** The number of unanswered batches. */
   #inFlight = 0;
@@ -71,8 +69,6 @@ export class SendQueue implements PipelineOrigin {
   #isFlushScheduled = false;
   #timer: Timer | undefined;
   #isFlushing = false;
-  /** Whether keys of different slots go into separate commands. */
-  #splitsBySlot: boolean;
   /** Registered by weak reference: this field keeps it alive as long as the send queue. */
   readonly #onMove: (why: string, old: Connection) => void;
   #drainedAt = Number.NEGATIVE_INFINITY;
@@ -83,16 +79,13 @@ export class SendQueue implements PipelineOrigin {
     this.connection = connection;
     this.window = window;
     this.runtime = runtime;
-    this.#splitsBySlot = connection.slotOf?.("", false) !== undefined;
-    const slotOf = (key: string): number | undefined => connection.slotOf!(key, false);
-    this.encode = keepsSlotKeys(connection) ? (posted) => encodedInSlot(posted, slotOf) : encoded;
+    this.#pipeline = new Pipeline(this);
     // Operations for one connection are never sent on the next: the round may have been decided since
     // (PROTOCOL 2.2).
     connection.onReady(() => this.#giveUpAll());
     // Rollbacks of keys in the previous database are still sent there (PROTOCOL 2.15).
     this.#onMove = (_, old) => {
-      const unsent = [...this.#pipelines.values()].flatMap((pipeline) => pipeline.drain());
-      for (const { operation, index } of unsent.concat(this.#waiting.splice(0))) {
+      for (const { operation, index } of [...this.#pipeline.drain(), ...this.#waiting.splice(0)]) {
         sendQueueOf(old, runtime, window).post(operation, index);
       }
     };
@@ -110,10 +103,6 @@ export class SendQueue implements PipelineOrigin {
     return this.#drainedAt;
   }
 
-  onCrossSlotRefusal(): void {
-    this.#splitsBySlot = true;
-  }
-
   unsentFault(why: string): Fault {
     if (this.#unsentFault?.why !== why) this.#unsentFault = { why, fault: unsent(this.connection.name, why) };
     return this.#unsentFault.fault;
@@ -127,7 +116,8 @@ export class SendQueue implements PipelineOrigin {
     else if (!this.#isFlushScheduled) {
       // In a microtask after the current turn, together with everything that waits.
       const isFull = this.#waiting.length >= maxBatchSize;
-      if (this.#inFlight < maxBatchesInFlight || isFull || this.#undoesClaimInFlight(operation)) {
+      const undoesClaim = isRelease(operation) && this.#pipeline.hasClaimUndoneBy(operation);
+      if (this.#inFlight < maxBatchesInFlight || isFull || undoesClaim) {
         this.#isFlushScheduled = true;
         if (scheduled.length === 0) void microtask.then(flushAll);
         scheduled.push(this);
@@ -152,9 +142,7 @@ export class SendQueue implements PipelineOrigin {
     this.#isFlushing = true;
     this.#flushCount += 1;
     try {
-      const batch = this.#splitsBySlot
-        ? undefined
-        : this.#pipelineOf(undefined).batchOfAll(waiting, this.#flushCount);
+      const batch = this.#pipeline.batchOfAll(waiting, this.#flushCount);
       if (batch) batch.send();
       else this.#sendEach(waiting);
     } finally {
@@ -168,35 +156,27 @@ export class SendQueue implements PipelineOrigin {
       this.#giveUpAll();
       return;
     }
-    for (const pipeline of this.#pipelines.values()) pipeline.finish();
+    this.#pipeline.finish();
     this.flush();
-    for (const pipeline of this.#pipelines.values()) pipeline.finish();
+    this.#pipeline.finish();
   }
 
   onBatchSent(): void {
     this.#inFlight += 1;
   }
 
-  onBatchAnswered(pipeline: Pipeline, wasDraining: boolean): void {
+  onBatchAnswered(wasDraining: boolean): void {
     this.#inFlight -= 1;
     if (wasDraining) this.#drainedAt = this.runtime.monotonic();
     // Operations that were posted since go first: they may include an extension.
     if (this.#waiting.length > 0) this.flush();
-    if (pipeline.hasBacklog) this.#refill(pipeline);
-    if (pipeline.slot !== undefined && pipeline.isIdle) this.#pipelines.delete(pipeline.slot);
+    if (!this.#pipeline.hasBacklog) return;
+    if (isOpen(this.connection)) this.#pipeline.refill();
+    else this.#giveUp(this.#pipeline.drain());
   }
 
-  #refill(pipeline: Pipeline): void {
-    if (isOpen(this.connection)) pipeline.refill();
-    else this.#giveUp(pipeline.drain());
-  }
-
-  /**
-   * Sends each operation separately and in order, if they need different pipelines, wait for room or are
-   * abandoned.
-   */
+  /** Takes each operation by itself and in order, if some wait for room or are abandoned. */
   #sendEach(waiting: readonly Posted[]): void {
-    const filled: Pipeline[] = [];
     const unsent = new Set<string>();
     for (const posted of waiting) {
       const { operation } = posted;
@@ -210,36 +190,13 @@ export class SendQueue implements PipelineOrigin {
         answer(posted, { vote: "no" });
         continue;
       }
-      const pipeline = this.#pipelineOf(this.#slotOf(operation));
-      const wasEmpty = pipeline.isEmpty;
-      pipeline.take(posted, this.#flushCount);
-      if (wasEmpty && !pipeline.isEmpty) filled.push(pipeline);
+      this.#pipeline.take(posted, this.#flushCount);
     }
-    for (const pipeline of filled) pipeline.send();
-  }
-
-  #undoesClaimInFlight(operation: Operation): boolean {
-    return (
-      isRelease(operation) &&
-      this.#pipelines.get(this.#slotOf(operation))?.hasClaimUndoneBy(operation) === true
-    );
-  }
-
-  #slotOf({ keys }: Operation): number | undefined {
-    return this.connection.slotOf?.(keys[0]!, this.#splitsBySlot);
-  }
-
-  #pipelineOf(slot: number | undefined): Pipeline {
-    let pipeline = this.#pipelines.get(slot);
-    if (!pipeline) {
-      pipeline = new Pipeline(this, slot);
-      this.#pipelines.set(slot, pipeline);
-    }
-    return pipeline;
+    this.#pipeline.send();
   }
 
   #giveUpAll(): void {
-    for (const pipeline of this.#pipelines.values()) this.#giveUp(pipeline.drain());
+    this.#giveUp(this.#pipeline.drain());
     this.#giveUp(this.#waiting.splice(0));
   }
 

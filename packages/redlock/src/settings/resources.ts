@@ -56,8 +56,11 @@ export function whyReserved(resources: readonly string[], keyPrefix = ""): strin
 
 const mustNot = `a resource must not begin with "${ownPrefix}", which is for this library's own keys`;
 
-/** Checks the name of a primitive that consists of several resources; `what` names it in the message. */
-export function checkName(what: string, name: unknown): asserts name is string {
+/**
+ * Checks the name of a primitive that consists of several resources; `what` names it in the message. `isCluster`: it is
+ * their hash tag, and a master is a Redis Cluster.
+ */
+export function checkName(what: string, name: unknown, isCluster = false): asserts name is string {
   if (typeof name !== "string" || name === "") {
     const found = name === "" ? "an empty string" : shown(name);
     throw new InvalidArgumentError(`the name of a ${what} must be a non-empty string, but is ${found}`);
@@ -66,6 +69,12 @@ export function checkName(what: string, name: unknown): asserts name is string {
   if (name.startsWith(ownPrefix)) {
     throw new InvalidArgumentError(
       `the name of a ${what} must not begin with "${ownPrefix}", which is for this library's own keys, but is ${shown(name)}`,
+    );
+  }
+  // (`{}` is no hash tag.)
+  if (isCluster && name.startsWith("}")) {
+    throw new InvalidArgumentError(
+      `on a Redis Cluster the name of a ${what} must not begin with "}": its keys would have no common hash slot`,
     );
   }
 }

@@ -2,7 +2,7 @@ import type { Keyspace } from "./keyspace.ts";
 import { ReplyError } from "./reply.ts";
 
 /**
- * The hash slot of all locks, on its way from one master of a Cluster to another, key by key (PROTOCOL 12.12). Clients follow a
+ * The hash slot of all locks, on its way from one master of a Cluster to another, key by key (PROTOCOL 12.6). Clients follow a
  * redirection at once: a command runs where all of its declared keys are, and is refused if they are on both.
  */
 export class MovingSlot {

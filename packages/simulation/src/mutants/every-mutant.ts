@@ -3,7 +3,6 @@ import { onceMutants } from "../once/mutants.ts";
 import { membershipPlan } from "../plan/membership.ts";
 import type { Plan } from "../plan/plan.ts";
 import {
-  clusterPlan,
   guardedPlan,
   movedPlan,
   outlierPlan,
@@ -16,7 +15,6 @@ import { scenarios } from "../scenarios/scenarios.ts";
 import { semaphoreMutants } from "../semaphore/mutants.ts";
 import { roundsPlan } from "../semaphore/rounds-plan.ts";
 import { lateGrantMutant, throwingMutant } from "./caller-mutants.ts";
-import { clusterMutants } from "./cluster-mutants.ts";
 import {
   crowdedGuardMutant,
   fastBootMutant,
@@ -69,7 +67,6 @@ export const hunts: readonly Hunt[] = [
   { mutants: [movedVoteMutant], planOf: holderMovesPlan, seeds: 20 },
   { mutants: [waitingClaimMutant], planOf: lateConnectionPlan, seeds: 20 },
   { mutants: [busyServerMutant], planOf: movedPlan, seeds: 100 },
-  { mutants: clusterMutants, planOf: clusterPlan, seeds: 100 },
   { mutants: membershipMutants, planOf: membershipPlan, shownBy: "belief", seeds: 40 },
   { mutants: watchMutants, planOf: watchedPlan, seeds: 100 },
   { mutants: [contradictedMutant], planOf: planOfScenario("clock-jump-on-c-excluded"), seeds: 100 },

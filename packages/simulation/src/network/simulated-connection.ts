@@ -80,8 +80,8 @@ export class SimulatedConnection implements Connection {
   #unanswered: Request[] = [];
   #sent = 0;
   readonly #server: Server;
-  /** Of a Cluster: all keys are in one slot. */
-  readonly slotOf?: (key: string, forced: boolean) => number;
+  /** All keys are in one slot of it. */
+  readonly isCluster: boolean;
   /** For a mutant: a server that refuses INFO with BUSY has no id, and the connection is used (PROTOCOL 2.9). */
   takesBusyForNoId = false;
 
@@ -100,7 +100,7 @@ export class SimulatedConnection implements Connection {
     const { promise, resolve } = deferred();
     this.#first = { promise, resolve };
     this.#server = new Server(options, () => this.reset("lost"));
-    if (options.isCluster) this.slotOf = () => 0;
+    this.isCluster = options.isCluster ?? false;
     this.#connect();
   }
 

@@ -194,14 +194,13 @@ const ofClusters: readonly FaultName[] = [
 ];
 
 /**
- * The plan of a seed with one Cluster as the only master, whose slot of all locks moves again and again: nothing may be violated but the
- * order in which calls are served.
+ * The plan of a seed with one Cluster as the only master, whose slot of all locks moves again and again: nothing may be
+ * violated. Who waits polls.
  */
 export function clusterPlan(seed: number): Plan {
   const plan = planWith(seed, { masters: 1, kinds: ofClusters });
   const random = new Random(seed, "plan of a Cluster");
   const { ttl } = plan.settings;
-  const fencing = random.chance(0.7);
   const move = (): Fault => ({
     at: Math.round(random.between(0, plan.duration)),
     kind: "reshard",
@@ -217,13 +216,7 @@ export function clusterPlan(seed: number): Plan {
       persistence,
       isCluster: true,
     })),
-    clients: fencing ? plan.clients.map((client) => ({ ...client, isForeign: false })) : plan.clients,
-    settings: {
-      // No message tells a waiter of its grant: an answer needs time for the way back, also where a call asks for half of the ttl.
-      nodeTimeout: Math.ceil(ttl / 8),
-      ...plan.settings,
-      ...(fencing && { fencing, queue: true }),
-    },
+    settings: { ...plan.settings, queue: false },
     faults: [
       ...plan.faults.filter(({ kind }) => ofClusters.includes(kind)),
       ...Array.from({ length: random.integer(2, 8) }, move),

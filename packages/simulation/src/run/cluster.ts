@@ -45,8 +45,6 @@ function judgedOf(plan: Plan): (kind: ViolationKind) => boolean {
   const told: readonly ViolationKind[] = ["clock", "unsettled", "error"];
   const safe: readonly ViolationKind[] = ["belief", "effect", "fencing", "expired", "untold"];
   const judged = excludesAllSteps(plan) ? [...told, ...safe] : told;
-  // Those who wait in a slot that moves are served in no order (PROTOCOL 12.12).
-  if (faults.some(({ kind }) => kind === "reshard")) return (kind) => kind !== "order";
   return settings.clockWatch && hasSteps ? (kind) => judged.includes(kind) : () => true;
 }
 

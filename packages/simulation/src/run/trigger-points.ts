@@ -48,8 +48,6 @@ const purposeByName: Readonly<Record<ScriptName, ScriptPurpose>> = {
   releaseBatchScript: "releases",
   batchScript: "batch",
   sharedBatchScript: "batch",
-  slotBatchScript: "batch",
-  sharedSlotBatchScript: "batch",
 };
 for (const [name, purpose] of Object.entries(purposeByName))
   nameScript(twinScripts[name as ScriptName].script, purpose);

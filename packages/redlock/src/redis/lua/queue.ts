@@ -10,7 +10,7 @@ export const undeclaredKeys = "--!df flags=allow-undeclared-keys";
 export const queueNameOf = (key: string): string =>
   `(string.find(${key}, "{", 1, true) and string.find(${key}, "^[^{]*{[^}]+}") and "quorlock:queue:tagged:" .. ${key} or "quorlock:queue:{" .. ${key} .. "}")`;
 
-export const shownOfWaiter = 20;
+const shownOfWaiter = 20;
 
 /**
  * The name of a waiter's entry: no more than 20 characters of the waiter, since monitors see the names of keys, and a whole

@@ -1,4 +1,4 @@
-import { fence, fenceInSlot, isTooLarge, tooLarge } from "./fencing.ts";
+import { fence, isTooLarge, tooLarge } from "./fencing.ts";
 import { guard, guardSteps } from "./guard.ts";
 import { masked } from "./masked.ts";
 import {
@@ -443,18 +443,4 @@ export const batchScript: Script = {
 export const sharedBatchScript: Script = {
   source: withSharedClaims(batch),
   sha1: "4e2b8144a1ce9d63036c402aab4b6fc5f94ce375",
-};
-
-/** The two on a Cluster, for operations in one slot. KEYS: those of the operations, then all others in use (PROTOCOL 12.12). */
-const slotBatch = batch.replace(fence, () => fenceInSlot);
-
-export const slotBatchScript: Script = {
-  source: exclusiveOnly(slotBatch),
-  sha1: "58cf33c225c7d4b0e11b00936eed08d5e97b9d30",
-};
-
-/** The same for locks that may be shared. */
-export const sharedSlotBatchScript: Script = {
-  source: withSharedClaims(slotBatch),
-  sha1: "afd817faae6227009dcbb96b0cac9c20680f518c",
 };

@@ -22,11 +22,6 @@ export function companionsOf(key: string): readonly string[] {
   return parts.map((part) => `${lock}:${part}`).filter((other) => other !== key);
 }
 
-/** The key that a queue and a fencing counter belong to. */
-export function exclusiveKeyOf(key: string): string {
-  return isSharable(key) ? `${key.slice(0, key.lastIndexOf(":"))}:write` : key;
-}
-
 const parts = ["write", "readers", "rounds", "marks"];
 
 /** The text for locks that have one owner. */

@@ -50,16 +50,3 @@ export function fenced(
   raise(call, keys, rules.stored(counter, Number(proposal)));
   return [-1, granted, String(counter), ...(next === undefined ? [] : [next])];
 }
-
-/** `fenceInSlot` in the scripts: the same under other names. The floors are the last of the keys. */
-export function inSlot(call: Call, keys: readonly string[]): Call {
-  const [past = "", last = ""] = keys.slice(-2);
-  const nameIn = (word: string): string => {
-    if (word === floor) return last;
-    if (word === floorPast) return past;
-    if (!word.startsWith(counterPrefix)) return word;
-    const key = word.slice(counterPrefix.length);
-    return /^[^{]*\{[^}]+\}/.test(key) ? `${counterPrefix}tagged:${key}` : `${counterPrefix}{${key}}`;
-  };
-  return (command, ...args) => call(command, ...args.map(nameIn));
-}

@@ -10,8 +10,6 @@ import {
   releaseScript,
   type Script,
   sharedBatchScript,
-  sharedSlotBatchScript,
-  slotBatchScript,
   voteBatchScript,
   waitersScript,
 } from "@quorlock/redlock/internal";
@@ -26,7 +24,7 @@ import {
   withNext,
 } from "./batch.ts";
 import { claim, release } from "./claims.ts";
-import { checkProposal, fenced, inSlot } from "./fence.ts";
+import { checkProposal, fenced } from "./fence.ts";
 import { recordOwner, shownWaiters } from "./owner.ts";
 import { Queue } from "./queue.ts";
 import { type Rules, rules } from "./rules.ts";
@@ -43,9 +41,7 @@ export type ScriptName =
   | "voteBatchScript"
   | "releaseBatchScript"
   | "batchScript"
-  | "sharedBatchScript"
-  | "slotBatchScript"
-  | "sharedSlotBatchScript";
+  | "sharedBatchScript";
 
 /** A script of the client's, and what is run in its place. */
 interface TwinScript {
@@ -73,11 +69,6 @@ export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   releaseBatchScript: { script: releaseBatchScript, writtenFrom: "ffd6c08374a254fdd3a83757b50c2b0213eecff5" },
   batchScript: { script: batchScript, writtenFrom: "8b7f354608c8fb4df6df48de4c0d61b512a75f29" },
   sharedBatchScript: { script: sharedBatchScript, writtenFrom: "4e2b8144a1ce9d63036c402aab4b6fc5f94ce375" },
-  slotBatchScript: { script: slotBatchScript, writtenFrom: "58cf33c225c7d4b0e11b00936eed08d5e97b9d30" },
-  sharedSlotBatchScript: {
-    script: sharedSlotBatchScript,
-    writtenFrom: "afd817faae6227009dcbb96b0cac9c20680f518c",
-  },
 };
 
 /** The scripts of records and of inspections. No rule of the protocol depends on them, so no mutant changes them. */
@@ -128,8 +119,6 @@ export function twinsWith(changed: Partial<Rules> = {}): Readonly<Record<ScriptN
     releaseBatchScript: (call, keys, tokens) => releaseBatch(all, call, keys, tokens),
     batchScript: (call, keys, args) => batch(all, call, keys, args),
     sharedBatchScript: (call, keys, args) => sharedBatch(all, call, keys, args),
-    slotBatchScript: (call, keys, args) => batch(all, inSlot(call, keys), keys, args),
-    sharedSlotBatchScript: (call, keys, args) => sharedBatch(all, inSlot(call, keys), keys, args),
   };
 }
 
