@@ -25,7 +25,7 @@ const primitives =
   /\b(readers?|writers?|readers-writer|ReadWriteLock|semaphores?|permits?|leaders?|downgrad\w+)\b/i;
 /** Those of a semaphore; a Cluster has hash slots. */
 const slots = /(?<!hash )\bslots?\b/i;
-const libraries = /\b(ioredis|ioredis-mock|iovalkey|node-redis)\b/i;
+const libraries = /\b(ioredis|iovalkey|node-redis)\b/i;
 
 describe("the core of the client", () => {
   it("names no primitive: a lock that may be shared is a family of scripts", () => {

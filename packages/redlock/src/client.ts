@@ -1,10 +1,4 @@
-import {
-  connectionOf,
-  isRedisClient,
-  limitOf,
-  notAClient,
-  type RedisClient,
-} from "./adapters/client-libraries.ts";
+import { connectionOf, isRedisClient, notAClient, type RedisClient } from "./adapters/client-libraries.ts";
 import { InvalidArgumentError, type LockLostError, type NodeError } from "./errors.ts";
 import { type Reentrancy, reentrancyOf } from "./holding/reentrancy.ts";
 import { Admission } from "./load/admission.ts";
@@ -264,11 +258,7 @@ function onLost(handle: Handle, targets: EventTargets, log: StateLog | undefined
 
 /** Refuses an option that some master does not support. */
 function checkAbilities(nodes: readonly LockNode[], hasCluster: boolean, options: RedlockOptions): void {
-  const { queue, fencing, restartGuard, clockWatch } = options;
-  const limit = nodes.map(({ client }) => limitOf(client)).find((why) => why !== undefined);
-  if ((restartGuard || clockWatch) && limit !== undefined) {
-    throw new InvalidArgumentError(`restartGuard and clockWatch: ${limit}`);
-  }
+  const { queue, fencing } = options;
   if (queue && !nodes.every((node) => node.queue)) {
     throw new InvalidArgumentError(
       hasCluster
@@ -324,17 +314,10 @@ function nodesOf(
   return list.map(nodeOf);
 }
 
-function nodeOf(
-  client: Client,
-  options: RedisNodeOptions & { readonly groupCommit: boolean },
-  made: LockNode[],
-): LockNode {
+function nodeOf(client: Client, options: RedisNodeOptions, made: LockNode[]): LockNode {
   // A master of an adapter that the user has written.
   if (isNode(client) && !RedisNode.isUnchanged(client)) return client;
-  const groupCommit = options.groupCommit && limitOf(client) === undefined;
-  const node = isNode(client)
-    ? client.withDefaults(options)
-    : new RedisNode(connectionOf(client), { ...options, groupCommit });
+  const node = isNode(client) ? client.withDefaults(options) : new RedisNode(connectionOf(client), options);
   made.push(node);
   return node;
 }

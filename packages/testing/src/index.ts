@@ -11,3 +11,4 @@ export {
 } from "@quorlock/simulation/embedded";
 export { type FakeRedlockOptions, fakeRedlock } from "./fake-redlock.ts";
 export { advance, timersToFake, timersToKeep } from "./fake-timers.ts";
+export { type IoredisMock, mockMaster } from "./mock-master.ts";

@@ -2,7 +2,6 @@ import { InvalidArgumentError } from "../errors.ts";
 import type { Connection } from "../redis/connection.ts";
 import { shown } from "../settings/ranges.ts";
 import { type IoredisClient, IoredisUser, isIoredis } from "./ioredis/ioredis.ts";
-import { isIoredisMock, MockConnection } from "./ioredis-mock/ioredis-mock.ts";
 import {
   isNodeRedis,
   kindOfNodeRedis,
@@ -16,12 +15,7 @@ import { OwnConnection } from "./own-connection.ts";
 export type RedisClient = IoredisClient | NodeRedisClient;
 
 export function isRedisClient(client: unknown): client is RedisClient {
-  return isIoredis(client) || isNodeRedis(client) || isIoredisMock(client);
-}
-
-/** Why the client cannot run each of our scripts; `undefined` if it can. */
-export function limitOf(client: unknown): string | undefined {
-  return isIoredisMock(client) ? "ioredis-mock does not run their scripts" : undefined;
+  return isIoredis(client) || isNodeRedis(client);
 }
 
 export function isCluster(client: RedisClient): boolean {
@@ -39,15 +33,13 @@ const connections = new WeakMap<RedisClient, Connection>();
 export function connectionOf(client: RedisClient): Connection {
   let connection = connections.get(client);
   if (!connection) {
-    connection = isIoredisMock(client) ? new MockConnection(client) : newConnection(client);
+    connection = newConnection(client);
     connections.set(client, connection);
   }
   return connection;
 }
 
 export function userOf(client: RedisClient): UserClient {
-  if (isIoredisMock(client))
-    throw new InvalidArgumentError("ioredis-mock runs scripts: pass its client itself");
   if (isIoredis(client)) return new IoredisUser(client);
   if (isNodeRedis(client)) return new NodeRedisUser(client);
   // `withoutScripts` takes whatever the caller passes.
@@ -63,15 +55,17 @@ export function notAClient(client: unknown): string {
 function kindOf(client: unknown): string {
   if (typeof client === "string") return 'a string: pass new Redis("redis://...")';
   if (typeof client !== "object" || client === null) return shown(client);
-  const { isOpen, sendCommand, customCommand, createScript, bufferedAmount } = client as Readonly<
-    Record<string, unknown>
-  >;
+  const { isOpen, sendCommand, customCommand, createScript, bufferedAmount, keyspaceEvents } =
+    client as Readonly<Record<string, unknown>>;
   const kind = kindOfNodeRedis(client);
   if (kind === "pool") {
     return "a pool of node-redis, whose connections have no common order: pass createClient() instead";
   }
   if (kind === "sentinel") {
     return "a Sentinel client of node-redis, which sends commands again: pass createClient() for its master, or new Redis({ sentinels, name }) of ioredis";
+  }
+  if (typeof keyspaceEvents === "object") {
+    return "a client of ioredis-mock: pass mockMaster(client), of @quorlock/testing";
   }
   if (typeof customCommand === "function") {
     return "a client of Valkey GLIDE, which does not keep the order of commands and sends them late: pass a client of ioredis or node-redis";

@@ -1,46 +1,44 @@
-import type { Args, Connection } from "../../redis/connection.ts";
-import { whyReserved } from "../../settings/resources.ts";
-import { outside } from "../../time/async-context.ts";
+import { type Args, type Connection, type LockNode, RedisNode } from "@quorlock/redlock/internal";
 
 /** The used part of a client of ioredis-mock. Its commands are methods, which run in this process. */
-interface MockClient {
-  readonly connected: boolean;
+export interface IoredisMock {
   readonly options: {
-    readonly host?: string;
-    readonly port?: number;
-    readonly db?: number;
-    readonly keyPrefix?: string;
+    readonly host?: string | undefined;
+    readonly port?: number | undefined;
+    readonly db?: number | undefined;
   };
-  readonly keyspaceEvents: object;
   on(event: string, listener: () => void): unknown;
   connect(): Promise<unknown>;
   quit(): Promise<unknown>;
   disconnect(): void;
 }
 
-type Command = (this: MockClient, ...args: Args) => Promise<unknown>;
+type Command = (this: IoredisMock, ...args: Args) => Promise<unknown>;
 
-export function isIoredisMock(client: unknown): client is MockClient {
-  const candidate = client as Partial<MockClient> | null | undefined;
-  return typeof candidate?.connected === "boolean" && typeof candidate.keyspaceEvents === "object";
+/**
+ * A master by a client of ioredis-mock, for `new Redlock(clients.map(mockMaster))`. Give each client a port of its own: those of one
+ * address share their data, and count as one server.
+ */
+export function mockMaster(client: IoredisMock): LockNode {
+  // It replies nothing to the script for batches.
+  return new RedisNode(new MockConnection(client), { groupCommit: false });
 }
 
 /**
- * The client itself: it has no socket, so nothing is sent late or twice, and no duplicate is needed. Without
- * subscriptions: a waiter of another Redlock is not notified, and polls.
+ * The client itself: it has no socket, so nothing is sent late or twice. Without subscriptions: a waiter of another
+ * Redlock is not notified, and polls.
  */
-export class MockConnection implements Connection {
-  readonly client: MockClient;
+class MockConnection implements Connection {
+  readonly client: IoredisMock;
   readonly name: string;
-  /** Clients of the same address share their data. */
   readonly serverIds: readonly string[];
   readonly session = 1;
+  readonly notReadyReason = "the ioredis-mock client is disconnected";
   /** The client has one listener for all: it warns of a leak at the eleventh. */
   readonly #listeners = new Set<() => void>();
   #hasConnected = false;
-  readonly notReadyReason = "the ioredis-mock client is disconnected";
 
-  constructor(client: MockClient) {
+  constructor(client: IoredisMock) {
     this.client = client;
     const { host, port } = client.options;
     this.name = `${host}:${port}`;
@@ -51,12 +49,10 @@ export class MockConnection implements Connection {
   }
 
   get isReady(): boolean {
-    this.#hasConnected ||= this.client.connected;
-    return this.client.connected;
-  }
-
-  refuses(resources: readonly string[]): string | undefined {
-    return whyReserved(resources, this.client.options.keyPrefix);
+    // Its types do not know this.
+    const { connected } = this.client as { readonly connected?: boolean };
+    this.#hasConnected ||= connected === true;
+    return connected === true;
   }
 
   get database(): number {
@@ -67,7 +63,7 @@ export class MockConnection implements Connection {
   connectFirst(): Promise<void> | undefined {
     if (this.#hasConnected || this.isReady) return undefined;
     this.#hasConnected = true;
-    return outside(() => this.client.connect()).then(
+    return this.client.connect().then(
       () => {},
       () => {},
     );
@@ -76,7 +72,7 @@ export class MockConnection implements Connection {
   async send(command: string, args: Args): Promise<unknown> {
     const run = (this.client as unknown as Readonly<Record<string, Command>>)[command.toLowerCase()];
     if (!run) throw new Error(`ERR ioredis-mock has no command ${command}`);
-    return outside(() => run.apply(this.client, [...args]));
+    return run.apply(this.client, [...args]);
   }
 
   isErrorReply(error: unknown): error is Error {
@@ -93,6 +89,6 @@ export class MockConnection implements Connection {
   }
 
   disconnect(): void {
-    outside(() => this.client.disconnect());
+    this.client.disconnect();
   }
 }
