@@ -47,13 +47,11 @@ Holds(a) == attempt[a].state = "held" /\ LeaseEnd(a) > Now(ClientOf(a))
 Lives(m) == key[m].until > Now(m)
 \* 2.13 A command touches the votes of its own round and of earlier ones.
 Mine(m, c) == Lives(m) /\ key[m].of = Token(c.of) /\ key[m].round <= c.round
-\* 7.17 A transfer replaces the token of the lease that it ends.
-Replaces(m, c) == Lives(m) /\ c.from # Nobody /\ key[m].of = Token(c.from)
 \* 2.2, 2.7 A vote is cast for a free key, or for the client's own token; an extension without repair needs the latter (4.3).
-MayVote(m, c) == Mine(m, c) \/ Replaces(m, c) \/ (~Lives(m) /\ c.do # "extend")
+MayVote(m, c) == Mine(m, c) \/ (~Lives(m) /\ c.do # "extend")
 \* 5.1 A release compares and deletes in one step.
 MayDelete(m, c) == Mine(m, c)
-\* 2.11, 2.12 The key lives for at least the ttl from now, and no command but a transfer (7.17) shortens it.
+\* 2.11, 2.12 The key lives for at least the ttl from now, and no command shortens it.
 LifeAfter(m, c) == Max(IF Mine(m, c) THEN key[m].until ELSE 0, Now(m) + c.ttl)
 KeptUntil(m, c) == LifeAfter(m, c)
 \* A yes says what is left of the key.
@@ -66,7 +64,7 @@ Counts(c) ==
 \* It does not matter when a delete was sent.
 DeleteSent(a) == 0
 Command(a, do, r, m, ttl) ==
-  [do |-> do, of |-> a, round |-> r, to |-> m, ttl |-> ttl, from |-> Nobody, sent |-> IF do = "delete" THEN DeleteSent(a) ELSE Now(ClientOf(a))]
+  [do |-> do, of |-> a, round |-> r, to |-> m, ttl |-> ttl, sent |-> IF do = "delete" THEN DeleteSent(a) ELSE Now(ClientOf(a))]
 Commands(a, do, r, M, ttl) == {Command(a, do, r, m, ttl) : m \in M}
 Without(c) == net \ {c}
 
@@ -94,12 +92,6 @@ Grant(a) ==
 Extend(a, do, M, ttl) ==
   /\ Holds(a) \/ do = "extend"
   /\ net' = net \cup Commands(a, do, attempt[a].round, M, ttl) /\ UNCHANGED <<clock, key, attempt>>
-\* 7.17 A transfer gives the lease to a fresh token of the same client, and its send ends the old lease (5.3).
-Transfer(a, b, r, M, ttl) ==
-  /\ attempt[a].state \in {"held", "over"} /\ MayAsk(b, r)
-  /\ net' = net \cup {[c EXCEPT !.from = a] : c \in Commands(b, "vote", r, M, ttl)}
-  /\ attempt' = [attempt EXCEPT ![a].state = "over", ![b] = IF @.round = r THEN @ ELSE Asking(b, r)[b]]
-  /\ UNCHANGED <<clock, key>>
 \* 5.3 The lease ends before its release is sent. 2.6 A failed attempt is rolled back, and may ask again in another round; so
 \* are its earlier rounds. A client that dies sends nothing.
 End(a, r, M) ==
@@ -125,7 +117,7 @@ Init ==
 Asks(a, ttl) == attempt[a].round < Rounds /\ Ask(a, attempt[a].round + 1, Masters, ttl)
 Extends(a, ttl) == a \in Extending /\ (\A c \in net : c.do = "repair" => c.of # a) /\ Extend(a, "repair", Masters, ttl)
 Ends(a) == attempt[a].state \in {"asking", "held"} /\ End(a, attempt[a].round, Masters)
-\* A command that changes nothing may as well be late: only traces have refusals, and transfers (7.17).
+\* A command that changes nothing may as well be late: only traces have refusals.
 Next ==
   \/ \E a \in Attempts : Grant(a) \/ Ends(a) \/ \E ttl \in Ttls : Asks(a, ttl) \/ Extends(a, ttl)
   \/ \E c \in net : Vote(c.to, c)

@@ -1,7 +1,7 @@
 -------------------------------- MODULE Queue -------------------------------
 \* The queue of waiters: section 7 of docs/protocol.md, over Lock. Each attempt is a waiter, and each of its rounds a heartbeat
 \* (7.11). Left out: several resources (7.13), bounds (7.14), waiters that cannot listen (7.4), the reading of tickets (7.2);
-\* in the search also extensions (4.2), transfers (7.17) and callers that do not wait (7.3).
+\* in the search also extensions (4.2) and callers that do not wait (7.3).
 EXTENDS Lock
 VARIABLE
   queue  \* of each master the entries: votes that were refused, each with its waiter and round

@@ -4,7 +4,7 @@
 \* - whatever comes after its first events, and resources but the first;
 \* - the order of tickets (7.2, 7.3), whether an entry goes with its grant (7.4), and whether a grant was heard: the winner is the one that the run names;
 \* - when an answer was heard: a vote counts when it is cast (2.5, 2.14, 4.1, 7.9); what a client counts on behind its release (5.3);
-\* - what has to happen at last: a rollback (2.6), a call's end (1.10), the turn of a waiter; that a transfer shortens no key (7.17);
+\* - what has to happen at last: a rollback (2.6), a call's end (1.10), the turn of a waiter;
 \* - what is left of a lease, where a process stalls between two readings of a clock (1.5);
 \* - of a readers-writer lock all readers but one: one reader and the writers exclude each other as holders of a plain lock do (10.3),
 \*   and the downgrade of another client is a release (10.5); nor marks (10.8), and what a client counts on after a downgrade;
@@ -15,10 +15,10 @@ VARIABLES run, place, handles
 traceVars == <<clock, key, net, attempt, queue, run, place, handles>>
 Steps == Runs[run].steps
 Event == LET s == Steps[place] IN
-  [what |-> s[1], of |-> s[2], round |-> s[3], do |-> s[4], to |-> s[5], ttl |-> s[6], sent |-> s[7], from |-> s[8], client |-> s[9],
-   quorum |-> s[10], master |-> s[11], took |-> s[12], joins |-> s[13], winner |-> s[14], rank |-> s[15], until |-> s[16]]
+  [what |-> s[1], of |-> s[2], round |-> s[3], do |-> s[4], to |-> s[5], ttl |-> s[6], sent |-> s[7], client |-> s[8],
+   quorum |-> s[9], master |-> s[10], took |-> s[11], joins |-> s[12], winner |-> s[13], rank |-> s[14], until |-> s[15]]
 \* The readings of the clocks of the master and of the client at the event; the rates are those of the run (1.1).
-EventClock(p) == IF p \in Masters THEN Steps[place][11] ELSE Steps[place][9]
+EventClock(p) == IF p \in Masters THEN Steps[place][10] ELSE Steps[place][8]
 \* Clients may have different lists of masters (1.13): that of the client whose attempt it is.
 QuorumOfRun == Event.quorum
 ClientOfRun(a) == 0  RateOfRun(p) == 0
@@ -34,11 +34,10 @@ ReservedInRun(m, e) == (e.of # Event.of \/ Event.joins) /\ Event.until < Now(m) 
 UntilInRun(m, e) == Event.until
 MayStay(m, e) == TRUE
 SentInRun(a) == Event.client
-CommandOf(e) == [do |-> e.do, of |-> e.of, round |-> e.round, to |-> e.to, ttl |-> e.ttl, from |-> e.from, sent |-> e.sent]
+CommandOf(e) == [do |-> e.do, of |-> e.of, round |-> e.round, to |-> e.to, ttl |-> e.ttl, sent |-> e.sent]
 
 Sends(e) ==
-  /\ IF e.from # Nobody THEN Transfer(e.from, e.of, e.round, {e.to}, e.ttl)
-     ELSE IF e.do = "vote" THEN Ask(e.of, e.round, {e.to}, e.ttl)
+  /\ IF e.do = "vote" THEN Ask(e.of, e.round, {e.to}, e.ttl)
      ELSE IF e.do = "delete" THEN End(e.of, e.round, {e.to})
      ELSE Extend(e.of, e.do, {e.to}, e.ttl)
   /\ UNCHANGED <<queue, handles>>

@@ -74,10 +74,6 @@ const cases: Record<string, Case> = {
     prepare: held("a", "b"),
     act: (bound) => bound.extend(claim("holder.1", ["a", "b"]), true),
   },
-  "a token transfer": {
-    prepare: held("a"),
-    act: (bound) => bound.transfer(claim("next.1", ["a"]), "holder.1"),
-  },
   "a release": { prepare: held("a"), act: release("a") },
   "a release of two keys": { prepare: held("a", "b"), act: release("a", "b") },
   "a release with a waiter": { prepare: waitedFor(["a"]), act: release("a") },

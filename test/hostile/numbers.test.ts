@@ -40,7 +40,7 @@ async function besides(
   };
 }
 
-const isClaim = ({ kind }: Asked): boolean => "vpesq".includes(kind);
+const isClaim = ({ kind }: Asked): boolean => "vpeq".includes(kind);
 const reasons = ({ errors }: Opened): readonly string[] => [...new Set(errors.map(({ reason }) => reason))];
 
 const impossible = [

@@ -48,12 +48,11 @@ describe("the list of a batch, as the model of a master reads it", () => {
 
 /** One of few kinds, so that many are alike. */
 function drawn(random: Random): Operation {
-  const kind = random.pick(["vote", "vote", "release", "release", "transfer", "inspect", "time"] as const);
+  const kind = random.pick(["vote", "vote", "release", "release", "inspect", "time"] as const);
   const key = () => random.pick(["a", "b", "c"]);
   const words = {
     vote: ["t1"],
     release: random.chance(0.8) ? ["t1"] : ["t1", "t2"],
-    transfer: ["t1", "t2"],
     inspect: [],
     time: [],
   };
@@ -61,6 +60,6 @@ function drawn(random: Random): Operation {
   const guard = random.chance(0.9)
     ? undefined
     : { terms: "60000,11,0,1,1,0,0", refused: () => {}, extendedInQuarantine: () => {} };
-  const ttl = kind === "vote" || kind === "transfer" ? random.pick([1000, 2000]) : 0;
+  const ttl = kind === "vote" ? random.pick([1000, 2000]) : 0;
   return operationOf({ kind, keys, values: words[kind], ttl, claim: undefined }, () => {}, { guard });
 }

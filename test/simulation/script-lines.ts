@@ -90,7 +90,6 @@ const argumentsOf: Readonly<
       ttl(random),
       random.pick([0, 1, "1", ""]),
       ...(random.chance(0.3) ? [proposal(random)] : []),
-      ...(random.chance(0.3) ? ["", token(random)] : []),
     ],
   }),
   enqueueScript: (random, keys) => ({
@@ -111,12 +110,11 @@ const argumentsOf: Readonly<
     args: random.chance(0.5) ? [token(random)] : [token(random), token(random)],
   }),
   guardedClaimScript: (random, keys) => {
-    const kind = random.pick(["v", "v", "p", "e", "s"]);
+    const kind = random.pick(["v", "v", "p", "e"]);
     const proposed = random.chance(0.7) ? "" : proposal(random);
-    const previous = kind === "s" ? [token(random)] : [];
     // (Never 0: for a free key that is an error, and which command meets it first is not the same.)
     const wished = Math.max(1, lifetime(random));
-    return { keys: keys(), args: [kind, token(random), wished, proposed, terms(random), ...previous] };
+    return { keys: keys(), args: [kind, token(random), wished, proposed, terms(random)] };
   },
   guardedLeaveScript: (random, keys) => ({
     keys: keys(),
@@ -189,25 +187,7 @@ function listed(all: readonly Arguments[], text: string): Listed {
 
 /** One operation of a batch. A waiter that enqueues mostly has a round. */
 export function operation(random: Random, keys: readonly string[]): Listed {
-  const kind = random.pick([
-    "v",
-    "u",
-    "p",
-    "e",
-    "r",
-    "l",
-    "l",
-    "s",
-    "i",
-    "q",
-    "q",
-    "q",
-    "q",
-    "g",
-    "g",
-    "h",
-    "f",
-  ]);
+  const kind = random.pick(["v", "u", "p", "e", "r", "l", "l", "i", "q", "q", "q", "q", "g", "g", "h", "f"]);
   const wished = lifetime(random);
   const own = token(random);
   const head = `${kind}${keys.length},`;
@@ -231,8 +211,6 @@ export function operation(random: Random, keys: readonly string[]): Listed {
       };
     case "i":
       return { keys, args: [], text: `${head}0;` };
-    case "s":
-      return { keys, args: [own, token(random)], text: `${head}${wished}${fence};` };
     case "q": {
       const patience = random.chance(0.15) ? random.integer(0, 3) : random.integer(4, 60_000);
       const ticket = random.pick([1, 2, 3, 1_700_000_000_000]);

@@ -570,7 +570,6 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   /** Resolves when the cancelled acquires have rolled back, and the releases in flight are answered. */
   async #settled(underWay: readonly Promise<unknown>[]): Promise<void> {
     await Promise.allSettled(underWay);
-    await this.#parts.queues?.handedOff;
     await this.#parts.rollbacks.answered;
   }
 

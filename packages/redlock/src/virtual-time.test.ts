@@ -40,7 +40,6 @@ export function ask(node: LockNode) {
         KeyState | Fault
       >,
     enqueue: (entry: QueueEntry) => voteOf(node, "enqueue", entry),
-    transfer: (claim: Claim, previous: string) => voteOf(node, "transfer", claim, previous),
   };
 }
 

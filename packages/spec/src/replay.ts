@@ -94,7 +94,7 @@ function moduleOf(traces: readonly Trace[]): string {
 
 function textOf(step: Step): string {
   const { what, of, round, does, to, took, joins, winner, rank, until } = step;
-  const numbers = [to, step.ttl, step.sent, step.from, step.client, step.quorum, step.master].join();
+  const numbers = [to, step.ttl, step.sent, step.client, step.quorum, step.master].join();
   const words = [took, joins].map((word) => String(word).toUpperCase());
   return `<<"${what}",${of},${round},"${does}",${numbers},${words.join()},${winner},${rank},${until}>>`;
 }

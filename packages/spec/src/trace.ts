@@ -20,7 +20,6 @@ export interface Step {
   readonly to: number;
   readonly ttl: number;
   readonly sent: number;
-  readonly from: number;
   readonly client: number;
   /** By the list of masters of the client whose clock that is. */
   readonly quorum: number;
@@ -56,7 +55,6 @@ export const blank: Omit<Step, "what" | "of" | "words"> = {
   to: 1,
   ttl: 0,
   sent: 0,
-  from: 0,
   client: 0,
   quorum: 0,
   master: 0,
@@ -276,7 +274,7 @@ class Converter {
     master: string,
     does: Operation["does"],
     { of, round }: Token,
-    { ttl, from }: Operation,
+    { ttl }: Operation,
   ): number {
     const owner = this.#owners.get(of);
     if (owner === undefined) this.#owners.set(of, client);
@@ -284,15 +282,12 @@ class Converter {
       this.#owners.set(of, client);
       this.#add({ what: "resumes", of, words: `${client} goes on with the lease of ${owner}` });
     }
-    // Nobody begins anything with the slots that a semaphore keeps while it waits for others, nor with a lease that the caller
-    // here has no use for, and that goes to the next one.
-    const unheard =
-      does === "repair" ? { of, round } : does === "transfer" ? this.#tokenOf(from!) : undefined;
-    if (unheard && !this.#held.has(unheard.of)) {
-      this.#held.add(unheard.of);
-      const words = `${client} holds ${unheard.of}.${unheard.round} for itself, at ${at} us`;
-      this.#add({ what: "begins", ...unheard, ...this.#of(client, at), words });
-      this.#add({ what: "gives up", of: unheard.of, words });
+    // Nobody begins anything with the slots that a semaphore keeps while it waits for others.
+    if (does === "repair" && !this.#held.has(of)) {
+      this.#held.add(of);
+      const words = `${client} holds ${of}.${round} for itself, at ${at} us`;
+      this.#add({ what: "begins", of, round, ...this.#of(client, at), words });
+      this.#add({ what: "gives up", of, words });
     }
     const to = this.#numberOf(master);
     // Two equal commands of one moment are told apart.
@@ -304,7 +299,7 @@ class Converter {
       what: "sends",
       of,
       round,
-      ...this.#asSent(does, from),
+      does,
       to,
       ttl: ttl * unit,
       client: sent,
@@ -313,11 +308,6 @@ class Converter {
       words: `${client} sends ${does} ${of}.${round} to ${master}, ttl ${ttl} ms, at ${at} us`,
     });
     return sent;
-  }
-
-  /** A transfer is a vote that replaces the token of another lease. */
-  #asSent(does: Operation["does"], from: Operation["from"]): Pick<Step, "does" | "from"> {
-    return does === "transfer" ? { does: "vote", from: this.#tokenOf(from!).of } : { does, from: 0 };
   }
 
   #numberOf(master: string): number {
@@ -367,7 +357,7 @@ class Converter {
     later: readonly Operation[],
     isRefused: boolean,
   ): void {
-    const { does, tokens, ttl, joins = false, stays = false, from, sents } = operation;
+    const { does, tokens, ttl, joins = false, stays = false, sents } = operation;
     const clock = this.#readingOf(master, at);
     const before = this.#aliveIn(master, clock);
     const { winner, isWritten } = this.#consume(master, operation, before, writes, later);
@@ -385,7 +375,7 @@ class Converter {
         what: "runs",
         of,
         round,
-        ...this.#asSent(does, from),
+        does,
         to: this.#numberOf(master),
         ttl: ttl * unit,
         sent: sents[index]!,
@@ -424,12 +414,12 @@ class Converter {
   /** Takes from `writes` those of the operation: of its tokens; and behind a key that it gave up, those of the next owner. */
   #consume(
     master: string,
-    { does, tokens, joins = false, from }: Operation,
+    { does, tokens, joins = false }: Operation,
     before: string | undefined,
     writes: Written[],
     later: readonly Operation[],
   ): { readonly winner: string | undefined; readonly isWritten: boolean } {
-    const isOf = (token: string): boolean => token === from || tokens.some((one) => this.#isMine(token, one));
+    const isOf = (token: string): boolean => tokens.some((one) => this.#isMine(token, one));
     const isDelete = does === "delete";
     const isGivenUp = before !== undefined && tokens.some((token) => this.#isMine(before, token));
     let winner: string | undefined;

@@ -4,14 +4,12 @@ import { operationsIn, twinScripts } from "@quorlock/simulation/mutants";
 /** One operation of a command on one resource, as the specification knows it. */
 export interface Operation {
   /** _outside_: of a client that the trace leaves out. */
-  readonly does: "vote" | "claim" | "repair" | "extend" | "transfer" | "delete" | "outside";
+  readonly does: "vote" | "claim" | "repair" | "extend" | "delete" | "outside";
   readonly key: string;
   /** Those of a delete may be several. */
   readonly tokens: readonly string[];
   /** ms; 0 for a delete. */
   readonly ttl: number;
-  /** The token that a transfer replaces. */
-  readonly from?: string | undefined;
   /** Whether it joins the queue where it is refused. */
   readonly joins?: boolean;
   /** Of a delete: whether its entry stays in the queue. */
@@ -44,15 +42,14 @@ export function operationsOf(command: string, args: readonly string[]): readonly
 }
 
 function ofScript(name: string, keys: readonly string[], args: readonly string[]): readonly Operation[] {
-  const [first = "", second = "", third = "", , fifth] = args;
+  const [first = "", second = "", third = ""] = args;
   if (name === "claimScript") {
-    if (fifth !== undefined) return claims("transfer", keys, first, second, fifth);
     return claims(third === "0" ? "extend" : "claim", keys, first, second);
   }
   if (name === "enqueueScript") return joining(claims("vote", keys, first, second));
   if (name === "releaseScript" || name === "leaveScript") return deletes(keys, args);
   if (name === "guardedLeaveScript") return deletes(keys, args.slice(1));
-  if (name === "guardedClaimScript") return ofKind(first, keys, [second, ...args.slice(5)], third);
+  if (name === "guardedClaimScript") return ofKind(first, keys, [second], third);
   if (name === "voteBatchScript")
     return keys.flatMap((key, index) => claims("vote", [key], args[index + 1]!, first));
   if (name === "releaseBatchScript") return keys.flatMap((key, index) => deletes([key], [args[index]!]));
@@ -66,27 +63,19 @@ function ofScript(name: string, keys: readonly string[], args: readonly string[]
 function ofKind(
   kind: string,
   keys: readonly string[],
-  [token = "", second, ...rest]: readonly string[],
+  [token = "", ...others]: readonly string[],
   ttl: string,
 ): readonly Operation[] {
-  const others = second === undefined ? [] : [second, ...rest];
   if (kind === "v") return claims("vote", keys, token, ttl);
   if (kind === "u") return claims("vote", keys.slice(0, -1), token, ttl);
   if (kind === "q") return joining(claims("vote", keys, token, ttl));
   if (kind === "p") return claims("repair", keys, token, ttl);
   if (kind === "e") return claims("extend", keys, token, ttl);
-  if (kind === "s") return claims("transfer", keys, token, ttl, second);
   return kind === "r" || kind === "l" ? deletes(keys, [token, ...others]) : [];
 }
 
-function claims(
-  does: Operation["does"],
-  keys: readonly string[],
-  token: string,
-  ttl: string,
-  from?: string,
-): Operation[] {
-  return keys.map((key) => ({ does, key, tokens: [token], ttl: Number(ttl), from }));
+function claims(does: Operation["does"], keys: readonly string[], token: string, ttl: string): Operation[] {
+  return keys.map((key) => ({ does, key, tokens: [token], ttl: Number(ttl) }));
 }
 
 function joining(operations: readonly Operation[]): Operation[] {

@@ -126,24 +126,6 @@ describe("a master's late grant to a lock that was detached", () => {
     await fleet.untilGone(resource);
   });
 
-  it("under a predecessor's token is given up: the receiver does not count it", async () => {
-    const resource = fresh();
-    const { first, locks, receiver, hear } = await granted(resource, 2);
-    const before = first.value;
-    // (Its value was read, so the token is exchanged.)
-    await first.release();
-    const lock = receiver.resume(await give(await locks[1]!));
-    expect(lock.value).not.toBe(before);
-    await lock.extend(ttl);
-    // The detach has removed the predecessor's queue entry from the third master as well, seconds before it expires.
-    await untilQueued(resource, 0, fleet.admins, 1500);
-    await fleet.admins[2]!.evalsha(leaveScript.sha1, 1, resource, passerBy);
-    await hear();
-    expect(await fleet.values(resource)).toEqual([lock.value, lock.value, null]);
-    await lock.release();
-    await fleet.untilGone(resource);
-  });
-
   it.each([
     ["by the same Redlock", (_: Redlock, giver: Redlock) => giver],
     ["by another one", (receiver: Redlock) => receiver],

@@ -644,3 +644,17 @@ describe("errors", () => {
     await (await writing).release();
   });
 });
+
+it("a downgrade that no master confirms leaves a resumed lock the rest of its time, as any other", async () => {
+  const lock = new ReadWriteLock((await fleet.openWarm({ nodeTimeout: 200 })).redlock, fresh());
+  const writing = lock.resume(await (await lock.write(ttl)).detach()) as WriteLock;
+  await writing.extend(ttl);
+  for (const admin of fleet.admins) await admin.config("SET", "min-replicas-to-write", "1");
+  const reading = await writing.downgrade();
+  for (const admin of fleet.admins) await admin.config("SET", "min-replicas-to-write", "0");
+  expect(reading).toMatchObject({ state: "unknown", resources: [keysOf(lock.name).readers] });
+  expect(reading.remaining()).toBeGreaterThan(ttl / 2);
+  await reading.extend(ttl);
+  expect(reading.state).toBe("held");
+  await reading.release();
+});

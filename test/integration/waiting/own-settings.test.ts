@@ -60,7 +60,7 @@ it("a caller that leaves delays no other: the next one is in the queues at once"
 it("a release settles within its own nodeTimeout, whatever the next caller allows the masters", async () => {
   const resource = fresh();
   const held = await fleet.hold(resource, ttl);
-  // Each lease has its own fencing token, so it is transferred.
+  // Each lease has its own fencing token, so the next caller asks the masters.
   const { redlock } = await fleet.openWarm({ ...patient, fencing: true });
   const first = redlock.acquire(resource, ttl, { nodeTimeout: 300 });
   const second = redlock.acquire(resource, ttl, { nodeTimeout: 4000 });
@@ -76,7 +76,7 @@ it("a release settles within its own nodeTimeout, whatever the next caller allow
   } finally {
     await Promise.all(fleet.masters.slice(1).map((master) => master.resume()));
   }
-  // The transfer has gone on meanwhile.
+  // The next caller has gone on asking meanwhile.
   await (await second).release();
 });
 

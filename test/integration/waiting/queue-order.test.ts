@@ -212,7 +212,7 @@ it("a waiter that loses its subscription keeps its place: it starts another roun
 
 it("a lease that the next caller here has no use for goes to the caller after it, before those of other processes", async () => {
   const resource = fresh();
-  // Each lease has its own fencing token, so it is transferred.
+  // Each lease has its own fencing token, so none is handed on as it is.
   const { redlock: here } = await fleet.openWarm({ ...patient, fencing: true });
   const { redlock: other } = await fleet.openWarm({ ...patient, fencing: true });
   const held = await fleet.hold(resource, ttl);

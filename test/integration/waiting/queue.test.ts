@@ -240,7 +240,7 @@ describe("waiters of one process", () => {
       async (lock: Lock) => until("it is not fresh", () => lock.remaining() < 850),
     ],
     ["whose value was read", async (lock: Lock) => void lock.value],
-  ])("exchange the token of a hold %s", async (_, act) => {
+  ])("ask the masters behind a hold %s", async (_, act) => {
     const resource = fresh();
     const { redlock } = fleet.open(patient);
     const held = await fleet.hold(resource, ttl);
@@ -279,7 +279,7 @@ describe("waiters of one process", () => {
 
   it("leave no key on a master that was late for a while", async () => {
     const resource = fresh();
-    // Each has its own fencing token, so that every lease is transferred.
+    // Each has its own fencing token, so that every caller asks the masters.
     const { redlock } = fleet.open({ ...patient, fencing: true });
     await (await redlock.acquire(fresh(), ttl)).release();
     const use = async (_: unknown, index: number): Promise<void> => {

@@ -6,7 +6,7 @@ import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import type { DetachedLock } from "./lock.ts";
 
 /**
- * Detaches a lease: PROTOCOL 5.5 to 5.9. The lease has ended before, so no unsent command of it will be sent.
+ * Detaches a lease: PROTOCOL 5.5 to 5.8. The lease has ended before, so no unsent command of it will be sent.
  *
  * Earlier commands may still be on their way: a vote, a repairing extension, a queue entry. None of them may
  * execute after the receiver has the lock: the receiver's release would come first, and a key without an
@@ -14,16 +14,11 @@ import type { DetachedLock } from "./lock.ts";
  * is an extension by 1 ms without repair, which changes nothing.
  */
 export async function detach(lease: Lease, settings: Settings): Promise<DetachedLock> {
-  const { runtime, clock, rollbacks, report } = lease.context;
+  const { runtime, clock, report } = lease.context;
   const { placement } = lease;
   const { nodes } = placement;
-  const { resources, token: value, ttl, longestTtl, fencingToken } = lease;
+  const { resources, token: value, ttl, fencingToken } = lease;
   const timeout = nodeTimeoutFor(ttl, settings);
-  // A master that missed the local hand-off still has the key, or a queue entry, under the previous token. No
-  // vote of this lease is among them (PROTOCOL 7.17), and the receiver does not know these tokens.
-  const inherited = lease.tokens.filter((token) => token !== value);
-  if (inherited.length > 0)
-    rollbacks.removal({ placement, resources, tokens: inherited, ttl: longestTtl }, nodes, timeout).ask();
   const claim = new RoundClaim(placement, resources, value, 1);
   const round = new Round<Answer>({
     nodes,

@@ -326,9 +326,9 @@ export class ReadWriteLock {
   }
 
   /**
-   * PROTOCOL 10.5. The write claim ends before the first token transfer is sent. The read claim starts with
+   * PROTOCOL 10.5. The write claim ends before the first command is sent. The read claim starts with
    * the deadlines of the write claim: until then each master has one kind of key or the other, and admits no
-   * writer. The transfer is an extension of the read claim that finds the writer's token on the master, so
+   * writer. The command is an extension of the read claim that finds the writer's token on the master, so
    * any later extension repairs a lost one.
    */
   async #downgrade(
@@ -349,7 +349,6 @@ export class ReadWriteLock {
       driftFactor: writing.driftFactor,
       resumed: !writing.mayRepair,
     });
-    // Its release deletes keys under the tokens of earlier writers as well (PROTOCOL 5.4).
     lease.inherit(writing);
     writing.successor = lease;
     writing.end();

@@ -279,7 +279,7 @@ function rollBack(
 ): Promise<void> {
   const { placement, resources, token, ttl } = claim;
   const reached = placement.nodes.filter((_, index) => mayHold(round.answers[index]));
-  const leftover = { placement, resources, tokens: [token], ttl };
+  const leftover = { placement, resources, token, ttl };
   return rollbacks.removal(leftover, reached, round.timeout).ask().closed;
 }
 

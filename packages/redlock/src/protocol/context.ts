@@ -41,7 +41,7 @@ export interface FencingProposals {
 export interface Leftover {
   readonly placement: Placement;
   readonly resources: readonly string[];
-  readonly tokens: readonly string[];
+  readonly token: string;
   /** The ttl that the keys were last set with, ms: after that they have expired on the master. */
   readonly ttl: number;
   /** The masters, by their place in `placement`, that no such key was ever asked of. Default: none. */

@@ -54,9 +54,6 @@ export interface LeaseTerms {
  */
 const maxNotice = 10;
 
-/** The number of tokens of earlier leases that are kept. */
-const maxOtherTokens = 16;
-
 export const timeRanOut: string = "its time ran out before a quorum of masters confirmed an extension";
 
 /** A server that voted through master `before`, until `deadline`, and votes through `index` from now on. */
@@ -107,8 +104,6 @@ export class Lease implements TimerTask, ActiveLease {
   #token: string;
   /** Whether the token was exposed outside of this client. */
   #isExposed = false;
-  /** Other tokens that a master may hold the key under. */
-  #otherTokens: readonly string[] = none;
   #unasked: readonly number[];
   readonly #deadlines: number[];
   /** The moves of servers that the votes of a lease without a quorum are later than. */
@@ -116,7 +111,6 @@ export class Lease implements TimerTask, ActiveLease {
   /** Kept until the new vote has replaced the old one. */
   #moves: readonly Move[] = none;
   #ttl: number;
-  #longestTtl: number;
   #endListeners: ReadonlyArray<() => void> = none;
   /** Whether a quorum was ever known to hold the key; false at first for a resumed lease. */
   #established: boolean;
@@ -141,7 +135,6 @@ export class Lease implements TimerTask, ActiveLease {
     this.grantedAt = Math.floor(context.clock.latest);
     this.driftFactor = terms.driftFactor ?? 0;
     this.#ttl = terms.ttl;
-    this.#longestTtl = terms.ttl;
     this.#unasked = terms.unasked ?? none;
     this.#deadlines = [...terms.deadlines];
     this.#resumed = terms.resumed === true;
@@ -221,41 +214,15 @@ export class Lease implements TimerTask, ActiveLease {
     return this.#ttl;
   }
 
-  /** The same of the leases before it as well: no key under any of its tokens lives longer. */
-  get longestTtl(): number {
-    return this.#longestTtl;
-  }
-
   /** The deadline of each master, for a lease that continues this one. */
   get deadlines(): readonly number[] {
     return this.#deadlines;
   }
 
-  /** All tokens that a master may hold the key under (PROTOCOL 5.4). */
-  get tokens(): readonly string[] {
-    return [...this.#otherTokens, this.#token];
-  }
-
-  /** Whether one more token transfer would forget the oldest of them, which a late master may still have. */
-  get mustNotBeTransferred(): boolean {
-    return this.#otherTokens.length >= maxOtherTokens;
-  }
-
-  /** Records that masters were asked to keep the key for `ttl` ms under this token, which is not that of the lease. */
-  alsoUsed(token: string, ttl: number): void {
-    this.#outlives(ttl);
-    this.#otherTokens = [token, ...this.#otherTokens];
-  }
-
-  /**
-   * Records that it was handed off by `lease`: a master that was not reached still has the key under one of that
-   * lease's tokens.
-   */
+  /** Records that it continues `lease`, under the same token. */
   inherit(lease: Lease): void {
-    this.#outlives(lease.longestTtl);
     // A vote that has moved is still to be replaced (PROTOCOL 2.10).
     this.#moves = lease.#moves;
-    this.#otherTokens = lease.tokens.filter((token) => token !== this.#token).slice(-maxOtherTokens);
   }
 
   /**
@@ -264,7 +231,6 @@ export class Lease implements TimerTask, ActiveLease {
    */
   replaceToken(unused: string): void {
     this.#token = unused;
-    this.#otherTokens = none;
   }
 
   /**
@@ -329,13 +295,8 @@ export class Lease implements TimerTask, ActiveLease {
 
   /** Records that the masters are about to be asked to keep the key for `ttl` ms. */
   askedFor(ttl: number): void {
-    this.#ttl = Math.max(this.#ttl, ttl);
-    this.#outlives(ttl);
-  }
-
-  #outlives(ttl: number): void {
     this.#unasked = none;
-    this.#longestTtl = Math.max(this.#longestTtl, ttl);
+    this.#ttl = Math.max(this.#ttl, ttl);
   }
 
   /**

@@ -72,11 +72,10 @@ export interface QueueEntry extends Claim {
  * - `vote`: sets every key that is free or holds the token, for at least `ttl`; or none of them. `voteUnless`: the
  *   same for all keys but the last, if that one is free.
  * - `extend`: renews every key that holds the token, for at least `ttl`. `repair`: sets free keys as well.
- * - `release`: deletes the keys that hold one of the tokens, or a token of an earlier round of one. With a queue, its head
- *   is granted the keys, and entries that belong to one of the tokens are removed. `delete`: the same without a queue.
+ * - `release`: deletes the keys that hold the token, or a token of an earlier round of it. With a queue, its head
+ *   is granted the keys, and entries that belong to the token are removed. `delete`: the same without a queue.
  * - `enqueue`: votes if all keys are free, or hold a token of an earlier round of the same waiter, and no entry is ahead of
  *   it. Otherwise the entry stays in the queue, and keys granted to it in an earlier round go to the head of the queue.
- * - `transfer`: votes for the claim if the keys hold its token, or the previous one, or nothing.
  * - `mark`: keeps further shared claims out of a lock for `ttl` ms, or with 0 no longer (PROTOCOL 10.8). Its value is a name.
  * - `inspect`: reads the state of one key. `time`: reads the master's clock.
  * - `guardState`: reads the guard state; the terms of the guard are applied first. `restoreCounters`: declares the
@@ -90,7 +89,6 @@ export type OperationKind =
   | "release"
   | "delete"
   | "enqueue"
-  | "transfer"
   | "mark"
   | "inspect"
   | "guardState"
@@ -107,10 +105,7 @@ export type Purpose = "keep" | "release" | "request";
 export interface Operation {
   readonly kind: OperationKind;
   readonly keys: readonly string[];
-  /**
-   * The token of a claim, in a `transfer` the previous token behind it; all tokens of a release; the epoch and the floor
-   * for `restoreCounters`.
-   */
+  /** The token of a claim or a release; the epoch and the floor for `restoreCounters`. */
   readonly values: readonly string[];
   /** ms; 0 for an operation that is no claim. */
   readonly ttl: number;
@@ -194,7 +189,7 @@ export interface Push {
 
 export type OnPush = (push: Push | Timed<Push>) => void;
 
-/** The queue of one master (PROTOCOL 7). A node with a queue knows the operations `enqueue`, `transfer` and `time`. */
+/** The queue of one master (PROTOCOL 7). A node with a queue knows the operations `enqueue` and `time`. */
 export interface LockQueue {
   /**
    * Subscribes to grants of this master, on a connection of its own. Resolves once it is known whether the

@@ -3,7 +3,7 @@ import type { AnyAnswer, Claim, LockNode, Operation, QueueEntry } from "./node.t
 import type { Placement } from "./placement.ts";
 
 // One verb. A master is asked in one way, `LockNode.ask(operation, index)`, whatever for: a vote, an extension, a release,
-// a queue entry, a token transfer, the state of a key or of the guard, the time.
+// a queue entry, the state of a key or of the guard, the time.
 //
 //   Round, or a single caller ── ask(operation, index) ──▶ a wrapper of the node, if there is one ──▶ RedisNode ──▶ send queue
 //          ▲                                                                                                          │
@@ -104,9 +104,9 @@ export class RoundClaim implements Claim {
   }
 
   /** The request, the same for every master. */
-  question(kind: "extend" | "repair" | "enqueue" | "transfer", ...previous: readonly string[]): Asked {
+  question(kind: "extend" | "repair" | "enqueue"): Asked {
     const { resources: keys, token, ttl } = this;
-    return { kind, keys, values: [token, ...previous], ttl, claim: this };
+    return { kind, keys, values: [token], ttl, claim: this };
   }
 
   /** The same for a vote. `unless`: a key that must be free. */

@@ -36,14 +36,14 @@ function handOffOrRelease(lease: Lease, settings: Settings): Promise<ExecutionRe
   return lease.handOff?.(settings) ?? releaseKeys(lease, settings);
 }
 
-/** Releases every key that the lease may have, under any of its tokens (PROTOCOL 5.4). */
+/** Releases every key that the lease may have: all are under its one token (PROTOCOL 5.4). */
 export async function releaseKeys(lease: Lease, settings: Settings): Promise<ExecutionResult> {
   const { rollbacks, runtime } = lease.context;
   const start = runtime.wall();
-  const { placement, resources, tokens, longestTtl: ttl, unasked } = lease;
+  const { placement, resources, token, ttl, unasked } = lease;
   const { nodes } = placement;
-  const leftover = { placement, resources, tokens, ttl, unasked };
-  const round = rollbacks.removal(leftover, nodes, nodeTimeoutFor(lease.ttl, settings), isDecided);
+  const leftover = { placement, resources, token, ttl, unasked };
+  const round = rollbacks.removal(leftover, nodes, nodeTimeoutFor(ttl, settings), isDecided);
   await round.ask().decided;
   return new Released(outcomeOf(round.answers), nodes, start, round);
 }
@@ -92,8 +92,8 @@ function outcomeOf(answers: Answers): ExecutionResult["outcome"] {
   return gone > toleratedFailures(answers.length) ? "expired" : "partial";
 }
 
-function deletionOf({ resources, tokens }: Leftover): Asked {
-  return { kind: "release", keys: resources, values: tokens, ttl: 0, claim: undefined };
+function deletionOf({ resources, token }: Leftover): Asked {
+  return { kind: "release", keys: resources, values: [token], ttl: 0, claim: undefined };
 }
 
 interface PendingDelete {

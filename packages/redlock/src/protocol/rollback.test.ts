@@ -7,7 +7,7 @@ import { Rollbacks } from "./release.ts";
 
 // PROTOCOL 2.6.
 
-const leftover: Leftover = { placement: new Placement([]), resources: ["r"], tokens: ["t"], ttl: 1000 };
+const leftover: Leftover = { placement: new Placement([]), resources: ["r"], token: "t", ttl: 1000 };
 
 function bed(count = 1, most?: number) {
   const { time, machine, nodes, masters } = virtualSetting(count);
@@ -146,7 +146,7 @@ describe("many pending deletes", () => {
   test("wait if the first one finds the master unreachable again", async () => {
     const { time, node, rollbacks, remove } = bed();
     node.cut();
-    for (const token of ["a", "b", "c"]) void remove({ ...leftover, tokens: [token] });
+    for (const token of ["a", "b", "c"]) void remove({ ...leftover, token });
     await time.advance(1);
     node.answering = () => node.fault(true);
     node.restore();
@@ -164,7 +164,7 @@ describe("many pending deletes", () => {
     const { time, node, rollbacks, remove } = bed();
     node.cut();
     const tokens = ["a", "b", "c"];
-    for (const token of tokens) void remove({ ...leftover, tokens: [token] });
+    for (const token of tokens) void remove({ ...leftover, token });
     await time.advance(1);
     expect(rollbacks.pendingCount).toBe(3);
     node.restore();
@@ -179,7 +179,7 @@ describe("many pending deletes", () => {
     const { time, node, rollbacks, remove } = bed(1, 100);
     node.cut();
     for (let index = 0; index <= 100; index += 1) {
-      void remove({ ...leftover, tokens: [String(index)], ttl: 1e9 });
+      void remove({ ...leftover, token: String(index), ttl: 1e9 });
     }
     await settle();
     expect(rollbacks.pendingCount).toBe(50);
@@ -191,9 +191,9 @@ describe("many pending deletes", () => {
   test("are first dropped where the keys have expired", async () => {
     const { time, node, rollbacks, remove } = bed(1, 100);
     node.cut();
-    for (let index = 0; index < 60; index += 1) void remove({ ...leftover, tokens: ["old"], ttl: 10 });
+    for (let index = 0; index < 60; index += 1) void remove({ ...leftover, token: "old", ttl: 10 });
     await time.advance(11);
-    for (let index = 0; index < 60; index += 1) void remove({ ...leftover, tokens: ["new"], ttl: 1e9 });
+    for (let index = 0; index < 60; index += 1) void remove({ ...leftover, token: "new", ttl: 1e9 });
     await settle();
     expect(rollbacks.pendingCount).toBe(60);
   });

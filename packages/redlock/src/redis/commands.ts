@@ -35,7 +35,6 @@ export const kindLetters: Readonly<Record<OperationKind, string>> = {
   extend: "e",
   delete: "r",
   release: "l",
-  transfer: "s",
   enqueue: "q",
   inspect: "i",
   mark: "m",
@@ -148,23 +147,21 @@ function singleCommand(operation: Operation): { script: Script; args: Args } {
     return { script: guardedReleaseScript, args: [count, ...keys, guard.terms, ...values] };
   }
   if (kind === "release") return { script: releaseAndGrantScript, args: [count, ...keys, ...values] };
-  const [token = "", other = ""] = values;
+  const [token = "", inbox = ""] = values;
   const proposal = claim?.proposal ?? "";
   const wholeTtl = Math.ceil(ttl);
   if (guard) {
-    const previous = kind === "transfer" ? [other] : [];
-    const args = [count, ...keys, kindLetters[kind], token, wholeTtl, proposal, guard.terms, ...previous];
+    const args = [count, ...keys, kindLetters[kind], token, wholeTtl, proposal, guard.terms];
     return { script: guardedClaimScript, args };
   }
   const args = [count, ...keys, token, wholeTtl];
   if (kind === "enqueue") {
     const { ticket, entryTtl } = claim as QueueEntry;
-    args.push(Math.ceil(ticket), Math.ceil(entryTtl), proposal, other);
+    args.push(Math.ceil(ticket), Math.ceil(entryTtl), proposal, inbox);
     return { script: enqueueScript, args };
   }
   args.push(kind === "extend" ? 0 : 1);
-  if (kind === "transfer") args.push(proposal, other);
-  else if (proposal !== "") args.push(proposal);
+  if (proposal !== "") args.push(proposal);
   return { script: claimScript, args };
 }
 
@@ -172,7 +169,7 @@ function singleCommand(operation: Operation): { script: Script; args: Args } {
  * Whether the operation has a script of its own: all claims and releases do, except a guarded queue entry.
  */
 function hasOwnScript({ kind, guard }: Operation): boolean {
-  return (guard ? "vpesrl" : "vpesqrl").includes(kindLetters[kind]);
+  return (guard ? "vperl" : "vpeqrl").includes(kindLetters[kind]);
 }
 
 /**

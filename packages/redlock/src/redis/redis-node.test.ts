@@ -247,33 +247,19 @@ describe("a queue", () => {
     expect(connection.sent).toEqual([words, words]);
   });
 
-  test("transfers a token", async () => {
-    const { node, connection } = nodeWith(1000, [1, "rival", 70]);
-    expect(await ask(node).transfer(claim, "before")).toEqual({ vote: "yes", remaining: 1000 });
-    expect(await ask(node).transfer(claim, "before")).toMatchObject({ vote: "no", owner: "rival" });
-    const words = ["EVALSHA", claimScript.sha1, 1, "r", "t", 1000, 1, "", "before"];
-    expect(connection.sent).toEqual([words, words]);
-  });
-
-  test("takes what both propose", async () => {
-    const { node, connection } = nodeWith([-1, 1000, "5"], [-1, 1000, "6"]);
+  test("takes the proposal", async () => {
+    const { node, connection } = nodeWith([-1, 1000, "5"]);
     const granted = { vote: "yes", remaining: 1000 };
     expect(await ask(node).enqueue({ ...entry, proposal: 7 })).toEqual({ ...granted, counter: 5 });
-    expect(await ask(node).transfer({ ...claim, proposal: 8 }, "before")).toEqual({ ...granted, counter: 6 });
-    expect(connection.sent.map((words) => words.slice(4))).toEqual([
-      ["w.1", 1000, 17, 300, 7, "-"],
-      ["t", 1000, 1, 8, "before"],
-    ]);
+    expect(connection.sent.map((words) => words.slice(4))).toEqual([["w.1", 1000, 17, 300, 7, "-"]]);
   });
 
-  test("a restart guard applies to both, and to a queue entry in a batch", async () => {
-    const { node, connection } = nodeWith([1000], [1, "rival", 70]);
+  test("a restart guard applies to a queue entry in a batch", async () => {
+    const { node, connection } = nodeWith([1000]);
     node.watchGuard(guard);
     expect(await ask(node).enqueue(entry)).toEqual({ vote: "yes", remaining: 1000 });
-    expect(await ask(node).transfer(claim, "before")).toMatchObject({ vote: "no", owner: "rival" });
     expect(connection.sent).toEqual([
       ["EVALSHA", batchScript.sha1, 1, "r", "g0,0;q1,1000,17,300;", guard.terms, "w.1", "-"],
-      ["EVALSHA", guardedClaimScript.sha1, 1, "r", "s", "t", 1000, "", guard.terms, "before"],
     ]);
   });
 
@@ -307,7 +293,7 @@ describe("a queue", () => {
     const wrong = "WRONGTYPE Operation against a key";
     const { node } = nodeWith(new ReplyError(wrong), [[0, wrong]]);
     const fault = { vote: "none", sent: true, error: { reason: "WRONGTYPE" } };
-    expect(await ask(node).transfer(claim, "before")).toMatchObject(fault);
+    expect(await ask(node).extend(claim, true)).toMatchObject(fault);
     node.watchGuard(guard);
     expect(await ask(node).enqueue(entry)).toMatchObject(fault);
   });

@@ -160,11 +160,10 @@ describe("where more is asked than may be in flight", () => {
     const { connection, sent } = await crowded((node) => [
       ask(node).vote(claimOf("v", "v")),
       ...Array.from({ length: 6 }, (_, index) => ask(node).extend(claimOf(`e${index}`, `e${index}`), true)),
-      ask(node).transfer(claimOf("s", "s"), "old"),
     ]);
     expect(sent()[1]!.slice(2, 8)).toEqual([4, "e0", "e1", "e2", "e3", "4p1,1000;"]);
     await reply(connection, 1, oneEach(4));
-    expect(sent()[2]!.slice(2, 7)).toEqual([3, "e4", "e5", "s", "2p1,1000;s1,1000;"]);
+    expect(sent()[2]!.slice(2, 6)).toEqual([2, "e4", "e5", "2p1,1000;"]);
     expect(sent()).toHaveLength(3);
   });
 
@@ -392,18 +391,17 @@ describe("while something is in flight", () => {
       ask(node).extend(claimOf("t3", "r3"), true),
       ask(node).extend(claimOf("t4", "r4"), false),
       ask(node).release(["r5", "r6"], ["t5", "t6"]),
-      ask(node).transfer(claimOf("t7", "r7"), "old"),
       ask(node).enqueue({ ...claimOf("t8.1", "r8"), ttl: 1000.1, ticket: 16.5, entryTtl: 70.2 }),
     ]);
     expect(sent()).toHaveLength(1);
     await reply(connection, 0, "OK");
     expect(sent()).toHaveLength(2);
     expect(sent()[1]).toEqual([
-      ...["EVALSHA", batchScript.sha1, 9, "r1", "a", "b", "r3", "r4", "r5", "r6", "r7", "r8"],
-      "v1,1000;v2,1000;p1,1000;e1,1000;l2,2;s1,1000;q1,1001,17,71;",
-      ...["t1", "t2", "t3", "t4", "t5", "t6", "t7", "old", "t8.1", "-"],
+      ...["EVALSHA", batchScript.sha1, 8, "r1", "a", "b", "r3", "r4", "r5", "r6", "r8"],
+      "v1,1000;v2,1000;p1,1000;e1,1000;l2,2;q1,1001,17,71;",
+      ...["t1", "t2", "t3", "t4", "t5", "t6", "t8.1", "-"],
     ]);
-    const replies = [1000, [2, "rival", 5], 1700, [1, null, -2], 2, 1000, [1, "rival", 5, "16"]];
+    const replies = [1000, [2, "rival", 5], 1700, [1, null, -2], 2, [1, "rival", 5, "16"]];
     await reply(connection, 1, replies);
     expect(await Promise.all(answers)).toEqual([
       yes,
@@ -411,7 +409,6 @@ describe("while something is in flight", () => {
       { vote: "yes", remaining: 1700 },
       { vote: "no", resource: "r4", owner: undefined, remaining: 0 },
       { vote: "yes" },
-      yes,
       { vote: "no", resource: "r8", owner: "rival", remaining: 5, latestTicket: 16 },
     ]);
   });

@@ -111,9 +111,7 @@ export class GrantListener {
     if (kind === "wake") handler?.onWake(index, token);
     else handler?.onGrant(index, push);
     if (!former) return;
-    rollbacks
-      .removal({ ...former, tokens: [token] }, [former.placement.nodes[index]!], rollbackTimeout)
-      .ask();
+    rollbacks.removal({ ...former, token }, [former.placement.nodes[index]!], rollbackTimeout).ask();
   }
 }
 

@@ -1,162 +1,105 @@
 import { expect, test } from "vitest";
-import type { LockNode, Operation, OperationKind } from "../protocol/node.ts";
+import type { LockNode, LockQueue, OnPush, Operation, OperationKind } from "../protocol/node.ts";
 import { Redlock } from "../redlock.ts";
-import { maxTimerDelay } from "../time/runtime.ts";
 import { refusal, VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
 
-// PROTOCOL 7.15, 7.17.
+// PROTOCOL 7.16, 7.17.
 
-/** A master with a queue, which answers as the test says. */
+/** A master with one key and one waiter. It refuses every plain vote, so all calls wait. */
 class Master implements LockNode {
   readonly name = "master";
   readonly client = {};
-  readonly queue = { listen: () => Promise.resolve(), isListening: true };
-  readonly kinds: OperationKind[] = [];
-  /** The answer to a queue entry. */
-  entry: "yes" | "no" = "yes";
-  transferred = (): void => {};
-  isMute = false;
-  /** The last request before it was closed. */
-  closedAfter: OperationKind | undefined;
+  readonly queue: LockQueue;
+  kinds: OperationKind[] = [];
   readonly #machine: VirtualMachine;
+  #owner: string | undefined;
+  #waiter: string | undefined;
+  #onPush: OnPush = () => {};
 
-  constructor(machine: VirtualMachine) {
+  constructor(machine: VirtualMachine, isListening: boolean) {
     this.#machine = machine;
+    const listen = async (_: string, onPush: OnPush) => {
+      if (isListening) this.#onPush = onPush;
+    };
+    this.queue = { listen, isListening };
   }
 
-  ask({ kind, ttl, onAnswer }: Operation, index: number): void {
+  ask({ kind, values, ttl, onAnswer }: Operation, index: number): void {
     this.kinds.push(kind);
-    if (this.isMute) return;
-    // A token transfer hangs until the test answers it.
-    if (kind === "transfer") this.transferred = () => onAnswer(index, { vote: "yes", remaining: ttl });
-    else
-      this.#machine.receive(() => {
-        if (kind === "time") onAnswer(index, { time: this.#machine.wall() });
-        else if (kind === "release") onAnswer(index, { vote: "yes" });
-        else if (kind === "enqueue" && this.entry === "yes") onAnswer(index, { vote: "yes", remaining: ttl });
-        else onAnswer(index, refusal("other.1", 100_000));
-      }, 1);
+    const [token = ""] = values;
+    if (kind === "time") this.#later(() => onAnswer(index, { time: this.#machine.wall() }));
+    else if (kind === "release") {
+      this.#owner = this.#waiter;
+      const granted = this.#waiter;
+      this.#waiter = undefined;
+      this.#later(() => onAnswer(index, { vote: "yes" }));
+      if (granted !== undefined) this.#later(() => this.#onPush({ kind: "grant", token: granted }));
+    } else if (kind === "vote") {
+      this.#later(() => onAnswer(index, refusal("other.1", ttl)));
+    } else if (this.#owner === undefined || waiterIn(this.#owner) === waiterIn(token)) {
+      this.#owner = token;
+      this.#later(() => onAnswer(index, { vote: "yes", remaining: ttl }));
+    } else {
+      this.#waiter = token;
+      const refused = refusal(this.#owner, ttl);
+      this.#later(() => onAnswer(index, refused));
+    }
   }
 
-  count(kind: OperationKind): number {
-    return this.kinds.filter((other) => other === kind).length;
+  #later(answer: () => void): void {
+    this.#machine.receive(answer, 1);
   }
 
   onReady(): () => void {
     return () => {};
   }
 
-  close(): Promise<void> {
-    this.closedAfter = this.kinds.at(-1);
-    return Promise.resolve();
-  }
+  async close(): Promise<void> {}
 
   disconnect(): void {}
 }
 
-const [ttl, shortTtl] = [10_000, 1000];
-/** The time that the second call allows the transfer, ms. */
-const transferTime = 8000;
-
-/**
- * A lease is being transferred to `second`, and the master does not answer. `third`, which called after the grant and
- * waits at the master, is granted the lock meanwhile: the master has forgotten the lease.
- */
-async function grantedDuringTransfer() {
-  const time = new VirtualTime();
-  const machine = new VirtualMachine(time);
-  const master = new Master(machine);
-  const redlock = new Redlock([master], { runtime: machine, waitTimeout: 100_000, nodeTimeout: 400 });
-  const giveUp = new AbortController();
-  const [holding, second] = [
-    redlock.acquire("r", ttl),
-    redlock.acquire("r", ttl, { nodeTimeout: transferTime, signal: giveUp.signal }),
-  ];
-  const first = await time.run(holding);
-  master.entry = "no";
-  const waiting = redlock.acquire("r", shortTtl);
-  // The lease is too old to be handed over unchanged.
-  await time.advance(ttl / 5);
-  const released = first.release();
-  expect(master.count("transfer")).toBe(1);
-  master.entry = "yes";
-  const third = await time.run(waiting);
-  master.entry = "no";
-  return { time, master, redlock, giveUp, released, second, third };
+function waiterIn(token: string): string {
+  return token.replace(/\.\d+$/, "");
 }
 
-test("a lease that is released while another is being transferred goes to the master, not to the same call", async () => {
-  const { time, master, redlock, released, second, third } = await grantedDuringTransfer();
-  await time.advance(shortTtl / 2);
-  const [entries, releases] = [master.count("enqueue"), master.count("release")];
-  expect((await time.run(third.release())).outcome).toBe("released");
-  expect(master.count("transfer")).toBe(1);
-  expect(master.count("release")).toBe(releases + 1);
-  // It enters the queue once the transfer has failed, not while it may succeed.
-  expect(master.count("enqueue")).toBe(entries);
-  master.entry = "yes";
-  const lock = await time.run(second);
-  expect(master.count("enqueue")).toBe(entries + 1);
-  expect((await released).outcome).toBe("partial");
-  expect((await time.run(lock.release())).outcome).toBe("released");
-  await time.run(redlock.quit());
-});
+const ttl = 10_000;
 
-test("a call enters the queue after a failed transfer though a lease that was granted meanwhile has ended", async () => {
-  const { time, master, redlock, second, third } = await grantedDuringTransfer();
-  await time.advance(shortTtl);
-  expect(third.state).toBe("lost");
-  const entries = master.count("enqueue");
-  master.entry = "yes";
-  const lock = await time.run(second, transferTime);
-  expect(master.count("enqueue")).toBe(entries + 1);
-  expect((await time.run(lock.release())).outcome).toBe("released");
-  await time.run(redlock.quit());
-});
-
-test("quit waits for a transfer although no call waits any more", async () => {
-  const { time, master, redlock, giveUp, second } = await grantedDuringTransfer();
-  giveUp.abort();
-  const { error } = await time.measure(second);
-  expect(error).toMatchObject({ code: "ABORTED" });
-  await time.advance(shortTtl);
-  const quitting = redlock.quit();
-  await time.advance(100);
-  expect(master.closedAfter).toBeUndefined();
-  master.transferred();
-  await time.run(quitting);
-  // The lease of the transfer has no holder.
-  expect(master.closedAfter).toBe("release");
-});
-
-test("a lease that was handed on by a longer one has the time-outs of its own ttl", async () => {
+/** One call holds the lock, and another one of its process waits. */
+async function heldHere(isListening: boolean) {
   const time = new VirtualTime();
   const machine = new VirtualMachine(time);
-  const master = new Master(machine);
-  const redlock = new Redlock([master], { runtime: machine, waitTimeout: 100_000 });
-  const [holding, next] = [redlock.acquire("r", ttl), redlock.acquire("r", 400)];
-  const first = await time.run(holding);
-  await time.advance(ttl / 5);
-  const released = first.release();
-  master.transferred();
-  const lock = await time.run(next);
-  await time.run(released);
-  master.isMute = true;
-  expect((await time.measure(lock.release())).took).toBe(50);
+  const master = new Master(machine, isListening);
+  const settings = { runtime: machine, waitTimeout: 100_000, retryDelay: 30_000, retryJitter: 0 };
+  const redlock = new Redlock([master], settings);
+  const [first, second] = [redlock.acquire("r", ttl), redlock.acquire("r", ttl)];
+  const lock = await time.run(first);
+  await time.advance(50);
+  master.kinds = [];
+  return { time, master, lock, second };
+}
+
+test("a lease that is fresh is handed to the next call here, and nothing is sent", async () => {
+  const { time, master, lock, second } = await heldHere(true);
+  await time.run(lock.release());
+  expect((await time.run(second)).remaining()).toBeLessThan(ttl);
+  expect(master.kinds).toEqual([]);
 });
 
-test("a release with a nodeTimeout above the longest timer waits for its token transfer", async () => {
-  const time = new VirtualTime();
-  const machine = new VirtualMachine(time);
-  const master = new Master(machine);
-  const redlock = new Redlock([master], { runtime: machine, waitTimeout: 100_000, nodeTimeout: 400 });
-  const [holding, next] = [redlock.acquire("r", ttl), redlock.acquire("r", ttl)];
-  const lock = await time.run(holding);
+test.each([
+  ["enters the queue before the release is sent", true, ["enqueue", "release"], 1],
+  [
+    "asks again behind it, without retryDelay, where no message comes",
+    false,
+    ["enqueue", "release", "enqueue"],
+    2,
+  ],
+] as const)("the next call behind a lease that is not fresh %s", async (_, isListening, kinds, took) => {
+  const { time, master, lock, second } = await heldHere(isListening);
   await time.advance(ttl / 5);
-  const released = redlock.release(lock, { nodeTimeout: 2 * maxTimerDelay });
-  await time.advance(100);
-  master.transferred();
+  const released = lock.release();
+  expect((await time.measure(second)).took).toBe(took);
+  expect(master.kinds).toEqual(kinds);
   expect((await time.run(released)).outcome).toBe("released");
-  await time.run((await time.run(next)).release());
-  await time.run(redlock.quit());
+  expect((await second).remaining()).toBeGreaterThan(ttl * 0.98);
 });

@@ -2,13 +2,12 @@ import type { AcquireCall } from "../protocol/attempt.ts";
 import type { Context } from "../protocol/context.ts";
 import type { ExecutionResult, Lease } from "../protocol/lease.ts";
 import type { Contention } from "../protocol/quorum.ts";
-import { Released, release, releaseKeys } from "../protocol/release.ts";
+import { release } from "../protocol/release.ts";
 import { waiterOf } from "../protocol/token.ts";
-import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
+import type { Settings } from "../settings/settings.ts";
 import type { Latch } from "../time/cancellation.ts";
-import { maxTimerDelay } from "../time/runtime.ts";
 import type { GrantListener } from "./grant-listener.ts";
-import { reuseLease, transferToken } from "./local-hand-off.ts";
+import { reuseLease } from "./local-hand-off.ts";
 import { QueuedAcquire, type QueuedCall } from "./queue-entry.ts";
 import type { TicketClock } from "./ticket-clock.ts";
 
@@ -32,7 +31,7 @@ export interface LocalWaiter extends QueuedCall {
 export interface LocalQueueEvents {
   /** Others hold one of the resources. */
   onRefused(resources: readonly string[]): void;
-  /** The queue of this key is empty, and no hand-off is running. */
+  /** No call waits in the queue of this key, and none of its calls has a lease. */
   onEmpty(key: string): void;
 }
 
@@ -62,10 +61,6 @@ export class LocalQueue {
   #bound = 0;
   /** The current holder, or the latest. */
   #holder: AcquireCall | undefined;
-  /** Set during a token transfer; resolves when it is done. */
-  #transferring: Promise<ExecutionResult> | undefined;
-  /** The call that the transfer is for. It enters no queue meanwhile: it would be granted the lock twice. */
-  #receiver: LocalWaiter | undefined;
   /** The masters' latest answers to an entry of this process. */
   #contention: Contention | undefined;
 
@@ -90,11 +85,6 @@ export class LocalQueue {
     this.#enter();
     // One that waits here has a place behind others of this process, whose tickets the masters know.
     if (!waiter.entry) waiter.isProvisional = false;
-  }
-
-  /** Resolves when no hand-off is running, for `quit`. */
-  get handedOff(): Promise<unknown> {
-    return Promise.resolve(this.#transferring);
   }
 
   /** A call that began earlier may come later: it has asked the masters before. */
@@ -154,11 +144,11 @@ export class LocalQueue {
       if (waiter.entry!.isStanding && this.#waiters.indexOf(waiter) < from) return;
     for (let index = from; index < this.#waiters.length; index += 1) {
       const first = this.#waiters[index]!;
-      if (first === this.#receiver || first.entry?.isStanding === false) continue;
+      if (first.entry?.isStanding === false) continue;
       if (!first.entry) this.#enqueue(first);
       return;
     }
-    if (this.#waiters.length === 0 && !this.#lease && !this.#transferring) this.#events.onEmpty(this.#key);
+    if (this.#waiters.length === 0 && !this.#lease) this.#events.onEmpty(this.#key);
   }
 
   /** The number of calls with smaller tickets. */
@@ -205,7 +195,6 @@ export class LocalQueue {
 
   #setLease(lease: Lease, { request, attempts }: AcquireCall): void {
     this.#lease = lease;
-    if (lease.mustNotBeTransferred) this.#bound = 0;
     // Not the whole waiter, which would keep its promise in memory.
     this.#holder = { request, attempts };
     lease.handOff = (settings) => this.#onRelease(lease, settings);
@@ -214,7 +203,7 @@ export class LocalQueue {
 
   #onLeaseEnd(lease: Lease): void {
     const { successor } = lease;
-    // `#onRelease` handles a release: the lock may stay in this process.
+    // `#onRelease` handles a release: the lock may stay in this process. A detached lease does not (PROTOCOL 5.9).
     if (lease.state === "released" && !successor) return;
     // PROTOCOL 7.18: an extension of the successor may count later grants.
     if (successor) successor.onEnd(() => this.#rollBackGrants(successor));
@@ -223,11 +212,11 @@ export class LocalQueue {
   }
 
   /** Grants that still arrive for this lease are rolled back. */
-  #rollBackGrants({ placement, token, resources, longestTtl, isDetached }: Lease): void {
+  #rollBackGrants({ placement, token, resources, ttl, isDetached }: Lease): void {
     const waiter = waiterOf(token);
     // The receiver of a detached lease may count them, through an extension that finds them (PROTOCOL 5.6).
     if (isDetached) this.#grantListener.forget(waiter);
-    else this.#grantListener.rollBackGrants(waiter, { placement, resources, ttl: longestTtl });
+    else this.#grantListener.rollBackGrants(waiter, { placement, resources, ttl });
   }
 
   #clearLease(lease: Lease): void {
@@ -248,9 +237,7 @@ export class LocalQueue {
    */
   #onRelease(lease: Lease, settings: Settings): Promise<ExecutionResult> | undefined {
     // A lost lease that its holder releases while it is notified is still here, and is handed on to nobody (PROTOCOL 7.16).
-    const isHere = this.#lease === lease && !lease.loss;
-    // PROTOCOL 7.17: one transfer at a time. (The next call may be its receiver, which would get two leases.)
-    const next = isHere && !this.#transferring ? this.#next : undefined;
+    const next = this.#lease === lease && !lease.loss ? this.#next : undefined;
     const reused = next && reuseLease(lease, this.#holder!, next);
     if (reused) {
       // The token stays in use: an extension may find and count its grants (PROTOCOL 7.18).
@@ -258,28 +245,11 @@ export class LocalQueue {
       return Promise.resolve(reused.result);
     }
     this.#rollBackGrants(lease);
-    if (next) {
-      this.#transferring = this.#transfer(lease, next, settings);
-      return this.#withinOwnTime(this.#transferring, lease, settings);
-    }
-    // After the release, so that waiters on the masters come before this process.
-    if (isHere) void Promise.resolve().then(() => this.#clearLease(lease));
+    // PROTOCOL 7.17: before the release, or later calls of other processes come before the calls here.
+    this.#clearLease(lease);
+    // Where no message says that the key is free, it is asked for once more, behind the release.
+    if (!this.#grantListener.isListening) next?.entry?.renew();
     return undefined;
-  }
-
-  async #transfer(lease: Lease, next: LocalWaiter, settings: Settings): Promise<ExecutionResult> {
-    this.#receiver = next;
-    const handedOff = await transferToken(lease, next);
-    this.#receiver = undefined;
-    this.#transferring = undefined;
-    if (handedOff) {
-      this.#handOver(next, handedOff.successor, settings);
-      return handedOff.result;
-    }
-    // PROTOCOL 7.15: before the release, or later calls of other processes come before the calls here.
-    if (this.#lease === lease) this.#lease = undefined;
-    this.#enter();
-    return releaseKeys(lease, settings);
   }
 
   #handOver(next: LocalWaiter, successor: Lease, settings: Settings): void {
@@ -288,20 +258,5 @@ export class LocalQueue {
     // The next call has given up meanwhile: the lock goes to the one after it.
     else void release(successor, settings);
     this.#enter();
-  }
-
-  /** A token transfer takes as long as the next call allows; the call that released has its own limit (PROTOCOL 1.10). */
-  #withinOwnTime(
-    transferred: Promise<ExecutionResult>,
-    { context, ttl }: Lease,
-    settings: Settings,
-  ): Promise<ExecutionResult> {
-    const { nodes, runtime } = context;
-    const start = runtime.wall();
-    return new Promise((resolve, reject) => {
-      const giveUp = (): void => resolve(new Released("partial", nodes, start));
-      const timer = runtime.setTimer(giveUp, Math.min(nodeTimeoutFor(ttl, settings), maxTimerDelay));
-      void transferred.then(resolve, reject).finally(() => timer.cancel());
-    });
   }
 }

@@ -35,11 +35,6 @@ export class LocalQueues implements LocalQueueEvents {
     this.#grantListener = new GrantListener(context, () => this.clock.expire());
   }
 
-  /** Resolves when no hand-off is running, for `quit`. */
-  get handedOff(): Promise<unknown> {
-    return Promise.all([...this.#queues.values()].map((queue) => queue.handedOff));
-  }
-
   /** Whether an attempt would very likely be refused. Then the first vote is a queue entry. */
   isContended(resources: readonly string[]): boolean {
     if (this.#contended.size === 0) return false;

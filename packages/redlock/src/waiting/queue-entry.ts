@@ -562,7 +562,7 @@ export class QueuedAcquire implements GrantHandler {
     const placement = this.#placement;
     const { resources, ttl, settings } = this.#request;
     this.#forgetVotes();
-    const leftover = { placement, resources, tokens: [`${this.#id}.${this.#roundCount}`], ttl };
+    const leftover = { placement, resources, token: `${this.#id}.${this.#roundCount}`, ttl };
     rollbacks.removal(leftover, placement.nodes, nodeTimeoutFor(ttl, settings)).ask().onClosed(onDequeued);
   }
 }

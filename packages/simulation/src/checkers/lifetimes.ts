@@ -2,7 +2,7 @@ import type { Master } from "../master/master.ts";
 import { type SubjectLock, tokenOf } from "../run/subject.ts";
 import type { Findings } from "./findings.ts";
 
-/** No key lives longer than the ttl that was asked for with its token: else it keeps others out when its holder is dead (PROTOCOL 7.17). */
+/** No key lives longer than the ttl that was asked for with its token: else it keeps others out when its holder is dead (PROTOCOL 6.1). */
 export class Lifetimes {
   readonly #findings: Findings;
   /** By token: the longest ttl that was asked for, ms. */

@@ -51,12 +51,12 @@ export class Order {
   readonly #terms: OrderTerms;
   /** By master and queue. */
   readonly #places = new Map<Master, Map<string, Map<string, Place>>>();
-  /** When each token got its first vote; of a token that took the place of another, that of the other. True time, us. */
+  /** When each token got its first vote. True time, us. */
   readonly #grantedAt = new Map<string, number>();
   /** Waiters that have asked for a place in a queue. */
   readonly #waiters = new Set<string>();
-  /** Tokens that have been held, or that were made of others in the same process. */
-  readonly #handedOff = new Set<string>();
+  /** Tokens that have been held. */
+  readonly #held = new Set<string>();
   /** The ttls of calls under way, which tell the calls of a process apart. */
   readonly #ttls = new Map<Process, Set<number>>();
 
@@ -125,18 +125,14 @@ export class Order {
 
   #voteChanged(token: unknown, before: unknown, sender: Process): void {
     if (typeof token !== "string" || token === before || this.#grantedAt.has(token)) return;
-    // A token that takes the place of another is a hand-off: it was decided upon what was known when the other was granted.
-    const predecessor = typeof before === "string" && this.#handedOff.has(before) ? before : undefined;
-    if (predecessor !== undefined && waiterOf(predecessor) !== waiterOf(token)) this.#handedOff.add(token);
-    const root = predecessor === undefined ? undefined : this.#grantedAt.get(predecessor);
-    this.#grantedAt.set(token, root ?? sender.now);
+    this.#grantedAt.set(token, sender.now);
   }
 
   /** In a turn of the holder: `wait` was granted `interval`, while the calls of `open` wait. */
   granted(interval: LockInterval, wait: Wait, open: Iterable<Wait>): void {
     const token = tokenOf(interval.lock);
-    const isHandedOff = this.#handedOff.has(token);
-    this.#handedOff.add(token);
+    const isHandedOff = this.#held.has(token);
+    this.#held.add(token);
     const grantedAt = this.#grantedAt.get(token);
     if (grantedAt === undefined) return;
     // A vote of a reader is refused while anybody waits (PROTOCOL 10.4).

@@ -9,12 +9,6 @@ export const callerMutants: readonly Mutant[] = [
     edits: { "waiting/local-queue.ts #onFinished #bound value": "Number.POSITIVE_INFINITY" },
   },
   {
-    name: "a release waits for the nodeTimeout of the next caller",
-    breaks: ["7.15"],
-    from: 22,
-    edits: { "waiting/local-queue.ts #onRelease #withinOwnTime": "this.#transferring" },
-  },
-  {
     name: "the end of using waits for the nodeTimeout of the constructor",
     breaks: ["1.10"],
     from: 170,
@@ -43,11 +37,6 @@ export const callerMutants: readonly Mutant[] = [
       "waiting/acquire.ts acquire wait": (call) =>
         call.replace(/, call\)$/, ", Math.floor(context.runtime.monotonic() * 1000))"),
     },
-  },
-  {
-    name: "a key that is handed on within a process keeps its longer life",
-    breaks: ["7.17"],
-    rules: { transfersTtl: false },
   },
 ];
 

@@ -45,9 +45,9 @@ export class Bounds {
     return this.#round;
   }
 
-  /** A last question to each master follows what is still on its way there; after a hand-off, a release of the old token too. */
+  /** A last question to each master follows what is still on its way there. */
   get detach(): number {
-    return 2 * this.#round;
+    return this.#round;
   }
 
   /** Calls in flight roll back first; leaving the masters takes one `nodeTimeout` more. By the settings of the constructor. */

@@ -149,7 +149,7 @@ export class TriggerPoints {
     if (kind === "r" || kind === "l") return "release";
     if (this.#granted.has(token)) return ttl === "1" ? undefined : "extension";
     if (kind === "q") return "enqueue";
-    return kind === "v" || kind === "u" || kind === "p" || kind === "s" ? "vote" : undefined;
+    return kind === "v" || kind === "u" || kind === "p" ? "vote" : undefined;
   }
 
   /** KEYS, then token, ttl, and whether free keys are set. */

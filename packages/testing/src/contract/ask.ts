@@ -25,7 +25,6 @@ interface Calls {
   release(resources: readonly string[], tokens: readonly string[]): Promise<ReleaseAnswer>;
   inspect(resource: string): Promise<KeyState | Fault>;
   enqueue(entry: QueueEntry): Promise<Answer>;
-  transfer(claim: Claim, previous: string): Promise<Answer>;
   listen(channel: string, onPush?: OnPush, onChange?: () => void): Promise<void>;
 }
 
@@ -51,7 +50,6 @@ export function ask(node: LockNode): Calls {
         KeyState | Fault
       >,
     enqueue: (entry: QueueEntry) => voteOf(node, "enqueue", entry),
-    transfer: (claim: Claim, previous: string) => voteOf(node, "transfer", claim, previous),
     listen: async (channel, onPush = () => {}, onChange = () => {}) => {
       listening.add(node);
       await node.queue!.listen(channel, onPush, onChange);

@@ -174,15 +174,6 @@ function queueCases(context: Context): void {
     const next = fenced(holder.resources, 1200, "w3.2");
     expect(await ask(node).enqueue(entryFor(next))).toEqual(yes(1000));
   });
-
-  it("a token transfer stores the proposal of the successor", async () => {
-    const { node } = context;
-    const holder = fenced(1, 1000);
-    await ask(node).vote(holder);
-    const successor = fenced(holder.resources, 1001);
-    expect(await ask(node).transfer(successor, holder.token)).toEqual(yes(1000));
-    expect(await storedAfter(node, successor)).toBe(1001);
-  });
 }
 
 function pushCases(context: Context): void {

@@ -67,7 +67,6 @@ export function queueCases(context: Context, queue: DriverMaker["queue"]): void 
   describe("the next round", () => roundCases(context));
   describe("for several resources", () => severalCases(context));
   describe("leaving", () => leaveCases(context));
-  describe("a token transfer", () => transferCases(context));
   if (queue === "pushes") describe("a grant to a subscribed waiter", () => pushCases(context));
   else {
     it("no client can subscribe", async () => {
@@ -353,62 +352,6 @@ function leaveCases(context: Context): void {
       expect(await ask(context.node).release([resource], [token])).toEqual({ vote: "no" });
     }
     await expectKey(context, resource, "another-client.1", long);
-  });
-}
-
-function transferCases(context: Context): void {
-  const transfer = (resources: readonly string[], token: string, previous: string, ttl = long) =>
-    ask(context.node).transfer(claimOf(resources, ttl, token), previous);
-
-  it("transfers a lease, and its keys get the ttl of the new one, longer or shorter (PROTOCOL 7.17)", async () => {
-    const { resources } = claimOf(2);
-    for (const resource of resources) await context.master.set(resource, "before", long);
-    expect(await transfer(resources, "after", "before", long / 2)).toEqual({
-      vote: "yes",
-      remaining: long / 2,
-    });
-    for (const resource of resources) await expectKey(context, resource, "after", long / 2);
-    expect(await transfer(resources, "last", "after", 2 * long)).toEqual({
-      vote: "yes",
-      remaining: 2 * long,
-    });
-    for (const resource of resources) await expectKey(context, resource, "last", 2 * long);
-  });
-
-  it("is all or nothing, and refused by a foreign key", async () => {
-    const [mine, foreign] = claimOf(2).resources as [string, string];
-    await context.master.set(mine, "before", 20_000);
-    await context.master.set(foreign, "another-client", 30_000);
-    const refusal = { vote: "no", resource: foreign, owner: shown("another-client") };
-    expect(await transfer([mine, foreign], "after", "before")).toMatchObject(refusal);
-    await expectKey(context, mine, "before", 20_000);
-    await expectKey(context, foreign, "another-client", 30_000);
-  });
-
-  it("sets free keys, and counts keys that are transferred already or have an earlier round of the predecessor", async () => {
-    const [free, done, older] = claimOf(3).resources as [string, string, string];
-    await context.master.set(done, "after", long);
-    await context.master.set(older, "before.1", long);
-    expect(await transfer([free, done, older], "after", "before.2")).toMatchObject({ vote: "yes" });
-    for (const resource of [free, done, older]) await expectKey(context, resource, "after", long);
-  });
-
-  it("of one key that lives longer, or has no expiry, shortens it to the new ttl", async () => {
-    const [longer, endless] = claimOf(2).resources as [string, string];
-    await context.master.set(longer, "before", 2 * long);
-    await context.master.set(endless, "before");
-    for (const resource of [longer, endless]) {
-      expect(await transfer([resource], "after", "before")).toEqual({ vote: "yes", remaining: long });
-      await expectKey(context, resource, "after", long);
-    }
-  });
-
-  it("that arrives twice shortens nothing: the key is the new lease's already", async () => {
-    const { resources } = claimOf(2);
-    for (const resource of resources) await context.master.set(resource, "before", long);
-    await transfer(resources, "after", "before", 2 * long);
-    expect(await transfer(resources, "after", "before")).toMatchObject({ vote: "yes" });
-    for (const resource of resources) await expectKey(context, resource, "after", 2 * long);
   });
 }
 

@@ -57,12 +57,11 @@ end
 /**
  * Claims KEYS `first` to `last` for `token` and at least `ttl` ms: all or none. With `create`, free keys are
  * set; otherwise they refuse. One function for the vote (free keys are set), the repairing extension (the
- * same), the plain extension, the read after a refused SET, `verify` (an extension by 1 ms, which changes
- * nothing) and, with a `previous` token, the token transfer of a local hand-off.
+ * same), the plain extension, the read after a refused SET, and `verify` (an extension by 1 ms, which changes
+ * nothing).
  *
  * - A key that holds the token counts as claimed (PROTOCOL 2.7) and is renewed (PROTOCOL 2.12).
- * - No key is ever shortened (PROTOCOL 2.11), except by a token transfer: its key gets the ttl of the new lease
- *   (PROTOCOL 7.17).
+ * - No key is ever shortened (PROTOCOL 2.11).
  * - All keys are read before the first is written: all or none.
  * - Keys that belong to the token are renewed by PEXPIRE. A master that is out of memory allows that, and
  *   allows a SET after it in the same script: a full master does not lose locks (PROTOCOL 7.5).
@@ -71,14 +70,13 @@ end
  * refuses, its value or nil, its PTTL}; the value is `masked`.
  */
 const claim = `
-local function claim(first, last, token, ttl, create, previous)
+local function claim(first, last, token, ttl, create)
   local least = tonumber(ttl)
   local owners = {}
   for index = first, last do
     local owner = <<ownerOf(KEYS[index])||ownerFor(KEYS[index], token)>>
     owners[index] = owner
-    local mine = previous and owner == previous or isMine(owner, token) or previous and isMine(owner, previous)
-    if not mine and (owner or not create) then
+    if not isMine(owner, token) and (owner or not create) then
       return {index - first + 1, masked(owner), <<call("PTTL", KEYS[index])||leftOf(KEYS[index])>>}
     end
   end
@@ -87,7 +85,7 @@ local function claim(first, last, token, ttl, create, previous)
 <<||    if isShared(KEYS[index]) then return join(KEYS[index], token, least) end
 >>    local left = call("PTTL", KEYS[index])
     local isOther = owners[index] ~= token or left == -2
-    local isShort = left ~= -1 and left < least or previous and isOther
+    local isShort = left ~= -1 and left < least
     local lives = isShort and ttl or left
     if isShort and left ~= -2 or isOther and left >= 0 then call("PEXPIRE", KEYS[index], lives) end
     if isOther and left == -1 and not isShort then call("SET", KEYS[index], token)
@@ -137,34 +135,29 @@ const failure = `
 local function failure(reason) return {0, type(reason) == "table" and reason.err or tostring(reason)} end
 `;
 
-/**
- * `claim` for all KEYS. ARGV: token, ttl, "1" for `create`, then a proposal or nothing, and for a token
- * transfer the previous token.
- */
+/** `claim` for all KEYS. ARGV: token, ttl, "1" for `create`, then a proposal or nothing. */
 export const claimScript: Script = {
   source: exclusiveOnly(`${calls}
-local token, ttl, create, proposal, previous = ARGV[1], ARGV[2], ARGV[3] == "1", ARGV[4], ARGV[5]
+local token, ttl, create, proposal = ARGV[1], ARGV[2], ARGV[3] == "1", ARGV[4]
 if (proposal or "") == "" then
-  -- The most frequent case: one key, which is renewed or transferred.
-  local owner = #KEYS == 1 and redis.pcall("GET", KEYS[1])
-  if owner and (owner == token or owner == previous) then
-    local left = owner == token and call("PTTL", KEYS[1])
-    if not left or left ~= -1 and left < tonumber(ttl) then
-      local isThere = call("PEXPIRE", KEYS[1], ttl) == 1
-      if owner ~= token or not isThere then call("SET", KEYS[1], token, "PX", ttl) end
+  -- The most frequent case: one key, which is renewed.
+  if #KEYS == 1 and redis.pcall("GET", KEYS[1]) == token then
+    local left = call("PTTL", KEYS[1])
+    if left ~= -1 and left < tonumber(ttl) then
+      if call("PEXPIRE", KEYS[1], ttl) == 0 then call("SET", KEYS[1], token, "PX", ttl) end
       return tonumber(ttl)
     end
   end
 ${isMine}${masked}${claim}
-  return claim(1, #KEYS, token, ttl, create, previous)
+  return claim(1, #KEYS, token, ttl, create)
 end
 ${isMine}${masked}${claim}${fence}
 if ${isTooLarge} then return redis.error_reply(${tooLarge}) end
 local isSet = create and #KEYS == 1 and call("SET", KEYS[1], token, "NX", "PX", ttl)
-local granted = isSet and tonumber(ttl) or claim(1, #KEYS, token, ttl, create, previous)
+local granted = isSet and tonumber(ttl) or claim(1, #KEYS, token, ttl, create)
 return type(granted) == "number" and fenced(KEYS, granted, proposal) or granted
 `),
-  sha1: "1130117613229c9fe1720879988cd64567e1ae68",
+  sha1: "f3491dbb4e181faad9d8f4178135f4d1062420de",
 };
 
 /** `enqueue` for all KEYS. ARGV: token, ttl, ticket, entryTtl, a proposal or nothing, and the inbox. */
@@ -177,7 +170,7 @@ local granted, next = enqueue(1, #KEYS, token, ttl, ticket, entryTtl, proposal, 
 if type(granted) ~= "number" then return granted end
 return proposal ~= "" and fenced(KEYS, granted, proposal, next) or next and {-3, granted, next} or granted
 `),
-  sha1: "4f12e3949bfe88944784524d1a31afc19ad4834a",
+  sha1: "e38f67ee0af066e639cadff207f1874b6aaa29b6",
 };
 
 /** `release` for all KEYS. ARGV: the tokens. */
@@ -198,12 +191,12 @@ ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
 };
 
 /**
- * `claimScript` with the restart guard. ARGV: the kind as in the batch script ("v", "p", "e", "s"), token,
- * ttl, a proposal or nothing, the guard's terms as in a batch, and for a token transfer the previous token.
+ * `claimScript` with the restart guard. ARGV: the kind as in the batch script ("v", "p", "e"), token,
+ * ttl, a proposal or nothing, and the guard's terms as in a batch.
  */
 export const guardedClaimScript: Script = {
   source: exclusiveOnly(`${calls}
-local kind, token, ttl, proposal, terms, previous = unpack(ARGV)
+local kind, token, ttl, proposal, terms = unpack(ARGV)
 local maxTtl, database, after = string.match(terms, "^(%d+),%d+,%d,%d,%d+,(%d+),(%d+)$")
 -- The most frequent case: the marker names this memory, is ready, and has this maxTtl (PROTOCOL 9.2). (A claim without
 -- a fencing token needs no counters.)
@@ -228,12 +221,12 @@ ${guard}
   if why then return redis.error_reply(why) end
   isForgetful = inQuarantine()
 end
-local granted = claim(1, #KEYS, token, ttl, kind ~= "e", previous)
+local granted = claim(1, #KEYS, token, ttl, kind ~= "e")
 if type(granted) ~= "number" then return granted end
 if isForgetful then return {-2, granted} end
 return proposal == "" and granted or fenced(KEYS, granted, proposal)
 `),
-  sha1: "5c3829652a811102d7332192c35d1d7fd12cf6e3",
+  sha1: "9e35c062990ec4f81d6bf13eda90661ed67fe5ff",
 };
 
 /** `releaseAndGrantScript` with the restart guard. ARGV: the guard's terms as in a batch, and the tokens. */
@@ -274,7 +267,7 @@ for index = 1, #KEYS do
 end
 return replies
 `),
-  sha1: "58c693385d235d57a24f95e909ba4dfe63b963dc",
+  sha1: "747dbae9fff0b3f9a81d87038a51cf98bbff0519",
 };
 
 /**
@@ -310,7 +303,6 @@ return replies
  *               | "u" keys "," ttl fence               vote for all keys but the last, if that one is free
  *               | "p" keys "," ttl fence               extension that repairs: the same
  *               | "e" keys "," ttl fence               extension that does not; 1 ms changes nothing: verify
- *               | "s" keys "," ttl fence               token transfer from the previous token
  *               | "q" keys "," ttl "," ticket "," ttl [ "," proposal ]
  *                                                      vote, else a queue entry; the second ttl is the entry's
  *               | "r" keys "," tokens                  release by that number of tokens
@@ -324,7 +316,7 @@ return replies
  *     fence     = [ ",0,0," proposal ]                 proposes a fencing token (PROTOCOL 8.1)
  *
  * Everything else is an integer in decimal digits. KEYS are those of each operation in turn, `keys` of them. The
- * values after ARGV[1] follow the same order: "v", "u", "p", "e" and "m" take a token; "s" a token and the previous one; "q" a
+ * values after ARGV[1] follow the same order: "v", "u", "p", "e" and "m" take a token; "q" a
  * token and its inbox ("-" for none); "r" and "l" all their tokens; "g" the guard's terms ("0" for no guard); the
  * others none.
  *
@@ -348,7 +340,6 @@ local function claimed(kind, last, number, ticket, entryTtl, proposal)
 ||  local refusal = kind == "v" and refusalByWaiters(KEYS[key], token)
   if refusal then return refusal end
 >>  if kind == "q" then return enqueue(key, last, token, number, ticket, entryTtl, proposal, ARGV[arg + 1]) end
-  if kind == "s" then return claim(key, last, token, number, true, ARGV[arg + 1]) end
   return claim(key, last, token, number, kind ~= "e")
 end
 <<-- Executes the plain operations at the beginning of a run of one key each, with few commands. Returns their number,
@@ -418,7 +409,7 @@ local operation = "(%d*)(%a)(%d+),(%d+),?(%d*),?(%d*),?(%d*);"
 for times, kind, keys, number, ticket, entryTtl, proposal in string.gmatch(ARGV[1], operation) do
   local keyCount, argCount = tonumber(keys), 0
   if kind == "r" or kind == "l" then argCount = tonumber(number)
-  elseif kind == "q" or kind == "s" then argCount = 2
+  elseif kind == "q" then argCount = 2
   elseif kind == "v" or kind == "u" or kind == "p" or kind == "e" or kind == "g"<<|| or kind == "m">> then argCount = 1 end
   local count = tonumber(times) or 1
 <<  if count > 1 and keys == "1" then count = count - inBulk(kind, count, number, proposal) end
@@ -436,11 +427,11 @@ return replies
 
 export const batchScript: Script = {
   source: exclusiveOnly(batch),
-  sha1: "8b7f354608c8fb4df6df48de4c0d61b512a75f29",
+  sha1: "4dfc53f814ac39ddc9ce123e795077fa8088e5b0",
 };
 
 /** The same operations on locks that may be shared. */
 export const sharedBatchScript: Script = {
   source: withSharedClaims(batch),
-  sha1: "4e2b8144a1ce9d63036c402aab4b6fc5f94ce375",
+  sha1: "83ef6531d345fec5b072adce3465fe4863cce0b4",
 };

@@ -122,7 +122,7 @@ export function operationsIn(
       const from = { key, arg };
       key += Number(count);
       if (kind === "r" || kind === "l") arg += Number(number);
-      else if (kind === "q" || kind === "s") arg += 2;
+      else if (kind === "q") arg += 2;
       else if ("vupegm".includes(kind)) arg += 1;
       return {
         kind,
@@ -237,9 +237,9 @@ export function guardedClaim(
   rules: Rules,
   call: Call,
   keys: readonly string[],
-  [kind = "", token = "", ttl = "", proposal = "", terms = "", ...previous]: readonly string[],
+  [kind = "", token = "", ttl = "", proposal = "", terms = ""]: readonly string[],
 ): Reply {
-  const operation = { kind, keys, args: [token, ...previous], numbers: [ttl, "", ""], proposal } as const;
+  const operation = { kind, keys, args: [token], numbers: [ttl, "", ""], proposal } as const;
   checkProposal(proposal);
   return run(rules, call, operation, watch(rules, call, terms), exclusiveOnly(call));
 }
@@ -304,13 +304,12 @@ function claimed(
 ): { readonly reply: Reply; readonly next?: string | undefined } {
   const { kind, keys, args, numbers } = operation;
   const [number] = numbers;
-  const [token = "", second = ""] = args;
+  const [token = ""] = args;
   const queue = new Queue(rules, call, hasCounters, family);
   const isPlain = kind === "v" && !family.shared && keys.length === 1;
   if (isPlain && call("SET", keys[0]!, token, "NX", "PX", number)) return { reply: Number(number) };
   const refusal = kind === "v" ? queue.refusalByWaiters(keys[0]!, token) : undefined;
   if (refusal !== undefined) return { reply: refusal };
   if (kind === "q") return { reply: queue.enqueue(keys, queueEntryIn(operation)), next: queue.next };
-  const previous = kind === "s" ? second : undefined;
-  return { reply: claim(rules, call, keys, token, number, { create: kind !== "e", previous, family }) };
+  return { reply: claim(rules, call, keys, token, number, { create: kind !== "e", family }) };
 }

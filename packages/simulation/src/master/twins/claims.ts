@@ -6,8 +6,6 @@ import { type Call, luaNumber } from "./twin.ts";
 export interface ClaimOptions {
   /** Whether free keys are set. */
   readonly create: boolean;
-  /** The token whose keys count as the claimant's as well. */
-  readonly previous?: string | undefined;
   /** Default: locks with one owner. */
   readonly family?: Family;
 }
@@ -22,28 +20,27 @@ export function masked(owner: string | null): string | null {
 
 /** `claim` in the scripts, of all `keys`. */
 export function claim(
-  { isMine, isShort, isSet, renewsBySet, transfersTtl }: Rules,
+  { isMine, isShort, isSet, renewsBySet }: Rules,
   call: Call,
   keys: readonly string[],
   token: string,
   ttl: string,
-  { create, previous, family = exclusiveOnly(call) }: ClaimOptions,
+  { create, family = exclusiveOnly(call) }: ClaimOptions,
 ): Reply {
   const least = luaNumber(ttl);
   const owners: (string | null)[] = [];
   for (const [index, key] of keys.entries()) {
     const owner = family.ownerFor(key, token);
     owners.push(owner);
-    const mine = isMine(owner, token) || (previous !== undefined && isMine(owner, previous));
-    if (!mine && (owner !== null || !create)) return [index + 1, masked(owner), family.leftOf(key)];
+    if (!isMine(owner, token) && (owner !== null || !create))
+      return [index + 1, masked(owner), family.leftOf(key)];
   }
   let shortest: number | undefined;
   for (const [index, key] of keys.entries()) {
     if (family.shared?.isShared(key)) return family.shared.join(key, token, least ?? 0);
     let left = call("PTTL", key) as number;
     const isOther = owners[index] !== token || left === -2;
-    const isRenewed =
-      (left !== -1 && isShort(left, least)) || (transfersTtl && previous !== undefined && isOther);
+    const isRenewed = left !== -1 && isShort(left, least);
     const lives = isRenewed ? ttl : String(left);
     const isDue = left !== -2 && (isRenewed || (isOther && left !== -1)) && isSet;
     if (isDue && renewsBySet) call("SET", key, token, "PX", lives);

@@ -10,8 +10,6 @@ export interface Rules {
   readonly isSet: boolean;
   /** Whether a key that lives is renewed by SET, which a full master refuses. */
   readonly renewsBySet: boolean;
-  /** Whether a key that is handed on within a process gets the ttl of its next holder. */
-  readonly transfersTtl: boolean;
   /** Whether a waiter counts as notified of a grant, by the number of listeners that received it. */
   readonly isSubscribed: (listeners: number) => boolean;
   /** Whether a waiter leaves the queue when it is granted its keys. */
@@ -74,7 +72,6 @@ export const rules: Rules = {
   isShort: isLess,
   isSet: true,
   renewsBySet: false,
-  transfersTtl: true,
   isSubscribed: (listeners) => listeners > 0,
   grantedLeave: true,
   heldStay: true,

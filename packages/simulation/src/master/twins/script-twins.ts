@@ -59,16 +59,16 @@ interface TwinScript {
  * twin was written from.
  */
 export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
-  claimScript: { script: claimScript, writtenFrom: "1130117613229c9fe1720879988cd64567e1ae68" },
-  enqueueScript: { script: enqueueScript, writtenFrom: "4f12e3949bfe88944784524d1a31afc19ad4834a" },
+  claimScript: { script: claimScript, writtenFrom: "f3491dbb4e181faad9d8f4178135f4d1062420de" },
+  enqueueScript: { script: enqueueScript, writtenFrom: "e38f67ee0af066e639cadff207f1874b6aaa29b6" },
   releaseScript: { script: releaseScript, writtenFrom: "87b3c4cbb7dc7226fea27ab34a76f15cc301f406" },
   leaveScript: { script: leaveScript, writtenFrom: "40f3c3724dd613fcd1b69ac2ae2c200a4400da67" },
-  guardedClaimScript: { script: guardedClaimScript, writtenFrom: "5c3829652a811102d7332192c35d1d7fd12cf6e3" },
+  guardedClaimScript: { script: guardedClaimScript, writtenFrom: "9e35c062990ec4f81d6bf13eda90661ed67fe5ff" },
   guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "009d1b626492263f9d103f9be7cd931ae03b2fda" },
-  voteBatchScript: { script: voteBatchScript, writtenFrom: "58c693385d235d57a24f95e909ba4dfe63b963dc" },
+  voteBatchScript: { script: voteBatchScript, writtenFrom: "747dbae9fff0b3f9a81d87038a51cf98bbff0519" },
   releaseBatchScript: { script: releaseBatchScript, writtenFrom: "ffd6c08374a254fdd3a83757b50c2b0213eecff5" },
-  batchScript: { script: batchScript, writtenFrom: "8b7f354608c8fb4df6df48de4c0d61b512a75f29" },
-  sharedBatchScript: { script: sharedBatchScript, writtenFrom: "4e2b8144a1ce9d63036c402aab4b6fc5f94ce375" },
+  batchScript: { script: batchScript, writtenFrom: "4dfc53f814ac39ddc9ce123e795077fa8088e5b0" },
+  sharedBatchScript: { script: sharedBatchScript, writtenFrom: "83ef6531d345fec5b072adce3465fe4863cce0b4" },
 };
 
 /** The scripts of records and of inspections. No rule of the protocol depends on them, so no mutant changes them. */
@@ -91,12 +91,12 @@ export const otherTwins: Readonly<
 export function twinsWith(changed: Partial<Rules> = {}): Readonly<Record<ScriptName, Twin>> {
   const all = { ...rules, ...changed };
   return {
-    claimScript: (call, keys, [token = "", ttl = "", flag, proposal = "", previous]) => {
+    claimScript: (call, keys, [token = "", ttl = "", flag, proposal = ""]) => {
       const create = flag === "1";
-      if (proposal === "") return claim(all, call, keys, token, ttl, { create, previous });
+      if (proposal === "") return claim(all, call, keys, token, ttl, { create });
       checkProposal(proposal);
       const isSet = create && keys.length === 1 && call("SET", keys[0]!, token, "NX", "PX", ttl) !== null;
-      let granted = isSet ? Number(ttl) : claim(all, call, keys, token, ttl, { create, previous });
+      let granted = isSet ? Number(ttl) : claim(all, call, keys, token, ttl, { create });
       if (typeof granted !== "number" && !create && all.writesBackAnyway) granted = Number(ttl);
       return typeof granted === "number" ? fenced(all, call, keys, granted, proposal) : granted;
     },
