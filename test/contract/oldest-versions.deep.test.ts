@@ -35,8 +35,6 @@ for (const [name, Redis, Cluster] of [
     [`${name}, keyPrefix, without scripts`]: { scripts: false, client, keyPrefix },
     [`${name}, Cluster, keyPrefix`]: {
       ...ofCluster,
-      keepsQueues: false,
-      keepsCounters: false,
       keyPrefix,
       client: (port, master) =>
         new Cluster([{ host, port }], { keyPrefix, natMap: { [`${host}:${master.port}`]: { host, port } } }),

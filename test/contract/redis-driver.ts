@@ -29,12 +29,10 @@ export interface RedisDriverOptions {
   queue?: boolean;
   /** Whether clients can subscribe. Default true. */
   pushes?: boolean;
-  /** Whether the masters can keep queues at all. Default true. */
-  keepsQueues?: boolean;
   /** Default true. */
   scripts?: boolean;
-  /** Whether its nodes store fencing tokens. Default true; never without scripts. */
-  keepsCounters?: boolean;
+  /** A Cluster has neither queues nor fencing tokens. Default false. */
+  isCluster?: boolean;
   /** Prepares the master for the case. Returns the port that the proxy connects to. */
   prepare?(admin: Redis, master: Master): Promise<{ port: number }>;
   /** Starts the one master. Default: a real one. */
@@ -44,7 +42,7 @@ export interface RedisDriverOptions {
 /** The options for a client of a Cluster of one master. */
 export const ofCluster: Omit<RedisDriverOptions, "client"> = {
   config: clusterConfig,
-  pushes: false,
+  isCluster: true,
   async prepare(admin, master) {
     await formCluster([admin]);
     return master;
@@ -59,11 +57,11 @@ export const withoutScriptCommands: Omit<RedisDriverOptions, "client"> = {
 
 /** Nodes of clients of any library, each through a proxy to another master. */
 export function redisDriver(options: RedisDriverOptions): DriverMaker {
-  const { scripts = true, queue = true, pushes = true, keepsQueues = true, keepsCounters = true } = options;
+  const { scripts = true, queue = true, pushes = true, isCluster = false } = options;
   const listens = pushes ? "pushes" : "heartbeats";
   return Object.assign(() => startDriver(options), {
-    queue: scripts && queue && keepsQueues ? listens : "none",
-    keepsCounters: scripts && keepsCounters,
+    queue: scripts && queue && !isCluster ? listens : "none",
+    keepsCounters: scripts && !isCluster,
     makesConnections: scripts,
   } as const);
 }

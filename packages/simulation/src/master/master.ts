@@ -260,29 +260,25 @@ export class Master {
     if (this.#moving) return;
     this.#moves += 1;
     const salt = 7 + this.#moves;
-    // In every second move counters wait for the end: then all other keys of a lock may be at the new place already.
-    const counters = this.#moves % 2 === 0 ? "quorlock:fence:" : undefined;
     const order = (key: string): number =>
-      counters !== undefined && key.startsWith(counters)
-        ? Number.POSITIVE_INFINITY
-        : Buffer.from(key).reduce((sum, byte) => (sum * salt + byte) % 997, 0);
+      Buffer.from(key).reduce((sum, byte) => (sum * salt + byte) % 997, 0);
     const moving = new MovingSlot(this.#model.keyspace, this.#keyspaceOf([]), order);
     this.#moving = moving;
     this.process.record("begins to move its slot");
     const end = this.#kernel.now + duration;
-    const moveOne = (isEnd: boolean): boolean => {
-      const moved = moving.moveOne(this.process.wallNow(), isEnd);
+    const moveOne = (): boolean => {
+      const moved = moving.moveOne(this.process.wallNow());
       if (moved?.isThere) this.#listener?.wasTwice(moved.key);
       return moved !== undefined;
     };
     const step = (): void => {
       const left = end - this.#kernel.now;
       if (left > 0) {
-        moveOne(false);
+        moveOne();
         this.#kernel.engine.schedule(step, Math.min(pause, left));
         return;
       }
-      while (moveOne(true));
+      while (moveOne());
       this.#moving = undefined;
       this.#model.replaceKeyspace(moving.target);
       this.process.record("has moved its slot");

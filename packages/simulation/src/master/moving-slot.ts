@@ -10,7 +10,7 @@ export class MovingSlot {
   readonly target: Keyspace;
   readonly #order: (key: string) => number;
 
-  /** `order`: keys with smaller numbers move first, and infinite ones at the end alone. */
+  /** `order`: keys with smaller numbers move first. */
   constructor(source: Keyspace, target: Keyspace, order: (key: string) => number) {
     this.source = source;
     this.target = target;
@@ -28,10 +28,10 @@ export class MovingSlot {
   }
 
   /** Moves a key, and returns its name; `isThere`: the other master has one of that name, which ends a migration. */
-  moveOne(now: number, isEnd: boolean): { readonly key: string; readonly isThere: boolean } | undefined {
+  moveOne(now: number): { readonly key: string; readonly isThere: boolean } | undefined {
     this.source.sweep(now);
     const [first] = [...this.source.entries()].sort(([a], [b]) => (this.#order(a) < this.#order(b) ? -1 : 1));
-    if (!first || (!isEnd && this.#order(first[0]) === Number.POSITIVE_INFINITY)) return undefined;
+    if (!first) return undefined;
     const [key, entry] = first;
     const isThere = this.target.get(key, now) !== undefined;
     this.source.delete(key, now);

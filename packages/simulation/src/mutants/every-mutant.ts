@@ -3,6 +3,7 @@ import { onceMutants } from "../once/mutants.ts";
 import { membershipPlan } from "../plan/membership.ts";
 import type { Plan } from "../plan/plan.ts";
 import {
+  clusterPlan,
   guardedPlan,
   movedPlan,
   outlierPlan,
@@ -10,7 +11,7 @@ import {
   sharedServerPlan,
   watchedPlan,
 } from "../plan/swarm.ts";
-import { mixedBatchMutants, readWriteMutants } from "../read-write/mutants.ts";
+import { mixedBatchMutants, readWriteMutants, undeclaredMutant } from "../read-write/mutants.ts";
 import { scenarios } from "../scenarios/scenarios.ts";
 import { semaphoreMutants } from "../semaphore/mutants.ts";
 import { roundsPlan } from "../semaphore/rounds-plan.ts";
@@ -74,6 +75,7 @@ export const hunts: readonly Hunt[] = [
   { mutants: semaphoreMutants, planOf: roundsPlan, seeds: 20 },
   { mutants: readWriteMutants, planOf: promisedPlan, seeds: 200 },
   { mutants: onceMutants, planOf: promisedPlan, seeds: 40 },
+  { mutants: [undeclaredMutant], planOf: clusterPlan, seeds: 40 },
   { mutants: mixedBatchMutants, planOf: mixedPlan, seeds: 12 },
 ];
 

@@ -216,7 +216,7 @@ export function clusterPlan(seed: number): Plan {
       persistence,
       isCluster: true,
     })),
-    settings: { ...plan.settings, queue: false },
+    settings: { ...plan.settings, queue: false, fencing: false },
     faults: [
       ...plan.faults.filter(({ kind }) => ofClusters.includes(kind)),
       ...Array.from({ length: random.integer(2, 8) }, move),

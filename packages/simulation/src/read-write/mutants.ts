@@ -83,6 +83,14 @@ export const readWriteMutants: readonly Mutant[] = readWriteRows.map((row) => ({
   subjectOf: readWriteSubject,
 }));
 
+/** To be found where the only master is a Cluster, whose slot moves. */
+export const undeclaredMutant: Mutant = {
+  name: "a script of readers and writers declares only the key that it claims",
+  breaks: ["12.6"],
+  edits: { "redis/commands.ts encodeAnew 12.6 value": "[]" },
+  subjectOf: readWriteSubject,
+};
+
 /** To be found where a client uses exclusive locks beside these, and reads the masters' clocks. */
 export const mixedBatchMutants: readonly Mutant[] = mixedRows.map((row) => ({
   ...row,
