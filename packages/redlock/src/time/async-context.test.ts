@@ -126,6 +126,6 @@ test("a routine runs in the frame of its own lock", () => {
 
 test("connections are opened and closed outside: the libraries call the user's functions and listeners from there", () => {
   const calls = linesWith(/\bclient\.(connect|disconnect|reconnect)\(/);
-  expect(calls.length).toBe(7);
+  expect(calls.length).toBe(4);
   expect(calls.filter((line) => !line.includes("outside("))).toEqual([]);
 });
