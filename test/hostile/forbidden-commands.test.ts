@@ -205,14 +205,14 @@ async function isWholeOrNothing(
   isAsked: boolean,
 ): Promise<void> {
   const whole = await outcomeOf(each, rule);
-  expect(whole.answer.vote).not.toBe("none");
+  expect(whole.answer.is).not.toBe("fault");
   const { before, answer, after } = await outcomeOf(
     each,
     rule.filter((other) => other !== word),
   );
-  if (word === "+mget") expect(answer.vote).toBe(whole.answer.vote);
-  if (answer.vote === "none") expect(answer.error.reason).toBe("NOPERM");
-  if (isAsked) expect(after).toEqual(answer.vote === "none" ? before : whole.after);
+  if (word === "+mget") expect(answer.is).toBe(whole.answer.is);
+  if (answer.is === "fault") expect(answer.error.reason).toBe("NOPERM");
+  if (isAsked) expect(after).toEqual(answer.is === "fault" ? before : whole.after);
   else for (const key of Object.keys(after)) expect({ ...before, ...whole.after }).toHaveProperty([key]);
 }
 
@@ -240,7 +240,7 @@ describe.each(["+zadd", "+zrem", "+zscore", "+del", "+pexpire"])("without %s", (
     async (name) => {
       const rule = ruleOfReaders.filter((other) => other !== word);
       const { answer, after } = await outcomeOf(casesOfReaders[name]!, rule);
-      if (canAsk) expect([answer.vote, after]).toEqual(["none", {}]);
+      if (canAsk) expect([answer.is, after]).toEqual(["fault", {}]);
     },
   );
 });

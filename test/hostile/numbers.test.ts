@@ -238,7 +238,7 @@ describe("one of three masters answers a batch", () => {
       }));
       const answers = await Promise.all(claims.map((claim) => ask(node).vote(claim)));
       for (const answer of answers) {
-        expect(answer).toMatchObject({ vote: "none", error: { reason: "UNEXPECTED_REPLY" } });
+        expect(answer).toMatchObject({ is: "fault", error: { reason: "UNEXPECTED_REPLY" } });
       }
     } finally {
       await server[Symbol.asyncDispose]();
@@ -320,8 +320,8 @@ describe("one of three masters pushes", () => {
       push(channel, "honest.2 - 9");
       await until("it hears what follows", () => heard.length >= 2);
       expect(heard).toEqual([
-        { kind: "grant", token: "honest.1", counter: 7, nextTicket: Number.POSITIVE_INFINITY },
-        { kind: "grant", token: "honest.2", counter: undefined, nextTicket: 9 },
+        { is: "grant", token: "honest.1", counter: 7, nextTicket: Number.POSITIVE_INFINITY },
+        { is: "grant", token: "honest.2", counter: undefined, nextTicket: 9 },
       ]);
       expect([...new Set(told)]).toEqual(["UNEXPECTED_REPLY"]);
     } finally {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Client, RedlockOptions } from "./client.ts";
 import { ClosedError, ExecutionError, InvalidArgumentError } from "./errors.ts";
 import type { Lock } from "./holding/lock.ts";
-import type { AnyAnswer, LockNode } from "./protocol/node.ts";
+import type { Answer, LockNode, Timed } from "./protocol/node.ts";
 import { Redlock } from "./redlock.ts";
 import { Gate, resumedHere, VirtualClient, virtualSetting } from "./virtual-time.test.ts";
 
@@ -485,7 +485,7 @@ describe("quit", () => {
         const askNode = nodes[0]!.ask.bind(nodes[0]);
         let quitting: Promise<void> | undefined;
         nodes[0]!.ask = (operation, index) => {
-          const onAnswer = (_: number, answer: AnyAnswer): void => {
+          const onAnswer = (_: number, answer: Answer | Timed): void => {
             let turns = Promise.resolve();
             for (let turn = 0; turn < moment; turn += 1) turns = turns.then(() => {});
             void turns.then(() => {

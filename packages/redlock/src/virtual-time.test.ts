@@ -5,16 +5,13 @@ import { NodeError } from "./errors.ts";
 import type { Lock } from "./holding/lock.ts";
 import type {
   Answer,
-  AnyAnswer,
   Claim,
   Fault,
-  KeyState,
   LockNode,
   No,
   Operation,
   OperationKind,
   QueueEntry,
-  ReleaseAnswer,
 } from "./protocol/node.ts";
 import { type Asked, operationOf } from "./protocol/operation.ts";
 import { Redlock } from "./redlock.ts";
@@ -34,20 +31,18 @@ export function ask(node: LockNode) {
     vote: (claim: Claim) => voteOf(node, "vote", claim),
     extend: (claim: Claim, repair: boolean) => voteOf(node, repair ? "repair" : "extend", claim),
     release: (keys: readonly string[], values: readonly string[]) =>
-      answerTo(node, { kind: "release", keys, values, ttl: 0, claim: undefined }) as Promise<ReleaseAnswer>,
+      answerTo(node, { kind: "release", keys, values, ttl: 0, claim: undefined }),
     inspect: (key: string) =>
-      answerTo(node, { kind: "inspect", keys: [key], values: [], ttl: 0, claim: undefined }) as Promise<
-        KeyState | Fault
-      >,
+      answerTo(node, { kind: "inspect", keys: [key], values: [], ttl: 0, claim: undefined }),
     enqueue: (entry: QueueEntry) => voteOf(node, "enqueue", entry),
   };
 }
 
-/** Asks the node alone. */
-function answerTo(node: LockNode, asked: Asked): Promise<AnyAnswer> {
+/** Asks the node alone. Votes are not judged by their clocks here. */
+function answerTo(node: LockNode, asked: Asked): Promise<Answer> {
   return new Promise((resolve) =>
     node.ask(
-      operationOf(asked, (_, answer) => resolve(answer)),
+      operationOf(asked, (_, answer) => resolve(answer.is === "timed" ? answer.vote : answer)),
       0,
     ),
   );
@@ -61,7 +56,7 @@ function claimed(kind: OperationKind, claim: Claim, ...more: readonly string[]):
 async function voteOf(node: LockNode, ...asked: Parameters<typeof claimed>): Promise<Answer> {
   const answer = await answerTo(node, claimed(...asked));
   // The type of an answer follows from the kind of its operation.
-  return ("reading" in answer ? answer.vote : answer) as Answer;
+  return ("reading" in answer ? answer.is : answer) as Answer;
 }
 
 /** A promise that a test settles. */
@@ -308,19 +303,19 @@ export class VirtualMaster {
     for (const resource of resources) {
       const owner = this.owner(resource);
       if (owner !== token && (owner !== undefined || !create)) {
-        return { vote: "no", resource, owner, remaining: this.remaining(resource) };
+        return { is: "no", resource, owner, remaining: this.remaining(resource) };
       }
     }
     for (const resource of resources) {
       if (this.remaining(resource) < ttl) this.put(resource, token, ttl);
     }
-    return { vote: "yes", remaining: Math.min(...resources.map((resource) => this.remaining(resource))) };
+    return { is: "yes", remaining: Math.min(...resources.map((resource) => this.remaining(resource))) };
   }
 
-  release(resources: readonly string[], tokens: readonly string[]): ReleaseAnswer {
+  release(resources: readonly string[], tokens: readonly string[]): Answer {
     const mine = resources.filter((resource) => tokens.includes(this.owner(resource) ?? ""));
     for (const resource of mine) this.delete(resource);
-    return { vote: mine.length === resources.length ? "yes" : "no" };
+    return { is: mine.length === resources.length ? "done" : "missed" };
   }
 
   /** Whole milliseconds; a key expires as early as Redis may expire it. */
@@ -360,7 +355,7 @@ export class VirtualNode implements LockNode {
   /** Commands are executed, but their replies never arrive. */
   mute = false;
   /** Answers instead of the master: an answer, `silence`, or `undefined` to let the master answer. */
-  answering: (command: Command) => AnyAnswer | "silence" | undefined = () => undefined;
+  answering: (command: Command) => Answer | "silence" | undefined = () => undefined;
   /** Called while a command is being sent. */
   onSend: (command: Command) => void = () => {};
   /** The commands sent, in order. */
@@ -391,7 +386,7 @@ export class VirtualNode implements LockNode {
       ttl,
       repair,
     };
-    const settle = (answer: AnyAnswer): void => operation.onAnswer(index, answer);
+    const settle = (answer: Answer): void => operation.onAnswer(index, answer);
     if (!this.#first) this.#send(command, () => this.#execute(operation, repair), settle);
     else {
       void this.#first.then(() => {
@@ -401,11 +396,16 @@ export class VirtualNode implements LockNode {
     }
   }
 
-  #execute({ kind, keys, values, claim }: Operation, create: boolean): AnyAnswer {
+  #execute({ kind, keys, values, claim }: Operation, create: boolean): Answer {
     if (claim) return this.master.claim(claim, create);
     if (kind === "release") return this.master.release(keys, values);
     const [key] = keys as readonly [string];
-    return { owner: this.master.owner(key), remaining: this.master.remaining(key), queueLength: 0 };
+    return {
+      is: "state",
+      owner: this.master.owner(key),
+      remaining: this.master.remaining(key),
+      queueLength: 0,
+    };
   }
 
   onReady(listener: () => void): () => void {
@@ -469,10 +469,10 @@ export class VirtualNode implements LockNode {
   }
 
   fault(sent: boolean): Fault {
-    return { vote: "none", error: new NodeError(this.name, "UNREACHABLE", "cut off by the test"), sent };
+    return { is: "fault", error: new NodeError(this.name, "UNREACHABLE", "cut off by the test"), sent };
   }
 
-  #send(unsent: Omit<Command, "at">, execute: () => AnyAnswer, settle: (answer: AnyAnswer) => void): void {
+  #send(unsent: Omit<Command, "at">, execute: () => Answer, settle: (answer: Answer) => void): void {
     if (this.#down) {
       settle(this.fault(false));
       return;
@@ -480,7 +480,7 @@ export class VirtualNode implements LockNode {
     const command = { ...unsent, at: this.machine.now() };
     this.sent.push(command);
     this.onSend(command);
-    const give = (answer: AnyAnswer): void => settle(answer);
+    const give = (answer: Answer): void => settle(answer);
     this.#pending.add(give);
     const arrival = Math.max(this.machine.now() + this.toMaster, this.#lastArrival);
     this.#lastArrival = arrival;
@@ -500,7 +500,7 @@ export class VirtualNode implements LockNode {
 
 /** A refusal, for {@link VirtualNode.answering}. */
 export function refusal(owner: string | undefined, remaining: number, resource = "r"): No {
-  return { vote: "no", resource, owner, remaining };
+  return { is: "no", resource, owner, remaining };
 }
 
 /** One client's Redlock and its events so far. */
@@ -600,8 +600,8 @@ if (expect.getState().testPath === import.meta.filename) {
       const vote = ask(node!).vote(claim);
       node!.toMaster = 1;
       const release = ask(node!).release(["r"], ["mine"]);
-      expect(await time.run(vote)).toEqual({ vote: "yes", remaining: 100 });
-      expect(await time.run(release)).toEqual({ vote: "yes" });
+      expect(await time.run(vote)).toEqual({ is: "yes", remaining: 100 });
+      expect(await time.run(release)).toEqual({ is: "done" });
     });
 
     test("expires keys, renews its own, and shortens none", async () => {
@@ -621,8 +621,8 @@ if (expect.getState().testPath === import.meta.filename) {
       const [node] = nodes;
       const sent = ask(node!).vote(claim);
       node!.cut();
-      expect(await time.run(sent)).toMatchObject({ vote: "none", sent: true });
-      expect(await time.run(ask(node!).vote(claim))).toMatchObject({ vote: "none", sent: false });
+      expect(await time.run(sent)).toMatchObject({ is: "fault", sent: true });
+      expect(await time.run(ask(node!).vote(claim))).toMatchObject({ is: "fault", sent: false });
       expect(node!.sent).toHaveLength(1);
     });
   });

@@ -36,7 +36,7 @@ async function replaced<T>(command: (node: RedisNode) => Promise<T>): Promise<T>
   const node = new RedisNode(connectionOf(client!), { groupCommit: false });
   expect(await ask(node).vote({ resources: [fresh()], token: "other", ttl, abandoned: false })).toMatchObject(
     {
-      vote: "yes",
+      is: "yes",
     },
   );
   before.hold("replies");
@@ -50,7 +50,7 @@ async function replaced<T>(command: (node: RedisNode) => Promise<T>): Promise<T>
   await client!.connect();
   expect(await ask(node).vote({ resources: [fresh()], token: "other", ttl, abandoned: false })).toMatchObject(
     {
-      vote: "yes",
+      is: "yes",
     },
   );
   before.release("replies");
@@ -62,7 +62,7 @@ describe("a script that the master does not know is not sent as text on the next
     const resource = fresh();
     await fleet.occupy(resource, [master], ttl, "mine");
     const answer = await replaced((node) => ask(node).release([resource], ["mine"]));
-    expect(answer).toMatchObject({ vote: "none", error: { reason: "NOSCRIPT" } });
+    expect(answer).toMatchObject({ is: "fault", error: { reason: "NOSCRIPT" } });
     expect(await fleet.values(resource)).toEqual(["mine"]);
   });
 
@@ -70,7 +70,7 @@ describe("a script that the master does not know is not sent as text on the next
     const resource = `quorlock:rw:{${fresh()}}:write`;
     const claim = { resources: [resource], token: "mine", ttl, abandoned: false };
     const answer = await replaced((node) => ask(node).extend(claim, true));
-    expect(answer).toMatchObject({ vote: "none", error: { reason: "NOSCRIPT" } });
+    expect(answer).toMatchObject({ is: "fault", error: { reason: "NOSCRIPT" } });
     expect(await fleet.values(resource)).toEqual([null]);
   });
 });

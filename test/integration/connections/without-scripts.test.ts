@@ -6,7 +6,7 @@ import {
   type RedlockOptions,
   ResourceLockedError,
 } from "@quorlock/redlock";
-import type { LockNode, ReleaseAnswer } from "@quorlock/redlock/internal";
+import type { Answer, LockNode } from "@quorlock/redlock/internal";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import {
   type Master,
@@ -269,7 +269,7 @@ describe("a client that leaves its connection in the middle of a transaction", (
   /** Until what was called before has been executed, and nothing of it has been heard. */
   const executed = () => proxy.when(({ replies }) => replies.held > 0);
 
-  const unsent = { vote: "none", sent: false, error: { reason: "UNREACHABLE" } };
+  const unsent = { is: "fault", sent: false, error: { reason: "UNREACHABLE" } };
 
   withIoredis(
     "by its end, is written nothing, and no connection is made for what is left of it",
@@ -301,7 +301,7 @@ describe("a client that leaves its connection in the middle of a transaction", (
       await ended(client);
       const { accepted } = proxy.counters;
       proxy.release("replies");
-      expect(await extension).toMatchObject({ vote: "no" });
+      expect(await extension).toMatchObject({ is: "no" });
       await proxy.when(({ connections }) => connections === 0);
       expect(proxy.counters.accepted).toBe(accepted);
     },
@@ -320,7 +320,7 @@ describe("a client that leaves its connection in the middle of a transaction", (
     expect(await extension).toMatchObject(unsent);
     expect(await vote).toMatchObject(unsent);
     await connected;
-    expect(await ask(node).vote(claimOf(fresh()))).toMatchObject({ vote: "yes" });
+    expect(await ask(node).vote(claimOf(fresh()))).toMatchObject({ is: "yes" });
     expect(await fleet.values(free)).toEqual([null]);
   });
 
@@ -342,11 +342,11 @@ describe("a client that leaves its connection in the middle of a transaction", (
       await selected;
       expect(await extension).toMatchObject(unsent);
       expect(await vote).toMatchObject(unsent);
-      expect(await release).toEqual({ vote: "yes" });
+      expect(await release).toEqual({ is: "done" });
       expect(await fleet.values(second)).toEqual([null]);
       expect((await tap.commands()).filter(({ database }) => database === "1")).toEqual([]);
       expect(await elsewhere.mget(first, second)).toEqual(["mine", "mine"]);
-      expect(await ask(node).extend(claimOf(first), false)).toMatchObject({ vote: "yes" });
+      expect(await ask(node).extend(claimOf(first), false)).toMatchObject({ is: "yes" });
       expect(await elsewhere.pttl(first)).toBeGreaterThan(ttl);
     },
   );
@@ -369,7 +369,7 @@ describe("a client that leaves its connection in the middle of a transaction", (
     async () => {
       const { client, clients, node, first, second } = await held();
       const other = withoutScripts(clients)[0]!;
-      const released: Promise<ReleaseAnswer>[] = [];
+      const released: Promise<Answer>[] = [];
       const back = (resource: string) => (_: string, old: LockNode) => {
         proxy.hold("replies");
         released.push(ask(old).release([resource], ["mine"]));
@@ -382,7 +382,7 @@ describe("a client that leaves its connection in the middle of a transaction", (
       await executed();
       await fleet.occupy(first, [master], ttl, "a rival");
       proxy.release("replies");
-      expect(await Promise.all(released)).toEqual([{ vote: "no" }, { vote: "yes" }]);
+      expect(await Promise.all(released)).toEqual([{ is: "missed" }, { is: "done" }]);
       expect(await fleet.values(first)).toEqual(["a rival"]);
       expect(await fleet.values(second)).toEqual([null]);
     },
@@ -458,7 +458,7 @@ describe("an own key that expires between reads and EXEC", () => {
       await proxy.when(({ replies }) => replies.held > 0);
       await expired(expiring, 300);
       proxy.release("replies");
-      expect(await extension).toEqual({ vote: "no", resource: expiring, owner: undefined, remaining: 0 });
+      expect(await extension).toEqual({ is: "no", resource: expiring, owner: undefined, remaining: 0 });
       expect(await admin.get(expiring)).toBeNull();
       expect(await admin.get(lasting)).toBe("mine");
     });
@@ -473,7 +473,7 @@ describe("an own key that expires between reads and EXEC", () => {
       await proxy.when(({ replies }) => replies.held > 0);
       await expired(resource, 300);
       proxy.release("replies");
-      expect(await repair).toMatchObject({ vote: "yes", remaining: ttl });
+      expect(await repair).toMatchObject({ is: "yes", remaining: ttl });
       expect(await admin.get(resource)).toBe("mine");
     });
   });

@@ -1,10 +1,11 @@
 import {
-  type AnyAnswer,
+  type Answer,
   type Guard,
   type GuardState,
   operationOf,
   type QueueEntry,
   RedisNode,
+  type Timed,
 } from "@quorlock/redlock/internal";
 import type { Master } from "@quorlock/testbed";
 import { Redis } from "ioredis";
@@ -25,7 +26,7 @@ function asked(
   node: RedisNode,
   kind: "guardState" | "restoreCounters",
   values: readonly string[] = [],
-): Promise<AnyAnswer> {
+): Promise<Answer | Timed> {
   const question = { kind, keys: [], values, ttl: 0, claim: undefined };
   return new Promise((resolve) =>
     node.ask(
@@ -104,7 +105,7 @@ describe("a master that has lost its fencing counters, and releases a key with a
         }
 
         const released = keys.map((key) => ask(guarded).release([key], [`holder-of-${key}.0`]));
-        for (const answer of await Promise.all(released)) expect(answer).toEqual({ vote: "yes" });
+        for (const answer of await Promise.all(released)) expect(answer).toEqual({ is: "done" });
         // A message published after a grant arrives after it.
         await admin.publish(channel, "the-end - -");
         await until("all is heard", () => Promise.resolve(heard.includes("the-end")));
@@ -115,7 +116,7 @@ describe("a master that has lost its fencing counters, and releases a key with a
         await asked(guarded, "restoreCounters", [`${found.epoch}`, "5000"]);
         for (const key of keys) {
           const answer = await ask(guarded).enqueue(waiting(key, 2, 6000));
-          expect(answer).toMatchObject({ vote: "yes", counter: 5000 });
+          expect(answer).toMatchObject({ is: "yes", counter: 5000 });
         }
       } finally {
         all.end();

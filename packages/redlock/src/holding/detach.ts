@@ -1,5 +1,4 @@
 import type { Lease } from "../protocol/lease.ts";
-import type { Answer } from "../protocol/node.ts";
 import { RoundClaim } from "../protocol/operation.ts";
 import { Round } from "../protocol/round.ts";
 import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
@@ -20,7 +19,7 @@ export async function detach(lease: Lease, settings: Settings): Promise<Detached
   const { resources, token: value, ttl, fencingToken } = lease;
   const timeout = nodeTimeoutFor(ttl, settings);
   const claim = new RoundClaim(placement, resources, value, 1);
-  const round = new Round<Answer>({
+  const round = new Round({
     nodes,
     runtime,
     clock,
@@ -28,8 +27,7 @@ export async function detach(lease: Lease, settings: Settings): Promise<Detached
     ask: claim.question("extend"),
     claim,
     onAnswer: (_, answer) => {
-      if (answer.vote === "none") report(answer.error);
-      return false;
+      if (answer.is === "fault") report(answer.error);
     },
   });
   await round.ask().closed;

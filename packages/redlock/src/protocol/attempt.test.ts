@@ -413,7 +413,7 @@ describe("a late yes", () => {
 describe("2.7 a key with the client's own token", () => {
   test("is a yes like any other", async () => {
     const { time, nodes, redlock } = virtualSetting(3);
-    nodes[0]!.answering = ({ kind }) => (kind === "vote" ? { vote: "yes", remaining: 1000 } : undefined);
+    nodes[0]!.answering = ({ kind }) => (kind === "vote" ? { is: "yes", remaining: 1000 } : undefined);
     nodes[1]!.cut();
     const lock = await time.run(redlock.acquire("r", 1000));
     expect(lock.state).toBe("held");
@@ -445,7 +445,7 @@ describe("several resources", () => {
 describe("an invalid answer", () => {
   test("a yes with more time than requested is limited to the ttl", async () => {
     const { time, nodes, redlock } = virtualSetting(1);
-    nodes[0]!.answering = () => ({ vote: "yes", remaining: 1e9 });
+    nodes[0]!.answering = () => ({ is: "yes", remaining: 1e9 });
     const lock = await time.run(redlock.acquire("r", 1000));
     await time.run(lock.extend(1000));
     expect(lock.remaining()).toBeLessThan(1000);

@@ -9,7 +9,7 @@ import { type Counters, countersIn, isStored, tokenOf } from "./fencing.ts";
 import { Lease } from "./lease.ts";
 import type { Answer } from "./node.ts";
 import { type Asked, RoundClaim } from "./operation.ts";
-import { contentionIn, decide, type Tally, type Verdict, verdictOf } from "./quorum.ts";
+import { contentionIn, decide, isDecided, type Tally, type Verdict, verdictOf } from "./quorum.ts";
 import { Round } from "./round.ts";
 
 /** A lock on all of the resources, or none, for `ttl` ms. */
@@ -48,7 +48,7 @@ export type AcquireResult =
   | { readonly lease?: undefined; readonly contended: boolean; readonly error: RedlockError };
 
 export interface Attempt {
-  readonly round: Round<Answer>;
+  readonly round: Round;
   /**
    * `granted` comes with the lease. `late`: a quorum said yes, but too slowly to leave any validity. `moved`: a
    * client was switched to another database meanwhile. The others are distinguished by {@link contentionIn}.
@@ -107,7 +107,7 @@ export async function attempt(
 }
 
 export interface VoteRound {
-  readonly round: Round<Answer>;
+  readonly round: Round;
   /** Whether a quorum said yes. */
   readonly won: boolean;
   /** The lease that the votes make, unless they came too late or the caller has given up. */
@@ -116,7 +116,7 @@ export interface VoteRound {
 
 /** A round of votes, and until when each master keeps its vote for sure. */
 interface Vote {
-  readonly round: Round<Answer>;
+  readonly round: Round;
   readonly deadlines: number[];
 }
 
@@ -131,7 +131,7 @@ export function voteFor(
   const { nodes } = claim.placement;
   const deadlines: number[] = [];
   for (const _ of nodes) deadlines.push(never);
-  const round: Round<Answer> = new Round<Answer>({
+  const round = new Round({
     nodes,
     runtime,
     clock,
@@ -139,17 +139,16 @@ export function voteFor(
     log: context.log,
     ask,
     claim,
-    onAnswer: (index, answer) => {
-      if (round.answers[index] !== answer && answer.vote !== "none")
-        context.admission.recordLateAnswer(round.timeout);
+    // PROTOCOL 2.3: the round is decided as soon as possible: at q yes votes, or with more than N - q against.
+    isDecided,
+    onAnswer: (index, answer, { answers, timeout, sentAt }) => {
+      if (answers[index] !== answer && answer.is !== "fault") context.admission.recordLateAnswer(timeout);
       // PROTOCOL 3.1: each master's deadline counts from the send. A yes that arrives after the quorum's still
       // prolongs the lease.
-      if (answer.vote === "yes") {
-        deadlines[index] = nodeDeadline(round.sentAt, ttl, settings.driftFactor);
+      if (answer.is === "yes") {
+        deadlines[index] = nodeDeadline(sentAt, ttl, settings.driftFactor);
         claim.lease?.renew(index, deadlines[index]);
-      } else if (answer.vote === "none") report(answer.error);
-      // PROTOCOL 2.3: the round is decided as soon as possible: at q yes votes, or with more than N - q against.
-      return verdictOf(round.answers) !== "open";
+      } else if (answer.is === "fault") report(answer.error);
     },
   });
   return { round, deadlines };
@@ -252,18 +251,18 @@ export async function fence(
     const stored = answers.filter((answer, index) => isStored(token, madeOf[index], answer)).length;
     return decide(nodes.length, stored, answers.filter(Boolean).length - stored);
   };
-  const round: Round<Answer> = new Round<Answer>({
+  const round = new Round({
     nodes,
     runtime,
     clock,
     timeout: nodeTimeoutFor(ttl, settings),
     ask: storing.question("extend"),
     claim: storing,
-    onAnswer: (index, answer) => {
-      if (answer.vote === "yes") deadlines[index] = nodeDeadline(round.sentAt, ttl, settings.driftFactor);
-      else if (answer.vote === "no") deadlines[index] = never;
-      else report(answer.error);
-      return verdict(round.answers) !== "open";
+    isDecided: (answers) => verdict(answers) !== "open",
+    onAnswer: (index, answer, { sentAt }) => {
+      if (answer.is === "yes") deadlines[index] = nodeDeadline(sentAt, ttl, settings.driftFactor);
+      else if (answer.is === "no") deadlines[index] = never;
+      else if (answer.is === "fault") report(answer.error);
     },
   });
   await round.ask().decidedOr(ended);
@@ -272,11 +271,7 @@ export async function fence(
   return undefined;
 }
 
-function rollBack(
-  { rollbacks }: Pick<Context, "rollbacks">,
-  claim: RoundClaim,
-  round: Round<Answer>,
-): Promise<void> {
+function rollBack({ rollbacks }: Pick<Context, "rollbacks">, claim: RoundClaim, round: Round): Promise<void> {
   const { placement, resources, token, ttl } = claim;
   const reached = placement.nodes.filter((_, index) => mayHold(round.answers[index]));
   const leftover = { placement, resources, token, ttl };
@@ -288,16 +283,16 @@ function rollBack(
  * answer may hold the key.
  */
 function mayHold(answer: Answer | undefined): boolean {
-  if (answer === undefined || answer.vote === "yes") return true;
-  return answer.vote === "none" && answer.sent;
+  if (answer === undefined || answer.is === "yes") return true;
+  return answer.is === "fault" && answer.sent;
 }
 
 /** The masters that were not sent the vote. That is known at the send, before any vote arrives. */
-function unaskedIn(answers: Round<Answer>["answers"]): readonly number[] | undefined {
+function unaskedIn(answers: Tally): readonly number[] | undefined {
   let unasked: number[] | undefined;
   for (let index = 0; index < answers.length; index += 1) {
     const answer = answers[index];
-    if (answer?.vote !== "none" || answer.sent) continue;
+    if (answer?.is !== "fault" || answer.sent) continue;
     unasked ??= [];
     unasked.push(index);
   }
@@ -309,10 +304,7 @@ function unaskedIn(answers: Round<Answer>["answers"]): readonly number[] | undef
  * round is decided before all masters have answered; those that are missing are awaited as long as they matter, which one that hangs need not
  * (PROTOCOL 2.3: of four masters, two decide that the round is lost, and the third says to whom).
  */
-async function reasonFor(
-  round: Round<Answer>,
-  cancellation: Latch,
-): Promise<"locked" | "split" | "unavailable"> {
+async function reasonFor(round: Round, cancellation: Latch): Promise<"locked" | "split" | "unavailable"> {
   const isClear = (): boolean => !contentionIn(round.answers).open;
   if (!isClear()) await cancellation.race(round.until(isClear));
   return contentionIn(round.answers).kind;

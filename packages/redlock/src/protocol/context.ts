@@ -4,8 +4,9 @@ import type { LeaseClock } from "../time/lease-clock.ts";
 import type { Runtime } from "../time/runtime.ts";
 import type { Timers } from "../time/timers.ts";
 import type { StateLog } from "../tracing/state-log.ts";
-import type { LockNode, ReleaseAnswer } from "./node.ts";
+import type { LockNode } from "./node.ts";
 import type { Placement, Placements } from "./placement.ts";
+import type { Tally } from "./quorum.ts";
 import type { Tokens } from "./token.ts";
 
 /** The user's handle on a lease. */
@@ -55,7 +56,7 @@ export interface ServerMoves {
 
 /** A delete that was sent to masters. */
 export interface Deletion {
-  readonly answers: ReadonlyArray<ReleaseAnswer | undefined>;
+  readonly answers: Tally;
   /** Resolves when the answers can decide. */
   readonly decided: Promise<void>;
   /** Resolves when every master has answered or has been given up. */
@@ -72,7 +73,7 @@ export interface Deletions {
     leftover: Leftover,
     nodes: readonly LockNode[],
     timeout: number,
-    isDecided?: (answers: Deletion["answers"]) => boolean,
+    isDecided?: (answers: Tally) => boolean,
   ): Deletion;
 }
 

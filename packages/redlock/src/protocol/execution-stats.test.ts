@@ -25,19 +25,19 @@ describe("the votes of a round", () => {
   test("are reported by the clients passed to the constructor, as in redlock 5", async () => {
     const { nodes } = virtualSetting(4);
     const fault = nodes[2]!.fault(true);
-    const { attempts } = bed({ vote: "yes", remaining: 5 }, refusal("rival", 7, "the one"), fault, undefined);
+    const { attempts } = bed({ is: "yes", remaining: 5 }, refusal("rival", 7, "the one"), fault, undefined);
     const [stats] = await Promise.all(attempts.stats);
     expect(stats).toMatchObject({ membershipSize: 4, quorumSize: 3 });
     expect(stats!.votesFor.size).toBe(1);
     const against = [...stats!.votesAgainst.values()];
     expect(against[0]).toBeInstanceOf(ResourceLockedError);
     expect(against[0]).toMatchObject({ resource: "the one", remaining: 7 });
-    expect(against[1]).toBe(fault.vote === "none" && fault.error);
+    expect(against[1]).toBe(fault.is === "fault" && fault.error);
     expect(against).toHaveLength(2);
   });
 
   test("are keyed by client", async () => {
-    const { nodes, attempts } = bed({ vote: "yes", remaining: 5 }, refusal("rival", 7));
+    const { nodes, attempts } = bed({ is: "yes", remaining: 5 }, refusal("rival", 7));
     const stats = await attempts.stats[0]!;
     expect([...stats.votesFor]).toEqual([nodes[0]!.client]);
     expect([...stats.votesAgainst.keys()]).toEqual([nodes[1]!.client]);
@@ -46,7 +46,7 @@ describe("the votes of a round", () => {
   test("are listed in a message, with the answer of each master", () => {
     const { nodes } = virtualSetting(4);
     const { attempts } = bed(
-      { vote: "yes", remaining: 5 },
+      { is: "yes", remaining: 5 },
       refusal("rival", 7),
       nodes[2]!.fault(true),
       undefined,
@@ -57,7 +57,7 @@ describe("the votes of a round", () => {
   });
 
   test("stay the same after the round is closed and only its votes are kept", async () => {
-    const yes = { vote: "yes", remaining: 5 } as const;
+    const yes = { is: "yes", remaining: 5 } as const;
     for (const answers of [
       [yes, yes, yes],
       [yes, refusal("rival", 7), yes],
@@ -80,8 +80,8 @@ describe("the votes of a round", () => {
   test("of a revote are those of its attempt", async () => {
     const { attempts } = bed(refusal("rival", 7, "first"));
     attempts.continueAttempt();
-    attempts.add([refusal("rival", 7, "second")]);
-    attempts.add([refusal("rival", 7, "third")]);
+    attempts.add({ answers: [refusal("rival", 7, "second")] });
+    attempts.add({ answers: [refusal("rival", 7, "third")] });
     expect(await resourcesOf(attempts)).toEqual(["second", "third"]);
   });
 
@@ -89,7 +89,7 @@ describe("the votes of a round", () => {
     const { attempts } = bed(refusal("rival", 7, "first"));
     attempts.countWait(0);
     expect(attempts.stats).toHaveLength(1);
-    attempts.add([refusal("rival", 7, "in the queue")]);
+    attempts.add({ answers: [refusal("rival", 7, "in the queue")] });
     attempts.countWait(1);
     expect(await resourcesOf(attempts)).toEqual(["first", "in the queue"]);
     attempts.countWait(3);
@@ -102,7 +102,7 @@ describe("the votes of a round", () => {
     const { attempts } = bed(refusal("rival", 7, "in the queue"));
     attempts.countWait(2);
     expect(await resourcesOf(attempts)).toEqual(["in the queue", "in the queue", "in the queue"]);
-    const granted = bed({ vote: "yes", remaining: 5 }).attempts;
+    const granted = bed({ is: "yes", remaining: 5 }).attempts;
     granted.countWait(2);
     const votes = (await Promise.all(granted.stats)).map(({ votesFor }) => votesFor.size);
     expect(votes).toEqual([0, 0, 1]);

@@ -1,27 +1,23 @@
 import { type ExecutionStats, type NodeError, ResourceLockedError } from "../errors.ts";
-import type { Answer, Fault, LockNode, No, ReleaseAnswer } from "./node.ts";
-import { quorumOf } from "./quorum.ts";
+import type { Answer, LockNode } from "./node.ts";
+import { quorumOf, type Tally } from "./quorum.ts";
 
 /** The number of latest attempts that are kept. */
 const maxRounds = 32;
 /** The maximum number of attempts that a wait in a queue counts for. */
 const maxWaits = 1000;
 
-/** A round of votes or of deletes. */
-export interface AnyRound {
-  readonly answers: Votes;
-  /** Resolves when every master has answered or has been given up. */
-  readonly closed: Promise<void>;
-  onClosed(listener: () => void): void;
+/** A round of votes or of deletes, or what is kept of one. */
+export interface VoteRecord {
+  readonly answers: Tally;
+  /** Resolves when every master has answered or has been given up. Missing if nothing is asked. */
+  readonly closed?: Promise<void>;
+  onClosed?(listener: () => void): void;
 }
-/** The part of a refusal that is kept. */
-type Refusal = Pick<No, "vote" | "resource" | "remaining">;
-type Vote = Answer | ReleaseAnswer | Fault | Refusal;
-export type Votes = ReadonlyArray<Vote | undefined>;
 
 /** The record of a round in which every master said yes. */
-const unanimous: Votes = [];
-const yes: Answer = { vote: "yes", remaining: 0 };
+const unanimous: VoteRecord = { answers: [] };
+const yes: Answer = { is: "yes", remaining: 0 };
 
 /**
  * The rounds of one call, for statistics in the format of redlock 5. A lock keeps them for as long as it is held, so
@@ -29,7 +25,7 @@ const yes: Answer = { vote: "yes", remaining: 0 };
  */
 export class Attempts {
   readonly #nodes: readonly LockNode[];
-  #rounds: ReadonlyArray<AnyRound | Votes> = [];
+  #rounds: readonly VoteRecord[] = [];
   /** The number of attempts, if a wait in a queue counts for some of them. */
   #count = 0;
   #continuesAttempt = false;
@@ -42,14 +38,13 @@ export class Attempts {
    * `goesOn`: the round belongs to the same attempt as the one before. A waiter asks again and again; only the latest
    * is kept.
    */
-  add(round: AnyRound | Votes, goesOn: boolean = this.#continuesAttempt): void {
+  add(round: VoteRecord, goesOn: boolean = this.#continuesAttempt): void {
     this.#continuesAttempt = false;
     // The usual list has one round, and needs no copy.
     if (this.#rounds.length === 0) this.#rounds = [round];
     else
       this.#rounds = (goesOn ? this.#rounds.slice(0, -1) : this.#rounds.slice(1 - maxRounds)).concat([round]);
-    if (!("answers" in round)) return;
-    round.onClosed(() => {
+    round.onClosed?.(() => {
       const index = this.#rounds.indexOf(round);
       if (index < 0) return;
       const remainder = remainderOf(round);
@@ -68,82 +63,83 @@ export class Attempts {
   }
 
   /** The round that won the lease, if there is one. */
-  get latest(): AnyRound | Votes | undefined {
+  get latest(): VoteRecord | undefined {
     return this.#rounds.at(-1);
   }
 
   /** The answers of the last round, by the index of the master. */
-  get latestVotes(): Votes {
-    const last = this.#rounds.at(-1);
-    return last ? votesIn(last) : [];
+  get latestVotes(): Tally {
+    return this.latest?.answers ?? [];
   }
 
   /** Each resolves once every master has answered or been given up; none rejects. */
   get stats(): ReadonlyArray<Promise<ExecutionStats>> {
     const stats = this.#rounds.map(async (round) => {
-      if ("closed" in round) await round.closed;
-      return this.#statsOf(votesIn(round));
+      await round.closed;
+      return this.#statsOf(round);
     });
     const missing = this.#count - stats.length;
     if (missing <= 0) return stats;
     // A call that waited behind others of this process may have asked no master.
     const refused = stats.length > 1 ? stats.at(-2) : this.hadQuorum ? undefined : stats.at(-1);
-    const waiting = refused ?? Promise.resolve(this.#statsOf([]));
+    const waiting = refused ?? Promise.resolve(this.#statsOf({ answers: [] }));
     return stats.toSpliced(-1, 0, ...Array.from({ length: missing }, () => waiting));
   }
 
   /** Whether a quorum said yes in the last round. */
   get hadQuorum(): boolean {
-    const votes = this.latestVotes;
-    const yes = this.#nodes.filter((_, index) => voteIn(votes, index)?.vote === "yes");
+    const { latest } = this;
+    const yes = this.#nodes.filter((_, index) => isFor(voteIn(latest, index)));
     return yes.length >= quorumOf(this.#nodes.length);
   }
 
   /** The answers of the last round, for a message. */
   get summary(): string {
-    const votes = this.latestVotes;
+    const { latest } = this;
     const all = this.#nodes.map((node, index) => {
-      const answer = voteIn(votes, index);
-      const said = answer?.vote === "none" ? answer.error.reason : answer?.vote;
+      const answer = voteIn(latest, index);
+      const said = answer?.is === "fault" ? answer.error.reason : answer?.is;
       return `${node.name}: ${said ?? "no answer yet"}`;
     });
     return all.join("; ");
   }
 
-  #statsOf(answers: Votes): ExecutionStats {
+  #statsOf(round: VoteRecord): ExecutionStats {
     const votesFor = new Set<object>();
     const votesAgainst = new Map<object, Error>();
     for (const [index, node] of this.#nodes.entries()) {
-      const answer = voteIn(answers, index);
-      if (answer?.vote === "yes") votesFor.add(node.client);
-      else if (answer) votesAgainst.set(node.client, errorOf(answer));
+      const answer = voteIn(round, index);
+      const error = answer && errorOf(answer);
+      if (isFor(answer)) votesFor.add(node.client);
+      else if (error) votesAgainst.set(node.client, error);
     }
     const membershipSize = this.#nodes.length;
     return { membershipSize, quorumSize: quorumOf(membershipSize), votesFor, votesAgainst };
   }
 }
 
-function errorOf(answer: Vote): NodeError | ResourceLockedError {
-  if (answer.vote === "none") return answer.error;
-  if ("resource" in answer) return new ResourceLockedError(answer.resource, answer.remaining);
-  return new ResourceLockedError("the resource", 0);
+function isFor(answer: Answer | undefined): boolean {
+  return answer?.is === "yes" || answer?.is === "done";
 }
 
-function votesIn(round: AnyRound | Votes): Votes {
-  return "answers" in round ? round.answers : round;
+/** The error of an answer that is against; `undefined` if it is none. */
+function errorOf(answer: Answer): NodeError | ResourceLockedError | undefined {
+  if (answer.is === "fault") return answer.error;
+  if (answer.is === "no") return new ResourceLockedError(answer.resource, answer.remaining);
+  return answer.is === "missed" ? new ResourceLockedError("the resource", 0) : undefined;
 }
 
-function voteIn(votes: Votes, index: number): Votes[number] {
-  return votes === unanimous ? yes : votes[index];
+function voteIn(round: VoteRecord | undefined, index: number): Answer | undefined {
+  return round === unanimous ? yes : round?.answers[index];
 }
 
-function remainderOf({ answers }: AnyRound): Votes {
-  let yes = 0;
-  for (const answer of answers) if (answer?.vote === "yes") yes += 1;
-  if (yes === answers.length) return unanimous;
-  return answers.map((answer) => (answer && "resource" in answer ? refusalIn(answer) : answer));
+/** Without the tokens of other owners, and without the round. */
+function remainderOf({ answers }: VoteRecord): VoteRecord {
+  return answers.every((answer) => answer?.is === "yes") ? unanimous : { answers: answers.map(kept) };
 }
 
-function refusalIn({ vote, resource, remaining }: Refusal): Refusal {
-  return { vote, resource, remaining };
+function kept(answer: Answer | undefined): Answer | undefined {
+  if (answer?.is !== "no") return answer;
+  const { is, resource, remaining } = answer;
+  return { is, resource, remaining, owner: undefined };
 }

@@ -10,9 +10,8 @@ import { traceExtend } from "../tracing/traces.ts";
 import { Attempts } from "./execution-stats.ts";
 import { inQuarantine } from "./faults.ts";
 import type { Lease } from "./lease.ts";
-import type { Answer } from "./node.ts";
 import { RoundClaim } from "./operation.ts";
-import { isRefused, type Tally, verdictOf } from "./quorum.ts";
+import { isDecided, isRefused, type Tally, verdictOf } from "./quorum.ts";
 import { Round } from "./round.ts";
 
 /** The pause after an attempt that no quorum answered is at most this part of the remaining time. */
@@ -128,7 +127,7 @@ async function confirm(lease: Lease, question: Question, attempts: Attempts, end
   const ttl = ttlWithin(settings.limit, question.ttl, clock.now());
   lease.askedFor(ttl);
   const claim = new RoundClaim(lease.placement, lease.resources, lease.token, ttl, lease);
-  const round: Round<Answer> = new Round<Answer>({
+  const round = new Round({
     nodes,
     runtime,
     clock,
@@ -137,17 +136,17 @@ async function confirm(lease: Lease, question: Question, attempts: Attempts, end
     log: lease.context.log,
     ask: claim.question(repair ? "repair" : "extend"),
     claim,
-    onAnswer: (index, answer) => {
-      if (answer.vote === "yes" && answer.inQuarantine && !lease.isKeptBy(index)) {
+    isDecided,
+    onAnswer: (index, answer, { answers, sentAt }) => {
+      if (answer.is === "yes" && answer.inQuarantine && !lease.isKeptBy(index)) {
         // The key is set again, for later. Until then the master may also hold a vote for a rival (PROTOCOL 9.7).
-        if (round.answers[index] === answer) round.answers[index] = inQuarantine(nodes[index]!.name);
-      } else if (answer.vote === "yes") {
+        if (answers[index] === answer) answers[index] = inQuarantine(nodes[index]!.name);
+      } else if (answer.is === "yes") {
         // At least ttl, and never more than the longest ttl requested, whatever the master answers.
         const remaining = Math.min(answer.remaining, lease.ttl);
-        lease.renew(index, nodeDeadline(round.sentAt, remaining, driftFactor));
-      } else if (answer.vote === "no") lease.refuse(index);
-      else report(answer.error);
-      return verdictOf(round.answers) !== "open";
+        lease.renew(index, nodeDeadline(sentAt, remaining, driftFactor));
+      } else if (answer.is === "no") lease.refuse(index);
+      else if (answer.is === "fault") report(answer.error);
     },
   });
   attempts.add(round);

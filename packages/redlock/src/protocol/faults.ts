@@ -9,7 +9,7 @@ export function fault(
   sent: boolean,
   cause?: unknown,
 ): Fault {
-  return { vote: "none", error: new NodeError(node, reason, detail, cause), sent };
+  return { is: "fault", error: new NodeError(node, reason, detail, cause), sent };
 }
 
 export function abandoned(node: string): Fault {

@@ -6,10 +6,10 @@ import { quorumOf } from "./quorum.ts";
 
 // PROTOCOL 8.2, 8.3, 8.4.
 
-const refusal: Answer = { vote: "no", resource: "r", owner: undefined, remaining: 0 };
+const refusal: Answer = { is: "no", resource: "r", owner: undefined, remaining: 0 };
 
 function yes(counter?: number): Answer {
-  return { vote: "yes", remaining: 1000, ...(counter === undefined ? {} : { counter }) };
+  return { is: "yes", remaining: 1000, ...(counter === undefined ? {} : { counter }) };
 }
 
 describe("the token", () => {

@@ -19,7 +19,7 @@ import type { Tally } from "./quorum.ts";
 export type Counters = ReadonlyArray<number | undefined>;
 
 export function countersIn(tally: Tally): Counters {
-  return tally.map((answer) => (answer?.vote === "yes" ? answer.counter : undefined));
+  return tally.map((answer) => (answer?.is === "yes" ? answer.counter : undefined));
 }
 
 /**
@@ -38,7 +38,7 @@ export function tokenOf(proposal: number, counters: Counters, quorum: number): n
  * smaller token.
  */
 export function isStored(token: number, counter: number | undefined, answer: Answer | undefined): boolean {
-  if (answer?.vote !== "yes" || answer.counter === undefined) return false;
+  if (answer?.is !== "yes" || answer.counter === undefined) return false;
   return (counter !== undefined && counter < token) || answer.counter < token;
 }
 

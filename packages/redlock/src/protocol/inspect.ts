@@ -2,8 +2,8 @@ import type { NodeError, Owner } from "../errors.ts";
 import { Latch } from "../time/cancellation.ts";
 import { sleep } from "../time/sleep.ts";
 import type { Context } from "./context.ts";
-import type { Fault, KeyState, RecordStore } from "./node.ts";
-import { quorumOf } from "./quorum.ts";
+import type { Answer, RecordStore } from "./node.ts";
+import { quorumOf, type Tally } from "./quorum.ts";
 import { Round } from "./round.ts";
 import { tagIn, waiterOf } from "./token.ts";
 
@@ -59,20 +59,19 @@ export async function inspect(
   timeout: number,
 ): Promise<readonly Inspection[]> {
   const { nodes, runtime, clock } = context;
-  const round: Round<KeyState> = new Round<KeyState>({
+  const round = new Round({
     nodes,
     runtime,
     clock,
     timeout,
     ask: { kind: "inspect", keys: [resource], values: [], ttl: 0, claim: undefined },
-    onAnswer: () => false,
   });
   const telling = toldBy(context, timeout, (records) => records.waitersOf(resource));
   await round.ask().decided;
   const waiters = await telling;
-  const answers = round.answers as readonly (KeyState | Fault)[];
+  const { answers } = round;
   const most = ownerOfQuorum(answers);
-  return nodes.map(({ name }, index) => inspectionOf(name, answers[index]!, waiters[index] ?? [], most));
+  return nodes.map(({ name }, index) => inspectionOf(name, answers[index], waiters[index] ?? [], most));
 }
 
 /** The state of each master beside its votes, within `timeout` ms; `undefined` for one that does not. */
@@ -92,8 +91,8 @@ export async function toldBy<T>(
 }
 
 /** The owner that a quorum shows, masked. */
-function ownerOfQuorum(answers: readonly (KeyState | Fault)[]): string | undefined {
-  const owners = answers.flatMap((answer) => ("vote" in answer ? [] : (answer.owner ?? [])));
+function ownerOfQuorum(answers: Tally): string | undefined {
+  const owners = answers.flatMap((answer) => (answer?.is === "state" ? (answer.owner ?? []) : []));
   const quorum = quorumOf(answers.length);
   return owners.find((owner) => owners.filter((other) => isSameOwner(owner, other)).length >= quorum);
 }
@@ -109,7 +108,7 @@ function waitersFrom(tokens: readonly string[]): readonly Waiter[] {
 
 function inspectionOf(
   node: string,
-  answer: KeyState | Fault,
+  answer: Answer | undefined,
   waiters: readonly string[],
   most: string | undefined,
 ): Inspection {
@@ -124,7 +123,8 @@ function inspectionOf(
     disagrees: false,
     unreachable: undefined,
   };
-  if ("vote" in answer) return { ...nothing, unreachable: answer.error };
+  if (answer?.is !== "state")
+    return { ...nothing, unreachable: answer?.is === "fault" ? answer.error : undefined };
   const owner = answer.owner === undefined ? undefined : beginningOf(answer.owner);
   return {
     ...nothing,

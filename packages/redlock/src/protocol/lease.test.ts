@@ -237,7 +237,7 @@ describe("a deadline for each master", () => {
   test("a yes with less remaining time than known shortens nothing", async () => {
     const { time, nodes, lock } = await held();
     const until = lock.remaining() + time.now();
-    for (const node of nodes) node.answering = () => ({ vote: "yes", remaining: 100 });
+    for (const node of nodes) node.answering = () => ({ is: "yes", remaining: 100 });
     expect(await time.run(lock.verify())).toBe(true);
     expect(lock.remaining() + time.now()).toBeCloseTo(until, 6);
     await time.run(lock.extend(50).catch(() => {}));

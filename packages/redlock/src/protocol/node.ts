@@ -2,7 +2,7 @@ import type { NodeError } from "../errors.ts";
 
 /** The key of every resource holds the token, and lives at least `remaining` ms from the moment of the answer. */
 export interface Yes {
-  readonly vote: "yes";
+  readonly is: "yes";
   readonly remaining: number;
   /**
    * The largest fencing counter of the resources before the proposal was stored. Set only for a claim with a
@@ -20,7 +20,7 @@ export interface Yes {
 
 /** A refusal: `resource` holds another token or, where the command sets no keys, none. */
 export interface No {
-  readonly vote: "no";
+  readonly is: "no";
   readonly resource: string;
   /** The token that the key holds, `masked`; `undefined` if the key is free. */
   readonly owner: string | undefined;
@@ -32,16 +32,19 @@ export interface No {
 
 /** No vote. The key may hold the token nevertheless, unless nothing was sent. */
 export interface Fault {
-  readonly vote: "none";
+  readonly is: "fault";
   readonly error: NodeError;
   /** Whether the command may have reached the master. */
   readonly sent: boolean;
 }
 
-export type Answer = Yes | No | Fault;
+/** `done`: all keys held the token and are deleted; the mark is set, the counters are restored. `missed`: not so. */
+export interface Outcome {
+  readonly is: "done" | "missed";
+}
 
-/** The answer to a release. `yes`: the keys held the token and are deleted. `no`: not all of them held it. */
-export type ReleaseAnswer = { readonly vote: "yes" | "no" } | Fault;
+/** Told apart by `is`. */
+export type Answer = Yes | No | Fault | Outcome | KeyState | GuardState | Time;
 
 /** One request, the same for every master; see {@link RoundClaim}. */
 export interface Claim {
@@ -112,7 +115,7 @@ export interface Operation {
   /** An abandoned claim is not sent any more. `undefined` for a release, which is always sent. */
   readonly claim: Claim | undefined;
   /** Called once for each master that was asked, with its index and its answer, possibly before `ask` returns. It must not throw. */
-  readonly onAnswer: (index: number, answer: AnyAnswer) => void;
+  readonly onAnswer: (index: number, answer: Answer | Timed) => void;
   /** Whether it is sent immediately in a command of its own, instead of with the other waiting operations. */
   readonly isUnbatched: boolean;
   /** The restart guard, if this is for one guarded master. */
@@ -123,11 +126,9 @@ export interface Operation {
   readonly onSend: (() => void) | undefined;
 }
 
-/** The type of an answer follows from the kind of its operation. */
-export type AnyAnswer = Answer | Timed<Answer> | ReleaseAnswer | KeyState | GuardState | Time;
-
 /** The reading of a master's clock, ms since the epoch. */
 export interface Time {
+  readonly is: "time";
   readonly time: number;
 }
 
@@ -139,6 +140,7 @@ export interface Moment {
 
 /** A master's clock, read over the network: its offset from each of our two clocks. */
 export interface Reading {
+  readonly is: "reading";
   readonly sent: Moment;
   readonly heard: Moment;
   readonly ofMonotonic: number;
@@ -168,26 +170,31 @@ export interface MasterClock {
  * A vote that counts only if the master's clock is judged to be right, with the clock as it was read behind the vote.
  * It becomes an answer only through the clocks of its round (PROTOCOL 11.4; see `RoundClocks`).
  */
-export interface Timed<A> {
-  readonly vote: A;
+export interface Timed<Vote = Yes | No> {
+  readonly is: "timed";
+  readonly vote: Vote;
   readonly clock: MasterClock;
   readonly reading: Reading;
 }
 
-/** A message from a master to a waiting claim. */
-export interface Push {
-  /**
-   * `grant`: the key holds `token` now, which is a vote. `wake`: the key that blocked this entry is reserved for it.
-   */
-  readonly kind: "grant" | "wake";
+/** A message from a master to a waiting claim: the key holds `token` now, which is a vote. */
+export interface Grant {
+  readonly is: "grant";
   readonly token: string;
   /** As in {@link Yes}. */
-  readonly counter?: number | undefined;
-  /** The next ticket in the queue; `Infinity` if there is none. Missing in a wake. */
-  readonly nextTicket?: number;
+  readonly counter: number | undefined;
+  /** The next ticket in the queue; `Infinity` if there is none. */
+  readonly nextTicket: number;
 }
 
-export type OnPush = (push: Push | Timed<Push>) => void;
+/** The same: the key that blocked the entry of `token` is reserved for it. */
+export interface Wake {
+  readonly is: "wake";
+  readonly token: string;
+}
+
+export type Push = Grant | Timed<Grant> | Wake;
+export type OnPush = (push: Push) => void;
 
 /** The queue of one master (PROTOCOL 7). A node with a queue knows the operations `enqueue` and `time`. */
 export interface LockQueue {
@@ -213,6 +220,7 @@ export interface Guard {
 
 /** The restart guard's knowledge of one master. */
 export interface GuardState {
+  readonly is: "guard";
   /** The agreed longest ttl, ms; 0 if the master is new or was emptied. */
   readonly maxTtl: number;
   /** How long the master will not vote, ms. */
@@ -260,6 +268,7 @@ export interface MasterServer {
 
 /** The state of a resource on one master. */
 export interface KeyState {
+  readonly is: "state";
   /** The token that holds the key, `masked`; `undefined` if it is free. */
   readonly owner: string | undefined;
   readonly remaining: number;

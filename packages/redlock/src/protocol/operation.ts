@@ -1,5 +1,5 @@
 import { nodeFailed } from "./faults.ts";
-import type { AnyAnswer, Claim, LockNode, Operation, QueueEntry } from "./node.ts";
+import type { Answer, Claim, LockNode, Operation, QueueEntry, Timed } from "./node.ts";
 import type { Placement } from "./placement.ts";
 
 // One verb. A master is asked in one way, `LockNode.ask(operation, index)`, whatever for: a vote, an extension, a release,
@@ -49,11 +49,11 @@ export function ask(node: Pick<LockNode, "name" | "ask">, operation: Operation, 
 export function askAlone(
   node: LockNode,
   asked: Asked,
-  onAnswer: (answer: AnyAnswer) => void,
+  onAnswer: (answer: Answer | Timed) => void,
   own?: Own,
 ): void {
   let isAnswered = false;
-  const take = (_: number, answer: AnyAnswer): void => {
+  const take = (_: number, answer: Answer | Timed): void => {
     if (isAnswered) return;
     isAnswered = true;
     onAnswer(answer);

@@ -29,20 +29,24 @@ export function verdictOf(tally: Tally): Verdict {
   let yes = 0;
   let against = 0;
   for (const answer of tally) {
-    if (answer?.vote === "yes") yes += 1;
+    if (answer?.is === "yes") yes += 1;
     else if (answer) against += 1;
   }
   return decide(tally.length, yes, against);
 }
 
+export function isDecided(tally: Tally): boolean {
+  return verdictOf(tally) !== "open";
+}
+
 /** Whether enough masters refuse that no quorum can hold the token. */
 export function isRefused(tally: Tally): boolean {
-  return tally.filter((answer) => answer?.vote === "no").length > toleratedFailures(tally.length);
+  return tally.filter((answer) => answer?.is === "no").length > toleratedFailures(tally.length);
 }
 
 /** The tokens that hold the keys on the masters that refuse. */
 export function ownersIn(tally: Tally): readonly string[] {
-  return tally.flatMap((answer) => (answer?.vote === "no" && answer.owner ? [answer.owner] : []));
+  return tally.flatMap((answer) => (answer?.is === "no" && answer.owner ? [answer.owner] : []));
 }
 
 /** Why a round was not won, as far as the answers show. */
@@ -64,9 +68,9 @@ export interface Contention {
 }
 
 export function contentionIn(tally: Tally): Contention {
-  const refusals = tally.filter((answer) => answer?.vote === "no");
+  const refusals = tally.filter((answer) => answer?.is === "no");
   const unheard = tally.filter((answer) => isUnheard(answer)).length;
-  const faults = tally.filter((answer) => answer?.vote === "none" && !isUnheard(answer)).length;
+  const faults = tally.filter((answer) => answer?.is === "fault" && !isUnheard(answer)).length;
   const resource = refusals[0]?.resource;
   const longest = Math.max(0, ...refusals.map((refusal) => refusal.remaining));
   if (resource === undefined || faults > toleratedFailures(tally.length)) {
@@ -84,15 +88,15 @@ export function contentionIn(tally: Tally): Contention {
 
 /** The round was decided before this master answered: its state is unknown. */
 function isUnheard(answer: Answer | undefined): boolean {
-  return answer === undefined || (answer.vote === "none" && answer.error.reason === "ABANDONED");
+  return answer === undefined || (answer.is === "fault" && answer.error.reason === "ABANDONED");
 }
 
 /** A master without an answer is assumed to be free when the last of the others is. */
 function quorumFreeIn(tally: Tally, unheard: number): number {
   const waits = tally.map((answer) => {
     if (answer === undefined || isUnheard(answer)) return unheard;
-    if (answer.vote === "yes") return 0;
-    return answer.vote === "no" ? answer.remaining : Number.POSITIVE_INFINITY;
+    if (answer.is === "yes") return 0;
+    return answer.is === "no" ? answer.remaining : Number.POSITIVE_INFINITY;
   });
   return waits.sort((a, b) => a - b)[quorumOf(tally.length) - 1] ?? Number.POSITIVE_INFINITY;
 }

@@ -3,8 +3,8 @@ import type { Cancellation } from "../time/cancellation.ts";
 import { sleep } from "../time/sleep.ts";
 import type { Context } from "./context.ts";
 import { Attempts } from "./execution-stats.ts";
-import type { Fault, KeyState, LockNode } from "./node.ts";
-import { decide, type Verdict } from "./quorum.ts";
+import type { Answer, LockNode } from "./node.ts";
+import { decide, type Tally, type Verdict } from "./quorum.ts";
 import { Round } from "./round.ts";
 
 /** A key that nobody locks: only the reading of it counts. */
@@ -25,14 +25,14 @@ export async function ready(
   const { nodes, runtime, clock, log } = context;
   const until = runtime.monotonic() + timeout;
   for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
-    const round: Round<KeyState> = new Round<KeyState>({
+    const round = new Round({
       nodes,
       runtime,
       clock,
       log,
       timeout: Math.max(until - runtime.monotonic(), 1),
       ask: { kind: "inspect", keys: [probe], values: [], ttl: 0, claim: undefined },
-      onAnswer: () => verdictOf(round.answers) !== "open",
+      isDecided: (answers) => verdictOf(answers) !== "open",
     });
     await round.ask().decidedOr(ended);
     if (verdictOf(round.answers) === "won") return;
@@ -41,7 +41,7 @@ export async function ready(
     if (ended.reason) throw ended.reason;
     if (left > 0) continue;
     const attempts = new Attempts(nodes);
-    attempts.add(round.answers.map((answer) => (answer && "vote" in answer ? answer : undefined)));
+    attempts.add(round);
     const why = round.answers.map((answer, index) => `\n  ${reasonOf(answer, nodes[index]!)}`);
     throw new ExecutionError(
       `no quorum of masters answered within ${timeout} ms:${why.join("")}`,
@@ -51,17 +51,17 @@ export async function ready(
 }
 
 /** One line for each master. */
-function reasonOf(answer: KeyState | Fault | undefined, { name }: LockNode): string {
+function reasonOf(answer: Answer | undefined, { name }: LockNode): string {
   if (!answer) return `${name}: no answer`;
-  return isAnswer(answer) ? `${name}: answered` : (answer as Fault).error.message;
+  return answer.is === "fault" && !isAnswer(answer) ? answer.error.message : `${name}: answered`;
 }
 
-function verdictOf(answers: ReadonlyArray<KeyState | Fault | undefined>): Verdict {
+function verdictOf(answers: Tally): Verdict {
   const answered = answers.filter((answer) => answer && isAnswer(answer)).length;
   return decide(answers.length, answered, answers.filter(Boolean).length - answered);
 }
 
 /** A master that refuses this reading may allow to lock: the permissions of a user may name the keys. */
-function isAnswer(answer: KeyState | Fault): boolean {
-  return !("vote" in answer) || answer.error.reason === "NOPERM";
+function isAnswer(answer: Answer): boolean {
+  return answer.is === "state" || (answer.is === "fault" && answer.error.reason === "NOPERM");
 }

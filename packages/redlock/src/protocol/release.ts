@@ -6,11 +6,11 @@ import { releasing } from "../tracing/channels.ts";
 import type { StateLog } from "../tracing/state-log.ts";
 import { traceRelease } from "../tracing/traces.ts";
 import type { Deletions, Leftover } from "./context.ts";
-import { type AnyRound, Attempts, type Votes } from "./execution-stats.ts";
+import { Attempts, type VoteRecord } from "./execution-stats.ts";
 import type { ExecutionResult, Lease } from "./lease.ts";
-import type { Fault, LockNode, ReleaseAnswer } from "./node.ts";
+import type { Fault, LockNode } from "./node.ts";
 import { type Asked, askAlone } from "./operation.ts";
-import { quorumOf, toleratedFailures } from "./quorum.ts";
+import { quorumOf, type Tally, toleratedFailures } from "./quorum.ts";
 import { Round } from "./round.ts";
 
 /**
@@ -53,14 +53,14 @@ export class Released implements ExecutionResult {
   readonly outcome: ExecutionResult["outcome"];
   readonly start: number;
   readonly #nodes: readonly LockNode[];
-  readonly #round: AnyRound | Votes | undefined;
+  readonly #round: VoteRecord | undefined;
 
   /** `round`: the round that released the lease. */
   constructor(
     outcome: ExecutionResult["outcome"],
     nodes: readonly LockNode[],
     start: number,
-    round?: AnyRound | Votes,
+    round?: VoteRecord,
   ) {
     this.outcome = outcome;
     this.start = start;
@@ -75,18 +75,16 @@ export class Released implements ExecutionResult {
   }
 }
 
-type Answers = ReadonlyArray<ReleaseAnswer | undefined>;
-
-function isDecided(answers: Answers): boolean {
+function isDecided(answers: Tally): boolean {
   return outcomeOf(answers) !== "partial";
 }
 
-function outcomeOf(answers: Answers): ExecutionResult["outcome"] {
+function outcomeOf(answers: Tally): ExecutionResult["outcome"] {
   let deleted = 0;
   let gone = 0;
   for (const answer of answers) {
-    if (answer?.vote === "yes") deleted += 1;
-    else if (answer?.vote === "no") gone += 1;
+    if (answer?.is === "done") deleted += 1;
+    else if (answer?.is === "missed") gone += 1;
   }
   if (deleted >= quorumOf(answers.length)) return "released";
   return gone > toleratedFailures(answers.length) ? "expired" : "partial";
@@ -120,7 +118,7 @@ export class Rollbacks implements Deletions {
   readonly #report: (error: NodeError) => void;
   readonly #maxPending: number;
   readonly #log: StateLog | undefined;
-  readonly #open = new Set<Round<ReleaseAnswer>>();
+  readonly #open = new Set<Round>();
   readonly #pending = new Map<LockNode, PendingDelete[]>();
   /** The functions that remove the listeners on masters with pending deletes. */
   readonly #unsubscribe = new Map<LockNode, () => void>();
@@ -161,9 +159,9 @@ export class Rollbacks implements Deletions {
     leftover: Leftover,
     nodes: readonly LockNode[],
     timeout: number,
-    isDecided: (answers: ReadonlyArray<ReleaseAnswer | undefined>) => boolean = () => false,
-  ): Round<ReleaseAnswer> {
-    const round: Round<ReleaseAnswer> = new Round<ReleaseAnswer>({
+    isDecided?: (answers: Tally) => boolean,
+  ): Round {
+    const round = new Round({
       nodes,
       runtime: this.#runtime,
       clock: this.#clock,
@@ -171,16 +169,15 @@ export class Rollbacks implements Deletions {
       timeout,
       maxTimeout: leftover.ttl,
       ask: deletionOf(leftover),
+      isDecided,
       onAnswer: (index, answer) => {
         // After a switch of the database the keys are reachable only for a short time; they expire.
-        if (answer.vote === "none" && leftover.placement.whyLeft === undefined) {
-          this.#report(answer.error);
-          // A hung master is asked for nothing, and while it hangs thousands of locks come and go.
-          if (leftover.unasked?.includes(index)) return isDecided(round.answers);
-          const until = this.#runtime.monotonic() + leftover.ttl;
-          this.#keep(nodes[index]!, { leftover, until }, answer);
-        }
-        return isDecided(round.answers);
+        if (answer.is !== "fault" || leftover.placement.whyLeft !== undefined) return;
+        this.#report(answer.error);
+        // A hung master is asked for nothing, and while it hangs thousands of locks come and go.
+        if (leftover.unasked?.includes(index)) return;
+        const until = this.#runtime.monotonic() + leftover.ttl;
+        this.#keep(nodes[index]!, { leftover, until }, answer);
       },
     });
     this.#open.add(round);
@@ -242,9 +239,8 @@ export class Rollbacks implements Deletions {
 
   #send(node: LockNode, pending: PendingDelete, then?: (isAnswered: boolean) => void): void {
     askAlone(node, deletionOf(pending.leftover), (answer) => {
-      const isFault = "error" in answer;
-      if (isFault) this.#keep(node, pending, answer);
-      then?.(!isFault);
+      if (answer.is === "fault") this.#keep(node, pending, answer);
+      then?.(answer.is !== "fault");
     });
   }
 

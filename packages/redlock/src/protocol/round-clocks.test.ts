@@ -2,15 +2,15 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ClockWatch } from "../safeguards/clock-watch.ts";
 import type { ClockWatchOptions } from "../settings/settings.ts";
-import type { Answer, Fault, MasterClock } from "./node.ts";
+import type { Answer, Fault, MasterClock, No, Yes } from "./node.ts";
 import { quorumOf } from "./quorum.ts";
 import { RoundClocks } from "./round-clocks.ts";
 
 // PROTOCOL 11.2, 11.3.
 
 const maxOffset = 1000;
-const yes: Answer = { vote: "yes", remaining: 5000 };
-const no: Answer = { vote: "no", resource: "r", owner: "another-client", remaining: 1 };
+const yes: Yes = { is: "yes", remaining: 5000 };
+const no: No = { is: "no", resource: "r", owner: "another-client", remaining: 1 };
 
 /** One round over masters whose clocks are ahead by `offsets`; they answer in the order of the calls of `hear`. */
 function roundOver(ahead: readonly number[], options: ClockWatchOptions = {}) {
@@ -18,16 +18,16 @@ function roundOver(ahead: readonly number[], options: ClockWatchOptions = {}) {
   const watch = new ClockWatch({ maxOffset, exclude: true, ...options }, 0.01, runtime, () => {});
   const distrusted = new Set<number>();
   const clocks = ahead.map((_, index) => watch.clockOf(`m${index}`, () => distrusted.add(index)));
-  const answers: (Answer | Fault | undefined)[] = ahead.map(() => undefined);
+  const answers: (Answer | undefined)[] = ahead.map(() => undefined);
   const round = new RoundClocks(answers);
-  const hear = (index: number, vote: Answer = yes, clock: MasterClock = clocks[index]!): void => {
+  const hear = (index: number, vote: Yes | No = yes, clock: MasterClock = clocks[index]!): void => {
     const reading = clock.observe(clock.now(), ahead[index]!);
-    round.judge(index, { vote, clock, reading }, (judged) => {
+    round.judge(index, { is: "timed", vote, clock, reading }, (judged) => {
       answers[index] = judged;
       round.review();
     });
   };
-  const votes = () => answers.map((answer) => (answer ? answer.vote : undefined));
+  const votes = () => answers.map((answer) => (answer ? answer.is : undefined));
   return { round, answers, clocks, hear, votes, distrusted };
 }
 
@@ -52,7 +52,7 @@ describe("a yes counts", () => {
     const { hear, votes, distrusted } = roundOver([0, 40_000]);
     hear(0);
     hear(1);
-    expect(votes()).toEqual(["none", "none"]);
+    expect(votes()).toEqual(["fault", "fault"]);
     expect(distrusted.size).toBe(0);
   });
 
@@ -62,7 +62,7 @@ describe("a yes counts", () => {
     hear(0);
     expect(votes()).toEqual([undefined, undefined, undefined]);
     hear(1);
-    expect(votes()).toEqual(["yes", "yes", "none"]);
+    expect(votes()).toEqual(["yes", "yes", "fault"]);
     expect([...distrusted]).toEqual([2]);
     expect((answers[2] as Fault).error.message).toContain("only 1 of 2 clocks agree to within 1000 ms");
   });
@@ -71,9 +71,9 @@ describe("a yes counts", () => {
     const { round, hear, votes, answers } = roundOver([0, 0, 40_000]);
     hear(2);
     hear(0);
-    answers[1] = round.giveUp(1) ?? ({ vote: "none", sent: true } as Fault);
+    answers[1] = round.giveUp(1) ?? ({ is: "fault", sent: true } as Fault);
     round.review();
-    expect(votes()).toEqual(["none", "none", "none"]);
+    expect(votes()).toEqual(["fault", "fault", "fault"]);
   });
 
   test("not before the end of the round if a clock is missing", () => {
@@ -89,7 +89,7 @@ describe("a yes counts", () => {
     hear(0, no);
     expect(votes()).toEqual(["no", undefined, undefined]);
     hear(1);
-    expect(votes()).toEqual(["no", "yes", "none"]);
+    expect(votes()).toEqual(["no", "yes", "fault"]);
   });
 
   test("not from a master whose clock has stepped within the longest ttl, even if it is synced again", () => {
@@ -98,7 +98,7 @@ describe("a yes counts", () => {
     hear(0);
     hear(1);
     hear(2);
-    expect(votes()).toEqual(["yes", "yes", "none"]);
+    expect(votes()).toEqual(["yes", "yes", "fault"]);
   });
 });
 
@@ -114,7 +114,7 @@ test("for all clocks and orders: only masters near the median count, and all of 
     for (const [index, vote] of votes().entries()) {
       expect(vote).toBeDefined();
       const agreeing = ahead.filter((other) => Math.abs(other - ahead[index]!) < maxOffset).length;
-      expect(vote).toBe(agreeing >= quorumOf(ahead.length) ? "yes" : "none");
+      expect(vote).toBe(agreeing >= quorumOf(ahead.length) ? "yes" : "fault");
       if (vote === "yes" && ahead.length % 2 === 1) {
         expect(Math.abs(ahead[index]! - median)).toBeLessThan(maxOffset);
       }

@@ -39,11 +39,15 @@ export class RoundClocks {
   }
 
   /** Calls `count` with the vote, or with a fault in its place, as soon as the clocks decide. */
-  judge<V extends object>(index: number, timed: Timed<V>, count: (vote: V | Fault) => void): void {
+  judge<V extends { readonly is: string }>(
+    index: number,
+    timed: Timed<V>,
+    count: (vote: V | Fault) => void,
+  ): void {
     const { vote, clock, reading } = timed;
     this.#clocked[index] = { clock, reading };
     const onVerdict = (verdict: "counts" | Fault): void => count(verdict === "counts" ? vote : verdict);
-    this.#pending[index] = { clock, reading, isYes: isYes(vote), onVerdict };
+    this.#pending[index] = { clock, reading, isYes: vote.is !== "no", onVerdict };
     this.review();
   }
 
@@ -104,11 +108,6 @@ export class RoundClocks {
   #fault({ clock }: Clocked, why: string): Fault {
     return fault(clock.node, "CLOCK", why, true);
   }
-}
-
-/** A yes, or a pushed grant: anything but a refusal or a fault. */
-function isYes(vote: object): boolean {
-  return !("vote" in vote) || vote.vote === "yes";
 }
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { LeaseClock } from "../time/lease-clock.ts";
 import { settle, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
-import type { Answer, Claim, Fault, LockNode } from "./node.ts";
+import type { Claim, Fault, LockNode } from "./node.ts";
 import { Round } from "./round.ts";
 
 // PROTOCOL 2.2, 12.9.
@@ -13,7 +13,7 @@ const ask = { kind: "vote", keys: ["r"], values: ["t"], ttl: 1000, claim } as co
 function roundOf(setting: VirtualSetting, { timeout = 50, enough = 99, maxTimeout = 0 } = {}) {
   const { machine, nodes, time } = setting;
   const told: string[] = [];
-  const round: Round<Answer> = new Round<Answer>({
+  const round = new Round({
     nodes,
     runtime: machine,
     clock: new LeaseClock(machine),
@@ -21,9 +21,9 @@ function roundOf(setting: VirtualSetting, { timeout = 50, enough = 99, maxTimeou
     maxTimeout,
     ask,
     onAnswer: (index, answer) => {
-      told.push(`${index} ${answer.vote} at ${time.now()}`);
-      return told.length >= enough;
+      told.push(`${index} ${answer.is} at ${time.now()}`);
     },
+    isDecided: () => told.length >= enough,
   });
   return { round: round.ask(), told };
 }
@@ -60,9 +60,9 @@ describe("a round", () => {
     setting.nodes[2]!.hang();
     const { round, told } = roundOf(setting);
     expect(await setting.time.measure(round.decided)).toMatchObject({ took: 50 });
-    expect(told).toEqual(["0 yes at 2", "1 none at 50", "2 none at 50"]);
+    expect(told).toEqual(["0 yes at 2", "1 fault at 50", "2 fault at 50"]);
     expect(round.answers[1]).toMatchObject({
-      vote: "none",
+      is: "fault",
       sent: true,
       error: { reason: "TIMEOUT", node: "master-1" },
     });
@@ -75,8 +75,8 @@ describe("a round", () => {
     const { round, told } = roundOf(setting);
     await setting.time.run(round.closed);
     await setting.time.advance(100);
-    expect(told).toEqual(["0 none at 50", "0 yes at 101"]);
-    expect(round.answers[0]).toMatchObject({ vote: "none", error: { reason: "TIMEOUT" } });
+    expect(told).toEqual(["0 fault at 50", "0 yes at 101"]);
+    expect(round.answers[0]).toMatchObject({ is: "fault", error: { reason: "TIMEOUT" } });
     await round.closed;
   });
 
@@ -93,13 +93,12 @@ describe("a round", () => {
 
   test("without masters is closed, and leaves no timer behind", async () => {
     const { machine } = virtualSetting(1);
-    const round = new Round<Answer>({
+    const round = new Round({
       nodes: [],
       runtime: machine,
       clock: new LeaseClock(machine),
       timeout: 50,
       ask,
-      onAnswer: () => false,
     }).ask();
     await round.closed;
     expect(machine.timers.size).toBe(0);
@@ -107,7 +106,7 @@ describe("a round", () => {
 });
 
 describe("a node that answers synchronously", () => {
-  const granted = { vote: "yes", remaining: 1000 } as const;
+  const granted = { is: "yes", remaining: 1000 } as const;
   const grant: LockNode["ask"] = ({ onAnswer }, index) => onAnswer(index, granted);
 
   test("is processed after all have been asked", async () => {
@@ -115,16 +114,14 @@ describe("a node that answers synchronously", () => {
     setting.nodes[1]!.ask = grant;
     const asked: number[] = [];
     const { machine, nodes, time } = setting;
-    const round: Round<Answer> = new Round<Answer>({
+    const round = new Round({
       nodes,
       runtime: machine,
       clock: new LeaseClock(machine),
       timeout: 50,
       ask,
-      onAnswer: (index) => {
-        // The callback may read the round.
-        asked.push(index, nodes[0]!.sent.length + nodes[2]!.sent.length, round.sentAt);
-        return false;
+      onAnswer: (index, _, { sentAt }) => {
+        asked.push(index, nodes[0]!.sent.length + nodes[2]!.sent.length, sentAt);
       },
     });
     await time.run(round.ask().closed);
@@ -150,7 +147,7 @@ describe("a node that answers synchronously", () => {
     };
     const { round, told } = roundOf(setting);
     await setting.time.run(round.closed);
-    expect(told).toEqual(["0 yes at 0", "0 none at 0", "1 yes at 2"]);
+    expect(told).toEqual(["0 yes at 0", "0 fault at 0", "1 yes at 2"]);
     expect(round.answers[0]).toEqual(granted);
   });
 });
@@ -163,7 +160,7 @@ describe("a node that throws", () => {
     };
     const { round, told } = roundOf(setting);
     await setting.time.run(round.closed);
-    expect(told).toEqual(["0 none at 0", "1 yes at 2"]);
+    expect(told).toEqual(["0 fault at 0", "1 yes at 2"]);
     expect(round.answers[0]).toMatchObject({
       sent: true,
       error: { reason: "UNEXPECTED_REPLY", node: "master-0" },
@@ -175,10 +172,10 @@ test.each([2, -1, 0.5, undefined])(
   "a node that answers with the index %s, of no master, gives no vote: it counts as silent, and its error says why",
   async (index) => {
     const setting = virtualSetting(2);
-    setting.nodes[0]!.ask = ({ onAnswer }) => onAnswer(index as number, { vote: "yes", remaining: 1000 });
+    setting.nodes[0]!.ask = ({ onAnswer }) => onAnswer(index as number, { is: "yes", remaining: 1000 });
     const { round, told } = roundOf(setting);
     await setting.time.run(round.closed);
-    expect(told).toEqual(["1 yes at 2", "0 none at 50"]);
+    expect(told).toEqual(["1 yes at 2", "0 fault at 50"]);
     expect(round.answers).toHaveLength(2);
     const { error } = round.answers[0] as Fault;
     expect([error.reason, error.message]).toEqual(["TIMEOUT", expect.stringContaining("without the index")]);
@@ -209,14 +206,14 @@ describe("a master that works off other requests of this client", () => {
     await setting.time.advance(320);
     busy.resume();
     await setting.time.run(round.closed);
-    expect(told).toEqual(["1 none at 50", "0 yes at 321"]);
+    expect(told).toEqual(["1 fault at 50", "0 yes at 321"]);
     expect(setting.machine.timers.size).toBe(0);
   });
 
   test("is given up once it has not answered for the timeout", async () => {
     const { setting, round, told } = draining(100, { maxTimeout: 1000 });
     await setting.time.run(round.closed);
-    expect(told).toEqual(["1 none at 50", "0 none at 150"]);
+    expect(told).toEqual(["1 fault at 50", "0 fault at 150"]);
   });
 
   test("is given up after maxTimeout", async () => {
@@ -253,7 +250,7 @@ describe("after a blocked event loop", () => {
     const { round, told } = roundOf(setting);
     setting.machine.block(200);
     await setting.time.run(round.closed);
-    expect(told).toEqual(["0 yes at 200", "1 none at 250"]);
+    expect(told).toEqual(["0 yes at 200", "1 fault at 250"]);
     await settle();
   });
 
@@ -265,7 +262,7 @@ describe("after a blocked event loop", () => {
     await setting.time.advance(220);
     setting.machine.block(100);
     await setting.time.advance(200);
-    expect(told).toEqual(["0 none at 250"]);
+    expect(told).toEqual(["0 fault at 250"]);
   });
 
   test("a timer that is only a little late gives up at once", async () => {

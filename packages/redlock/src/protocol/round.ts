@@ -6,8 +6,9 @@ import { answered } from "../tracing/channels.ts";
 import type { StateLog } from "../tracing/state-log.ts";
 import { traceAnswer } from "../tracing/traces.ts";
 import { fault, nodeFailed } from "./faults.ts";
-import type { Fault, LockNode, Timed } from "./node.ts";
+import type { Answer, Fault, LockNode, Timed } from "./node.ts";
 import { type Asked, operationOf } from "./operation.ts";
+import type { Tally } from "./quorum.ts";
 import { RoundClocks } from "./round-clocks.ts";
 
 /** A master, or a wrapper of its node, as a round asks it. */
@@ -25,7 +26,7 @@ export function voterBy(node: LockNode, ask: Voter["ask"]): Voter {
   };
 }
 
-export interface RoundPlan<Reply extends object> {
+export interface RoundPlan {
   readonly nodes: readonly Voter[];
   readonly runtime: Runtime;
   readonly clock: LeaseClock;
@@ -43,11 +44,13 @@ export interface RoundPlan<Reply extends object> {
   /** Abandoned when the round is closed: commands not sent by then are not sent any more. */
   readonly claim?: { giveUp(): void };
   /**
-   * Called with each answer as it arrives, a timed one when the clocks of the round have judged it. Returns true once
-   * the answers can decide. A master that exceeds its time gives a `TIMEOUT` fault; its real answer is still passed
-   * on if it comes later, but is not a vote any more.
+   * Called with each answer as it arrives, a timed one when the clocks of the round have judged it. A master that
+   * exceeds its time gives a `TIMEOUT` fault; its real answer is still passed on if it comes later, but is not a vote
+   * any more.
    */
-  onAnswer(index: number, answer: Reply | Fault): boolean;
+  readonly onAnswer?: ((index: number, answer: Answer, round: Round) => void) | undefined;
+  /** Whether the answers can decide. Default: not before the last one. */
+  readonly isDecided?: ((answers: Tally) => boolean) | undefined;
 }
 
 /** A timer later than this was delayed by a busy event loop, ms: unread answers may be waiting behind it. */
@@ -62,11 +65,11 @@ const stalledFraction = 1 / 10;
  * whatever the masters do (PROTOCOL 1.10). `closed` resolves when every master has answered or has been given up. After that only the
  * answers are kept: a lock keeps its rounds for as long as it is held.
  */
-export class Round<Reply extends object> {
+export class Round {
   /** The time of the first send, in lease time: read before anything is sent (PROTOCOL 2.4). */
   readonly sentAt: number;
   readonly decided: Promise<void>;
-  readonly answers: Array<Reply | Fault | undefined>;
+  readonly answers: Array<Answer | undefined>;
   /** One master's time to answer, ms. */
   readonly timeout: number;
   /** `undefined` once it is decided. */
@@ -86,9 +89,9 @@ export class Round<Reply extends object> {
   /** Whether an answer came without the index of a master. */
   #hasStray = false;
   /** Until it is asked: a closed round keeps its answers only. */
-  #plan: RoundPlan<Reply> | undefined;
+  #plan: RoundPlan | undefined;
 
-  constructor(plan: RoundPlan<Reply>) {
+  constructor(plan: RoundPlan) {
     this.timeout = plan.timeout;
     this.#missing = plan.nodes.length;
     this.answers = [];
@@ -107,10 +110,7 @@ export class Round<Reply extends object> {
     const plan = this.#plan!;
     this.#plan = undefined;
     const { nodes } = plan;
-    const operation = operationOf(plan.ask, (index, answer) =>
-      // The type of an answer follows from the kind of its operation.
-      this.#receive(plan, index, answer as Reply | Fault | Timed<Reply>),
-    );
+    const operation = operationOf(plan.ask, (index, answer) => this.#receive(plan, index, answer));
     for (let index = 0; index < nodes.length; index += 1) {
       const node = nodes[index]!;
       // (As `ask` of one node, which would be one more frame of each lock.)
@@ -165,7 +165,7 @@ export class Round<Reply extends object> {
   }
 
   /** The single entry point for all answers, in time or late. */
-  #receive(plan: RoundPlan<Reply>, index: number, reply: Reply | Fault | Timed<Reply>): void {
+  #receive(plan: RoundPlan, index: number, reply: Answer | Timed): void {
     // A vote belongs to its round: one more than masters were asked could make a quorum (PROTOCOL 2.14). A node that does
     // not pass on its index counts as silent.
     if (!(index in this.answers)) {
@@ -175,13 +175,13 @@ export class Round<Reply extends object> {
     if (!this.#timer && this.#missing > 0) {
       // An answer given synchronously is processed after all masters have been asked.
       void Promise.resolve().then(() => this.#receive(plan, index, reply));
-    } else if ("reading" in reply) {
+    } else if (reply.is === "timed") {
       this.#clocks ??= new RoundClocks(this.answers);
       this.#clocks.judge(index, reply, (answer) => this.#accept(plan, index, answer));
     } else this.#accept(plan, index, reply);
   }
 
-  #accept(plan: RoundPlan<Reply>, index: number, answer: Reply | Fault): void {
+  #accept(plan: RoundPlan, index: number, answer: Answer): void {
     const late = this.answers[index] !== undefined;
     if (!late) {
       this.answers[index] = answer;
@@ -189,11 +189,11 @@ export class Round<Reply extends object> {
       if (answered.hasSubscribers)
         traceAnswer(plan.nodes[index]!.name, plan.ask.kind, plan.clock.now() - this.sentAt, answer);
     }
-    const decided = plan.onAnswer(index, answer);
+    plan.onAnswer?.(index, answer, this);
     // The rules may have made a fault of it.
     if (!late) plan.log?.onAnswer(plan.nodes[index]!, plan.ask.kind, this.answers[index]!);
     if (late) return;
-    if (decided) this.#decide();
+    if (plan.isDecided?.(this.answers)) this.#decide();
     if (this.#missing === 0) this.#close(plan);
     this.#onAnswered?.();
     this.#clocks?.review();
@@ -204,7 +204,7 @@ export class Round<Reply extends object> {
    * let nothing be sent or read: the masters get their time once more. Deadlines count from the send in any case
    * (PROTOCOL 3.1), so this costs no safety.
    */
-  #expire(plan: RoundPlan<Reply>, due: number): void {
+  #expire(plan: RoundPlan, due: number): void {
     const stall = plan.clock.now() - due;
     if (stall <= lateTimerThreshold || this.#hasStalled) this.#giveUp(plan, stall);
     else if (stall <= this.timeout * stalledFraction) {
@@ -219,7 +219,7 @@ export class Round<Reply extends object> {
    * Gives up all missing masters. Those that work off other requests of this client get more time, if the round has
    * more.
    */
-  #giveUp(plan: RoundPlan<Reply>, stall: number): void {
+  #giveUp(plan: RoundPlan, stall: number): void {
     const { nodes, runtime, clock, maxTimeout = 0 } = plan;
     const hasTime = clock.now() - this.sentAt < maxTimeout;
     const drainedSince = runtime.monotonic() - this.timeout - stall;
@@ -233,7 +233,7 @@ export class Round<Reply extends object> {
     if (this.#missing > 0) this.#setTimer(plan);
   }
 
-  #setTimer(plan: RoundPlan<Reply>, from = plan.clock.now()): void {
+  #setTimer(plan: RoundPlan, from = plan.clock.now()): void {
     const delay = Math.min(this.timeout, maxTimerDelay);
     const due = from + delay;
     this.#timer = plan.runtime.setTimer(() => this.#expire(plan, due), delay);
@@ -250,7 +250,7 @@ export class Round<Reply extends object> {
     this.#forget = undefined;
   }
 
-  #close({ claim }: RoundPlan<Reply>): void {
+  #close({ claim }: RoundPlan): void {
     claim?.giveUp();
     this.#timer?.cancel();
     this.#timer = undefined;

@@ -7,8 +7,8 @@ import { contentionIn, isRefused, quorumOf, toleratedFailures, verdictOf } from 
 
 // PROTOCOL 2.3.
 
-const yes: Answer = { vote: "yes", remaining: 1000 };
-const fault: Answer = { vote: "none", error: new NodeError("m", "UNREACHABLE", "down"), sent: false };
+const yes: Answer = { is: "yes", remaining: 1000 };
+const fault: Answer = { is: "fault", error: new NodeError("m", "UNREACHABLE", "down"), sent: false };
 const unheard = undefined;
 const by = (owner: string, remaining = 700) => refusal(owner, remaining);
 
@@ -98,9 +98,9 @@ describe("contention", () => {
       fc.property(round, ([answers]) => {
         const { kind, open } = contentionIn(answers);
         expect(open).toBe(false);
-        const faults = answers.filter((one) => one.vote === "none").length;
+        const faults = answers.filter((one) => one.is === "fault").length;
         const votes = ["a", "b", "c"].map(
-          (owner) => answers.filter((one) => one.vote === "no" && one.owner === owner).length,
+          (owner) => answers.filter((one) => one.is === "no" && one.owner === owner).length,
         );
         const refusals = votes.reduce((sum, count) => sum + count);
         if (refusals === 0 || faults > toleratedFailures(answers.length)) expect(kind).toBe("unavailable");
@@ -135,8 +135,7 @@ describe("when a quorum is free", () => {
         const { freeIn, kind } = contentionIn(answers);
         if (kind === "unavailable") return;
         const freeAt = (moment: number) =>
-          answers.filter((one) => one.vote === "yes" || (one.vote === "no" && one.remaining <= moment))
-            .length;
+          answers.filter((one) => one.is === "yes" || (one.is === "no" && one.remaining <= moment)).length;
         expect(freeAt(freeIn)).toBeGreaterThanOrEqual(quorumOf(answers.length));
         expect(freeIn === 0 || freeAt(freeIn - 1) < quorumOf(answers.length)).toBe(true);
       }),

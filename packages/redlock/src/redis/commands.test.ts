@@ -160,34 +160,34 @@ describe("the command of a batch", () => {
 });
 
 describe("the answer in a reply", () => {
-  const [yes, no] = [{ vote: "yes" }, { vote: "no" }];
+  const [done, missed] = [{ is: "done" }, { is: "missed" }];
 
   test.each<readonly [Operation["kind"], unknown, unknown]>([
-    ["release", 2, yes],
-    ["release", 1, no],
-    ["release", 0, no],
+    ["release", 2, done],
+    ["release", 1, missed],
+    ["release", 0, missed],
     ["release", 3, undefined],
     ["release", "2", undefined],
-    ["delete", 2, yes],
-    ["delete", 1, no],
-    ["restoreCounters", 1, yes],
-    ["restoreCounters", 0, no],
+    ["delete", 2, done],
+    ["delete", 1, missed],
+    ["restoreCounters", 1, done],
+    ["restoreCounters", 0, missed],
     ["restoreCounters", 2, undefined],
-    ["mark", 1, yes],
-    ["mark", 0, no],
+    ["mark", 1, done],
+    ["mark", 0, missed],
     ["mark", -1, undefined],
-    ["time", ["1700000000", "500000"], { time: 1_700_000_000_500 }],
+    ["time", ["1700000000", "500000"], { is: "time", time: 1_700_000_000_500 }],
     ["time", 1, undefined],
     ["inspect", 1, undefined],
     ["guardState", 1, undefined],
-    ["vote", 1000, { vote: "yes", remaining: 1000 }],
-    ["vote", -1, { vote: "yes", remaining: Number.POSITIVE_INFINITY }],
+    ["vote", 1000, { is: "yes", remaining: 1000 }],
+    ["vote", -1, { is: "yes", remaining: Number.POSITIVE_INFINITY }],
     ["vote", 999, undefined],
-    ["extend", [-2, 1000], { vote: "yes", remaining: 1000, inQuarantine: true }],
-    ["enqueue", [-3, 1000, "7"], { vote: "yes", remaining: 1000, nextTicket: 7 }],
-    ["enqueue", [-3, 1000], { vote: "yes", remaining: 1000 }],
+    ["extend", [-2, 1000], { is: "yes", remaining: 1000, inQuarantine: true }],
+    ["enqueue", [-3, 1000, "7"], { is: "yes", remaining: 1000, nextTicket: 7 }],
+    ["enqueue", [-3, 1000], { is: "yes", remaining: 1000 }],
     ["enqueue", [-3, 1000, "x"], undefined],
-    ["vote", [-1, 1000, "5"], { vote: "yes", remaining: 1000, counter: 5 }],
+    ["vote", [-1, 1000, "5"], { is: "yes", remaining: 1000, counter: 5 }],
     ["vote", [-1, 1000, "x"], undefined],
   ])("to %s is, for %j, %j", (kind, reply, expected) => {
     expect(answerIn({ ...operation(kind, ["a", "b"], ["t"]), ttl: 1000 }, reply)).toEqual(expected);

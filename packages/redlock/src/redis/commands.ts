@@ -1,14 +1,13 @@
 import type {
   Answer,
-  AnyAnswer,
   Guard,
   GuardState,
   KeyState,
   Operation,
   OperationKind,
+  Outcome,
   Purpose,
   QueueEntry,
-  ReleaseAnswer,
 } from "../protocol/node.ts";
 import type { Args, Message } from "./connection.ts";
 import {
@@ -261,21 +260,21 @@ function sameShapeAt(
 }
 
 /** The meaning of a reply; `undefined` if it is not a valid answer to the operation. */
-export function answerIn(operation: Operation, reply: unknown): AnyAnswer | undefined {
+export function answerIn(operation: Operation, reply: unknown): Answer | undefined {
   const { kind, keys } = operation;
   if (kind === "release" || kind === "delete") {
     // The usual reply, without a look at what else it may be.
-    if (reply === keys.length) return releasedAll;
-    return countIn(reply, keys.length) === undefined ? undefined : releasedFewer;
+    if (reply === keys.length) return done;
+    return countIn(reply, keys.length) === undefined ? undefined : missed;
   }
   if (kind === "restoreCounters" || kind === "mark") {
     const restored = countIn(reply, 1);
     if (restored === undefined) return undefined;
-    return restored === 1 ? releasedAll : releasedFewer;
+    return restored === 1 ? done : missed;
   }
   if (kind === "time") {
     const time = timeIn(reply);
-    return time === undefined ? undefined : { time };
+    return time === undefined ? undefined : { is: "time", time };
   }
   if (kind === "inspect") return Array.isArray(reply) ? keyStateIn(reply) : undefined;
   if (kind === "guardState") return Array.isArray(reply) ? guardStateIn(reply) : undefined;
@@ -286,20 +285,20 @@ export function answerIn(operation: Operation, reply: unknown): AnyAnswer | unde
 function claimAnswerIn({ keys, ttl }: Operation, reply: unknown): Answer | undefined {
   if (!Array.isArray(reply)) {
     const remaining = claimedTimeIn(reply, ttl);
-    return remaining === undefined ? undefined : { vote: "yes", remaining };
+    return remaining === undefined ? undefined : { is: "yes", remaining };
   }
   const [kind, time, third, fourth] = reply as readonly unknown[];
   if (kind !== -1 && kind !== -2 && kind !== -3) return refusalIn(keys, reply);
   const remaining = claimedTimeIn(time, ttl);
   if (remaining === undefined) return undefined;
-  if (kind === -2) return { vote: "yes", remaining, inQuarantine: true };
+  if (kind === -2) return { is: "yes", remaining, inQuarantine: true };
   const next = kind === -3 ? third : fourth;
   const nextTicket = next === undefined ? undefined : ticketIn(next);
   if (next !== undefined && nextTicket === undefined) return undefined;
   const behind = nextTicket === undefined ? undefined : { nextTicket };
-  if (kind === -3) return { vote: "yes", remaining, ...behind };
+  if (kind === -3) return { is: "yes", remaining, ...behind };
   const counter = counterIn(third);
-  return counter === undefined ? undefined : { vote: "yes", remaining, counter, ...behind };
+  return counter === undefined ? undefined : { is: "yes", remaining, counter, ...behind };
 }
 
 /** The error in a reply of the batch script, if it is an error. */
@@ -313,11 +312,11 @@ export function keyStateIn([value, pttl, waiting]: readonly unknown[]): KeyState
   const remaining = timeLeftIn(pttl);
   const queueLength = countIn(waiting);
   if (remaining === undefined || queueLength === undefined) return undefined;
-  return { owner: typeof value === "string" ? value : undefined, remaining, queueLength };
+  return { is: "state", owner: typeof value === "string" ? value : undefined, remaining, queueLength };
 }
 
-const releasedAll: ReleaseAnswer = { vote: "yes" };
-const releasedFewer: ReleaseAnswer = { vote: "no" };
+const done: Outcome = { is: "done" };
+const missed: Outcome = { is: "missed" };
 
 function refusalIn(keys: readonly string[], reply: readonly unknown[]): Answer | undefined {
   const [index, value, pttl, ticket] = reply;
@@ -325,9 +324,9 @@ function refusalIn(keys: readonly string[], reply: readonly unknown[]): Answer |
   const remaining = timeLeftIn(pttl);
   if (resource === undefined || remaining === undefined) return undefined;
   const owner = typeof value === "string" ? value : undefined;
-  if (ticket === undefined || ticket === null) return { vote: "no", resource, owner, remaining };
+  if (ticket === undefined || ticket === null) return { is: "no", resource, owner, remaining };
   const latestTicket = ticketIn(ticket);
-  return latestTicket === undefined ? undefined : { vote: "no", resource, owner, remaining, latestTicket };
+  return latestTicket === undefined ? undefined : { is: "no", resource, owner, remaining, latestTicket };
 }
 
 function guardStateIn(reply: readonly unknown[]): GuardState | undefined {
@@ -340,7 +339,8 @@ function guardStateIn(reply: readonly unknown[]): GuardState | undefined {
   if (state === undefined || floor === undefined) return undefined;
   // A reply about an earlier memory of the master no longer applies.
   const isCurrent = reply[5] === 1;
-  return { maxTtl, quarantine, epoch: Number(epoch), isCurrent, isReady: isCurrent && state === 0, floor };
+  const isReady = isCurrent && state === 0;
+  return { is: "guard", maxTtl, quarantine, epoch: Number(epoch), isCurrent, isReady, floor };
 }
 
 /** Integers only: the script reads the list digit by digit. */

@@ -1,4 +1,4 @@
-import type { Push } from "../protocol/node.ts";
+import type { Grant, Wake } from "../protocol/node.ts";
 import type { Connection } from "./connection.ts";
 import { counterIn, ticketIn, UnexpectedReply } from "./reply-numbers.ts";
 
@@ -30,7 +30,7 @@ export class GrantSubscription {
   }
 
   /** Resolves when it is known whether the subscription works. */
-  listen(channel: string, onPush: (push: Push) => void, onChange: () => void): Promise<void> {
+  listen(channel: string, onPush: (push: Grant | Wake) => void, onChange: () => void): Promise<void> {
     const onMessage = (message: string): void => {
       const push = pushOf(message);
       if (push) onPush(push);
@@ -58,12 +58,12 @@ export class GrantSubscription {
 }
 
 /** Parses a message of the queue script: "token counter next" or "wake token"; `undefined` for any other. */
-function pushOf(message: string): Push | undefined {
+function pushOf(message: string): Grant | Wake | undefined {
   const [first, second, third, ...more] = message.split(" ");
   if (!first || !second || more.length > 0) return undefined;
-  if (first === "wake") return third === undefined ? { kind: "wake", token: second } : undefined;
+  if (first === "wake") return third === undefined ? { is: "wake", token: second } : undefined;
   const counter = second === "-" ? undefined : counterIn(second);
   const nextTicket = third === "-" ? Number.POSITIVE_INFINITY : ticketIn(third);
   if (nextTicket === undefined || (counter === undefined && second !== "-")) return undefined;
-  return { kind: "grant", token: first, counter, nextTicket };
+  return { is: "grant", token: first, counter, nextTicket };
 }

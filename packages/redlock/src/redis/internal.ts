@@ -12,9 +12,9 @@ export {
 } from "../owners/owner-record.ts";
 export type {
   Answer,
-  AnyAnswer,
   Claim,
   Fault,
+  Grant,
   Guard,
   GuardState,
   KeyState,
@@ -27,14 +27,15 @@ export type {
   OnPush,
   Operation,
   OperationKind,
+  Outcome,
   Purpose,
   Push,
   QueueEntry,
   Reading,
   RecordStore,
-  ReleaseAnswer,
   Time,
   Timed,
+  Wake,
   Yes,
 } from "../protocol/node.ts";
 export { type Asked, operationOf } from "../protocol/operation.ts";

@@ -1,5 +1,5 @@
 import { crowdedOut, failed, unexpected } from "../protocol/faults.ts";
-import type { Fault, Operation, ReleaseAnswer } from "../protocol/node.ts";
+import type { Answer, Fault, Operation } from "../protocol/node.ts";
 import { operationOf } from "../protocol/operation.ts";
 import { waiterOf } from "../protocol/token.ts";
 import { Fifo } from "../time/fifo.ts";
@@ -313,7 +313,7 @@ export class Pipeline {
     // An abandoned vote that was never sent stays unsent, so it set no key here (PROTOCOL 12.2).
     const vote = operation.values.length === 1 ? this.#unsentVotes.get(operation.values[0]!) : undefined;
     if (vote && isAbandoned(vote)) {
-      this.#answer(posted, { vote: "no" });
+      this.#answer(posted, { is: "missed" });
       return;
     }
     const canSend = this.#otherCount < this.#origin.window && this.#releases.length === 0 && !this.#isSilent;
@@ -370,7 +370,7 @@ export class Pipeline {
     else this.#add(posted);
   }
 
-  #answer({ operation, index }: Posted, answer: ReleaseAnswer | Fault): void {
+  #answer({ operation, index }: Posted, answer: Answer): void {
     operation.onAnswer(index, answer);
   }
 
@@ -464,7 +464,7 @@ class Batch {
     const { name } = this.#connection;
     if (!message.script) {
       const { operation: vote, index } = posted[0]!;
-      if (reply === "OK") vote.onAnswer(index, { vote: "yes", remaining: vote.ttl });
+      if (reply === "OK") vote.onAnswer(index, { is: "yes", remaining: vote.ttl });
       else if (reply === null) this.#askForOwner(posted[0]!);
       else vote.onAnswer(index, unexpected(name, reply));
       return;

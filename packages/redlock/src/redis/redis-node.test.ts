@@ -5,7 +5,6 @@ import type { Claim, Guard, Push } from "../protocol/node.ts";
 import { type Asked, operationOf } from "../protocol/operation.ts";
 import { maxUnanswered } from "../protocol/shared-reads.ts";
 import { ask, Gate, settle } from "../virtual-time.test.ts";
-import { pushIn } from "../waiting/grant-listener.ts";
 import type { Connection } from "./connection.ts";
 import {
   batchScript,
@@ -27,8 +26,9 @@ const guard: Guard = {
   extendedInQuarantine: () => {},
 };
 
-function shown({ kind, token }: Push): string {
-  return kind === "grant" ? token : `${kind} ${token}`;
+function shown(push: Push): string {
+  const message = push.is === "timed" ? push.vote : push;
+  return message.is === "grant" ? message.token : `wake ${message.token}`;
 }
 
 class ReplyError extends Error {
@@ -114,14 +114,14 @@ const abandoned: Claim = { ...claim, abandoned: true };
 describe("a vote", () => {
   test("for one resource is the bare SET", async () => {
     const { node, connection } = nodeWith("OK");
-    expect(await ask(node).vote(claim)).toEqual({ vote: "yes", remaining: 1000 });
+    expect(await ask(node).vote(claim)).toEqual({ is: "yes", remaining: 1000 });
     expect(connection.sent).toEqual([["SET", "r", "t", "NX", "PX", 1000]]);
   });
 
   test("refused, reads the owner and the remaining time, and sets nothing by that", async () => {
     const { node, connection } = nodeWith(null, [1, "rival", 700]);
     expect(await ask(node).vote(claim)).toEqual({
-      vote: "no",
+      is: "no",
       resource: "r",
       owner: "rival",
       remaining: 700,
@@ -131,19 +131,19 @@ describe("a vote", () => {
 
   test("refused for its own token is a yes", async () => {
     const { node } = nodeWith(null, 1000);
-    expect(await ask(node).vote(claim)).toEqual({ vote: "yes", remaining: 1000 });
+    expect(await ask(node).vote(claim)).toEqual({ is: "yes", remaining: 1000 });
   });
 
   test("for several resources is one script", async () => {
     const { node, connection } = nodeWith(1000, [2, "rival", 5]);
-    expect(await ask(node).vote(both)).toEqual({ vote: "yes", remaining: 1000 });
-    expect(await ask(node).vote(both)).toEqual({ vote: "no", resource: "b", owner: "rival", remaining: 5 });
+    expect(await ask(node).vote(both)).toEqual({ is: "yes", remaining: 1000 });
+    expect(await ask(node).vote(both)).toEqual({ is: "no", resource: "b", owner: "rival", remaining: 5 });
     expect(connection.sent[0]).toEqual(["EVALSHA", claimScript.sha1, 2, "a", "b", "t", 1000, 1]);
   });
 
   test("behind a key without expiry says so", async () => {
     const { node } = nodeWith(null, [1, "rival", -1]);
-    expect(await ask(node).vote(claim)).toMatchObject({ vote: "no", remaining: Number.POSITIVE_INFINITY });
+    expect(await ask(node).vote(claim)).toMatchObject({ is: "no", remaining: Number.POSITIVE_INFINITY });
   });
 
   test("is sent in the call itself: nothing is awaited first", () => {
@@ -160,14 +160,14 @@ describe("an extension", () => {
     [false, 0],
   ])("with repair %j asks the script for that", async (repair, flag) => {
     const { node, connection } = nodeWith(5000);
-    expect(await ask(node).extend(claim, repair)).toEqual({ vote: "yes", remaining: 5000 });
+    expect(await ask(node).extend(claim, repair)).toEqual({ is: "yes", remaining: 5000 });
     expect(connection.sent).toEqual([["EVALSHA", claimScript.sha1, 1, "r", "t", 1000, flag]]);
   });
 
   test("of a key that is gone is a no without an owner", async () => {
     const { node } = nodeWith([1, null, -2]);
     expect(await ask(node).extend(claim, false)).toEqual({
-      vote: "no",
+      is: "no",
       resource: "r",
       owner: undefined,
       remaining: 0,
@@ -177,13 +177,13 @@ describe("an extension", () => {
 
 describe("a release", () => {
   test.each([
-    [["r"], 1, "yes"],
-    [["r"], 0, "no"],
-    [["a", "b"], 2, "yes"],
-    [["a", "b"], 1, "no"],
-  ])("of %j with %i given up is %s", async (resources, given, vote) => {
+    [["r"], 1, "done"],
+    [["r"], 0, "missed"],
+    [["a", "b"], 2, "done"],
+    [["a", "b"], 1, "missed"],
+  ])("of %j with %i given up is %s", async (resources, given, is) => {
     const { node, connection } = nodeWith(given);
-    expect(await ask(node).release(resources, ["t", "u"])).toEqual({ vote });
+    expect(await ask(node).release(resources, ["t", "u"])).toEqual({ is });
     expect(connection.sent).toEqual([
       ["EVALSHA", releaseAndGrantScript.sha1, resources.length, ...resources, "t", "u"],
     ]);
@@ -192,7 +192,7 @@ describe("a release", () => {
   test("without queues knows nothing of them", async () => {
     const connection = new ScriptedConnection(1);
     const node = new RedisNode(connection, { groupCommit: false, queue: false });
-    expect(await ask(node).release(["r"], ["t"])).toEqual({ vote: "yes" });
+    expect(await ask(node).release(["r"], ["t"])).toEqual({ is: "done" });
     expect(connection.sent).toEqual([["EVALSHA", releaseScript.sha1, 1, "r", "t"]]);
   });
 });
@@ -206,20 +206,20 @@ describe("an inspection", () => {
 
   test.each(holdings)("of a key that is %s", async (_, [owner, left], holding) => {
     const { node, connection } = nodeWith([[owner, left, 2]]);
-    expect(await ask(node).inspect("r")).toEqual({ ...holding, queueLength: 2 });
+    expect(await ask(node).inspect("r")).toEqual({ is: "state", ...holding, queueLength: 2 });
     expect(connection.sent).toEqual([["EVALSHA", batchScript.sha1, 1, "r", "i1,0;"]]);
   });
 
   test.each(holdings)("without queues, of a key that is %s, asks a script", async (_, replies, holding) => {
     const connection = new ScriptedConnection([1, ...replies]);
     const node = new RedisNode(connection, { queue: false });
-    expect(await ask(node).inspect("r")).toEqual({ ...holding, queueLength: 0 });
+    expect(await ask(node).inspect("r")).toEqual({ is: "state", ...holding, queueLength: 0 });
     expect(connection.sent).toEqual([["EVALSHA", claimScript.sha1, 1, "r", "-", 1, 0]]);
   });
 
   test("without queues, of a key with the value that the script is asked about", async () => {
     const node = new RedisNode(new ScriptedConnection(700), { queue: false });
-    expect(await ask(node).inspect("r")).toEqual({ owner: "-", remaining: 700, queueLength: 0 });
+    expect(await ask(node).inspect("r")).toEqual({ is: "state", owner: "-", remaining: 700, queueLength: 0 });
   });
 
   test("without queues keeps its place behind what was asked for before", async () => {
@@ -240,16 +240,16 @@ describe("a queue", () => {
 
   test("enqueues, and returns the owner that refused it and the latest ticket", async () => {
     const { node, connection } = nodeWith([1, "rival", 70, "99"], 1000);
-    const refusal = { vote: "no", resource: "r", owner: "rival", remaining: 70, latestTicket: 99 };
+    const refusal = { is: "no", resource: "r", owner: "rival", remaining: 70, latestTicket: 99 };
     expect(await ask(node).enqueue(entry)).toEqual(refusal);
-    expect(await ask(node).enqueue(entry)).toEqual({ vote: "yes", remaining: 1000 });
+    expect(await ask(node).enqueue(entry)).toEqual({ is: "yes", remaining: 1000 });
     const words = ["EVALSHA", enqueueScript.sha1, 1, "r", "w.1", 1000, 17, 300, "", "-"];
     expect(connection.sent).toEqual([words, words]);
   });
 
   test("takes the proposal", async () => {
     const { node, connection } = nodeWith([-1, 1000, "5"]);
-    const granted = { vote: "yes", remaining: 1000 };
+    const granted = { is: "yes", remaining: 1000 };
     expect(await ask(node).enqueue({ ...entry, proposal: 7 })).toEqual({ ...granted, counter: 5 });
     expect(connection.sent.map((words) => words.slice(4))).toEqual([["w.1", 1000, 17, 300, 7, "-"]]);
   });
@@ -257,7 +257,7 @@ describe("a queue", () => {
   test("a restart guard applies to a queue entry in a batch", async () => {
     const { node, connection } = nodeWith([1000]);
     node.watchGuard(guard);
-    expect(await ask(node).enqueue(entry)).toEqual({ vote: "yes", remaining: 1000 });
+    expect(await ask(node).enqueue(entry)).toEqual({ is: "yes", remaining: 1000 });
     expect(connection.sent).toEqual([
       ["EVALSHA", batchScript.sha1, 1, "r", "g0,0;q1,1000,17,300;", guard.terms, "w.1", "-"],
     ]);
@@ -266,12 +266,12 @@ describe("a queue", () => {
   test("a restart guard checks single votes, extensions and dequeueing", async () => {
     const { node, connection } = nodeWith(1000, [-2, 900], [-1, 1000, "6"], 1, 1);
     node.watchGuard(guard);
-    expect(await ask(node).vote(claim)).toEqual({ vote: "yes", remaining: 1000 });
+    expect(await ask(node).vote(claim)).toEqual({ is: "yes", remaining: 1000 });
     const repaired = await ask(node).extend({ ...claim, ttl: 900 }, true);
-    expect(repaired).toEqual({ vote: "yes", remaining: 900, inQuarantine: true });
+    expect(repaired).toEqual({ is: "yes", remaining: 900, inQuarantine: true });
     const fenced = await ask(node).vote({ ...claim, proposal: 8 });
-    expect(fenced).toEqual({ vote: "yes", remaining: 1000, counter: 6 });
-    expect(await ask(node).release(["r"], ["t", "u"])).toEqual({ vote: "yes" });
+    expect(fenced).toEqual({ is: "yes", remaining: 1000, counter: 6 });
+    expect(await ask(node).release(["r"], ["t", "u"])).toEqual({ is: "done" });
     const guarded = ["EVALSHA", guardedClaimScript.sha1, 1, "r"];
     expect(connection.sent).toEqual([
       [...guarded, "v", "t", 1000, "", guard.terms],
@@ -285,14 +285,14 @@ describe("a queue", () => {
     const connection = new ScriptedConnection(1);
     const node = new RedisNode(connection, { queue: false, groupCommit: false, runtime: standstill });
     node.watchGuard(guard);
-    expect(await ask(node).release(["r"], ["t"])).toEqual({ vote: "yes" });
+    expect(await ask(node).release(["r"], ["t"])).toEqual({ is: "done" });
     expect(connection.sent).toEqual([["EVALSHA", releaseScript.sha1, 1, "r", "t"]]);
   });
 
   test("what fails is a fault with the master's word, alone and in a batch of one", async () => {
     const wrong = "WRONGTYPE Operation against a key";
     const { node } = nodeWith(new ReplyError(wrong), [[0, wrong]]);
-    const fault = { vote: "none", sent: true, error: { reason: "WRONGTYPE" } };
+    const fault = { is: "fault", sent: true, error: { reason: "WRONGTYPE" } };
     expect(await ask(node).extend(claim, true)).toMatchObject(fault);
     node.watchGuard(guard);
     expect(await ask(node).enqueue(entry)).toMatchObject(fault);
@@ -315,7 +315,7 @@ describe("listening", () => {
     });
     const known = listener.queue!.listen(
       "inbox",
-      (push) => told.push(shown(pushIn(push))),
+      (push) => told.push(shown(push)),
       () => told.push("listening"),
     );
     const inboxes = () => connection.sent.map((words) => words.at(-1));
@@ -366,7 +366,7 @@ describe("listening", () => {
 describe("a script that the master does not know", () => {
   test("is sent as text", async () => {
     const { node, connection } = nodeWith(noScript(), 1000);
-    expect(await ask(node).extend(claim, true)).toEqual({ vote: "yes", remaining: 1000 });
+    expect(await ask(node).extend(claim, true)).toEqual({ is: "yes", remaining: 1000 });
     expect(connection.sent[1]).toEqual(["EVAL", claimScript.source, 1, "r", "t", 1000, 1]);
   });
 
@@ -375,13 +375,13 @@ describe("a script that the master does not know", () => {
     const given = { ...both, abandoned: false };
     const voting = ask(node).vote(given);
     given.abandoned = true;
-    expect(await voting).toMatchObject({ vote: "none", error: { reason: "ABANDONED" } });
+    expect(await voting).toMatchObject({ is: "fault", error: { reason: "ABANDONED" } });
     expect(connection.sent).toHaveLength(1);
   });
 
   test("a release is, in any case", async () => {
     const { node, connection } = nodeWith(noScript(), 1);
-    expect(await ask(node).release(["r"], ["t"])).toEqual({ vote: "yes" });
+    expect(await ask(node).release(["r"], ["t"])).toEqual({ is: "done" });
     expect(connection.sent[1]![0]).toBe("EVAL");
   });
 
@@ -389,7 +389,7 @@ describe("a script that the master does not know", () => {
     const { node, connection } = nodeWith(noScript(), 1);
     const releasing = ask(node).release(["r"], ["t"]);
     connection.isReady = false;
-    expect(await releasing).toMatchObject({ vote: "none", sent: true, error: { reason: "NOSCRIPT" } });
+    expect(await releasing).toMatchObject({ is: "fault", sent: true, error: { reason: "NOSCRIPT" } });
     expect(connection.sent).toHaveLength(1);
   });
 
@@ -398,14 +398,14 @@ describe("a script that the master does not know", () => {
     const releasing = ask(node).release(["r"], ["t"]);
     const calling = ask(node).release(["quorlock:rw:{r}:readers"], ["t"]);
     connection.session += 1;
-    expect(await releasing).toMatchObject({ vote: "none", error: { reason: "NOSCRIPT" } });
-    expect(await calling).toMatchObject({ vote: "none", error: { reason: "NOSCRIPT" } });
+    expect(await releasing).toMatchObject({ is: "fault", error: { reason: "NOSCRIPT" } });
+    expect(await calling).toMatchObject({ is: "fault", error: { reason: "NOSCRIPT" } });
     expect(connection.sent.map(([command]) => command)).toEqual(["EVALSHA", "EVALSHA"]);
   });
 
   test("that fails as text too is a fault", async () => {
     const { node } = nodeWith(noScript(), new ReplyError("NOPERM no eval"));
-    expect(await ask(node).extend(claim, true)).toMatchObject({ vote: "none", error: { reason: "NOPERM" } });
+    expect(await ask(node).extend(claim, true)).toMatchObject({ is: "fault", error: { reason: "NOPERM" } });
   });
 });
 
@@ -413,7 +413,7 @@ test("a release of a lock that may be shared grants nothing on a master without 
   const connection = new ScriptedConnection([1]);
   const node = new RedisNode(connection, { queue: false, runtime: standstill });
   const [key, ...others] = ["readers", "write", "rounds", "marks"].map((part) => `quorlock:rw:{r}:${part}`);
-  expect(await ask(node).release([key!], ["t"])).toEqual({ vote: "yes" });
+  expect(await ask(node).release([key!], ["t"])).toEqual({ is: "done" });
   const sent = ["EVALSHA", sharedBatchScript.sha1, 4, key, ...others, "r1,1;", "t"];
   expect(connection.sent).toEqual([sent]);
 });
@@ -470,7 +470,7 @@ describe("a first connection", () => {
     await settle();
     expect(connection.sent).toEqual([]);
     connected(true);
-    expect(await voting).toMatchObject({ vote: "yes" });
+    expect(await voting).toMatchObject({ is: "yes" });
   });
 
   test("that becomes ready after the claim was abandoned sends nothing, and answers so", async () => {
@@ -479,7 +479,7 @@ describe("a first connection", () => {
     const asked = Promise.all([ask(node).vote(abandoned), ask(node).extend(abandoned, true)]);
     connected(true);
     for (const answer of await asked) {
-      expect(answer).toMatchObject({ vote: "none", sent: false, error: { reason: "ABANDONED" } });
+      expect(answer).toMatchObject({ is: "fault", sent: false, error: { reason: "ABANDONED" } });
     }
     expect(connection.sent).toEqual([]);
   });
@@ -489,7 +489,7 @@ describe("a first connection", () => {
     const connected = connection.connecting();
     const releasing = ask(node).release(["r"], ["t"]);
     connected(true);
-    expect(await releasing).toEqual({ vote: "yes" });
+    expect(await releasing).toEqual({ is: "done" });
   });
 
   test("keeps the order of the calls", async () => {
@@ -506,7 +506,7 @@ describe("a first connection", () => {
     const connected = connection.connecting();
     const voting = ask(node).vote(claim);
     connected(false);
-    expect(await voting).toMatchObject({ vote: "none", sent: false, error: { reason: "UNREACHABLE" } });
+    expect(await voting).toMatchObject({ is: "fault", sent: false, error: { reason: "UNREACHABLE" } });
     expect(await voting).toMatchObject({ error: { message: expect.stringContaining("ECONNREFUSED") } });
     expect(connection.sent).toEqual([]);
   });
@@ -532,7 +532,7 @@ describe("a master that does not answer", () => {
     connection.send = () => Promise.reject(new Error("Connection is closed."));
     await Promise.all(Array.from({ length: 4096 }, () => ask(node).vote(claim)));
     connection.send = () => Promise.resolve("OK");
-    expect(await ask(node).vote(claim)).toMatchObject({ vote: "yes" });
+    expect(await ask(node).vote(claim)).toMatchObject({ is: "yes" });
   });
 });
 
@@ -548,7 +548,7 @@ describe("faults", () => {
     ];
     for (const answer of await Promise.all(asked)) {
       expect(answer).toMatchObject({
-        vote: "none",
+        is: "fault",
         sent: false,
         error: { reason: "UNREACHABLE", node: "host:1" },
       });
@@ -560,7 +560,7 @@ describe("faults", () => {
     const cause = new Error("Connection is closed.");
     const { node } = nodeWith(cause);
     expect(await ask(node).vote(claim)).toMatchObject({
-      vote: "none",
+      is: "fault",
       sent: true,
       error: { node: "host:1", reason: "UNREACHABLE", cause },
     });
@@ -593,16 +593,16 @@ describe("faults", () => {
     ["something without a word in front", "ERR"],
   ])("the error reply %j has the reason %s", async (message, reason) => {
     const { node } = nodeWith(new ReplyError(message), new ReplyError(message));
-    expect(await ask(node).vote(claim)).toMatchObject({ vote: "none", sent: true, error: { reason } });
-    expect(await ask(node).release(["r"], ["t"])).toMatchObject({ vote: "none", error: { reason } });
+    expect(await ask(node).vote(claim)).toMatchObject({ is: "fault", sent: true, error: { reason } });
+    expect(await ask(node).release(["r"], ["t"])).toMatchObject({ is: "fault", error: { reason } });
   });
 
   test("a rejection that is no error is one", async () => {
     const connection = new ScriptedConnection();
     connection.send = () => Promise.reject("text");
     const node = new RedisNode(connection);
-    expect(await ask(node).vote(claim)).toMatchObject({ vote: "none", error: { reason: "UNREACHABLE" } });
-    expect(await ask(node).inspect("r")).toMatchObject({ vote: "none" });
+    expect(await ask(node).vote(claim)).toMatchObject({ is: "fault", error: { reason: "UNREACHABLE" } });
+    expect(await ask(node).inspect("r")).toMatchObject({ is: "fault" });
   });
 
   test("no reply whatever makes an answer reject, and none that is no answer is a yes", async () => {
@@ -611,11 +611,11 @@ describe("faults", () => {
       fc.asyncProperty(junk, junk, async (first, second) => {
         fc.pre(first !== "OK" && !(first instanceof Error) && !(second instanceof Error));
         const vote = await ask(nodeWith(first, second).node).vote(claim);
-        expect(["no", "none", first === null && isYes(second) ? "yes" : "none"]).toContain(vote.vote);
+        expect(["no", "fault", first === null && isYes(second) ? "yes" : "fault"]).toContain(vote.is);
         const extension = await ask(nodeWith(first).node).extend(both, true);
-        expect(["no", "none", isYes(first) ? "yes" : "none"]).toContain(extension.vote);
+        expect(["no", "fault", isYes(first) ? "yes" : "fault"]).toContain(extension.is);
         const release = await ask(nodeWith(first).node).release(["r"], ["t"]);
-        expect(release.vote).toBe(first === 1 ? "yes" : first === 0 ? "no" : "none");
+        expect(release.is).toBe(first === 1 ? "done" : first === 0 ? "missed" : "fault");
         await ask(nodeWith(first, second).node).inspect("r");
       }),
       { numRuns: 150 },
@@ -626,7 +626,7 @@ describe("faults", () => {
     const { node } = nodeWith(["secret"], ["secret"]);
     const answer = await ask(node).vote(claim);
     expect(answer).toMatchObject({ error: { reason: "UNEXPECTED_REPLY" } });
-    expect(JSON.stringify(answer) + String(answer.vote === "none" && answer.error.message)).not.toContain(
+    expect(JSON.stringify(answer) + String(answer.is === "fault" && answer.error.message)).not.toContain(
       "secret",
     );
   });

@@ -2,9 +2,9 @@ import type { NodeError } from "../errors.ts";
 import { failed, fault, unexpected, unsent } from "../protocol/faults.ts";
 import type {
   Answer,
-  AnyAnswer,
   Claim,
   Fault,
+  Grant,
   Guard,
   KeyState,
   LockNode,
@@ -15,10 +15,10 @@ import type {
   OnPush,
   Operation,
   Purpose,
-  Push,
   Reading,
   RecordStore,
   Timed,
+  Wake,
   Yes,
 } from "../protocol/node.ts";
 import { type Asked, operationOf, timeRead } from "../protocol/operation.ts";
@@ -252,7 +252,7 @@ export class RedisNode implements LockNode {
    */
   #claim(operation: Operation, { ttl }: Claim, index: number): void {
     const clock = this.#clock;
-    const onVote = (_: number, answer: AnyAnswer): void => {
+    const onVote = (_: number, answer: Answer | Timed): void => {
       this.#reportRefusal(answer);
       operation.onAnswer(index, answer);
     };
@@ -266,14 +266,15 @@ export class RedisNode implements LockNode {
   }
 
   #claimWithReading(operation: Operation, clock: MasterClock, index: number): void {
-    let answer: AnyAnswer | undefined;
+    let answer: Answer | Timed | undefined;
     let reading: Reading | Fault | undefined;
     let readings = 0;
     const forward = (): void => {
-      if (answer && "error" in answer) operation.onAnswer(index, answer);
-      else if (answer && reading) operation.onAnswer(index, timed(answer as Yes | No, clock, reading));
+      if (answer?.is !== "yes" && answer?.is !== "no") {
+        if (answer) operation.onAnswer(index, answer);
+      } else if (reading) operation.onAnswer(index, timed(answer, clock, reading));
     };
-    const onAnswer = (_: number, its: AnyAnswer): void => {
+    const onAnswer = (_: number, its: Answer | Timed): void => {
       answer = its;
       this.#reportRefusal(its);
       forward();
@@ -285,7 +286,7 @@ export class RedisNode implements LockNode {
       this.#readTime(purposeOf(operation), (its) => {
         if (number !== readings) return;
         reading = its;
-        if (answer && !("error" in answer)) forward();
+        if (answer?.is === "yes" || answer?.is === "no") forward();
       });
     };
     const isAlone = operation.isUnbatched || !this.#groupCommit;
@@ -296,17 +297,20 @@ export class RedisNode implements LockNode {
   }
 
   /** Reports to the guard that a vote was refused, or that the master is in quarantine. */
-  #reportRefusal(answer: AnyAnswer): void {
-    if ("error" in answer) this.#guard?.refused(answer.error);
-    else if ("inQuarantine" in answer && answer.inQuarantine) this.#guard?.extendedInQuarantine();
+  #reportRefusal(answer: Answer | Timed): void {
+    if (answer.is === "fault") this.#guard?.refused(answer.error);
+    else if (answer.is === "yes" && answer.inQuarantine) this.#guard?.extendedInQuarantine();
   }
 
   /** A grant is a vote that the master gave at some time since the request: the clock is read behind it. */
-  #onPush(push: Push, onPush: OnPush): void {
+  #onPush(push: Grant | Wake, onPush: OnPush): void {
     const clock = this.#clock;
-    if (!clock?.judgesVotes || push.kind === "wake") onPush(push);
+    if (!clock?.judgesVotes || push.is === "wake") onPush(push);
     else
-      this.#readTime("keep", (reading) => void ("vote" in reading || onPush({ vote: push, clock, reading })));
+      this.#readTime(
+        "keep",
+        (reading) => void (reading.is === "fault" || onPush({ is: "timed", vote: push, clock, reading })),
+      );
   }
 
   /** `purpose`: that of the claim before it, which it must not overtake (PROTOCOL 12.8). */
@@ -314,20 +318,20 @@ export class RedisNode implements LockNode {
     this.#isReading = true;
     this.#askTime(purpose, (answer, reading) => {
       this.#isReading = false;
-      if ("error" in answer) onReading(answer);
+      if (answer.is === "fault") onReading(answer);
       else onReading(reading!);
     });
   }
 
   /** The clock watch sees every reading, for any purpose (PROTOCOL 11.1). */
-  #askTime(purpose: Purpose, onTime: (answer: AnyAnswer, reading?: Reading) => void): void {
+  #askTime(purpose: Purpose, onTime: (answer: Answer | Timed, reading?: Reading) => void): void {
     const clock = this.#clock;
     let sent = clock?.now();
     const onSend = (): void => {
       sent = clock?.now();
     };
-    const onAnswer = (_: number, answer: AnyAnswer): void =>
-      onTime(answer, "time" in answer ? clock?.observe(sent!, answer.time) : undefined);
+    const onAnswer = (_: number, answer: Answer | Timed): void =>
+      onTime(answer, answer.is === "time" ? clock?.observe(sent!, answer.time) : undefined);
     const isUnbatched = !this.#groupCommit;
     this.#post(operationOf(timeRead, onAnswer, { isUnbatched, purpose, onSend }), 0);
   }
@@ -336,19 +340,20 @@ export class RedisNode implements LockNode {
    * Without a queue: what a claim that nobody makes would be refused by. A GET would show the token (PROTOCOL 2.17).
    */
   #inspectByRefusal(operation: Operation, index: number): void {
-    const onAnswer = (_: number, answer: AnyAnswer): void => {
-      const isAnswer = "vote" in answer && "remaining" in answer;
-      operation.onAnswer(index, isAnswer ? this.#keyStateIn(answer) : answer);
-    };
+    const onAnswer = (_: number, answer: Answer | Timed): void =>
+      operation.onAnswer(
+        index,
+        answer.is === "yes" || answer.is === "no" ? this.#keyStateIn(answer) : answer,
+      );
     const claim: Asked = { ...operation, kind: "extend", values: [nobody], ttl: 1 };
     const isUnbatched = !this.#groupCommit;
     this.#post(operationOf(claim, onAnswer, { isUnbatched, purpose: purposeOf(operation) }), index);
   }
 
   #keyStateIn(answer: Yes | No): KeyState | Fault {
-    const owner = answer.vote === "no" ? answer.owner : nobody;
+    const owner = answer.is === "no" ? answer.owner : nobody;
     if (owner === otherType) return fault(this.name, "WRONGTYPE", "the key holds no string", true);
-    return { owner, remaining: answer.remaining, queueLength: 0 };
+    return { is: "state", owner, remaining: answer.remaining, queueLength: 0 };
   }
 
   #post(operation: Operation, index: number): void {
@@ -386,9 +391,9 @@ const otherType = masked("(no string)");
 type Moves = WeakListeners<[why: string, old: LockNode]>;
 
 /** A yes without a reading does not count. */
-function timed(answer: Yes | No, clock: MasterClock, reading: Reading | Fault): Answer | Timed<Answer> {
-  if (!("vote" in reading)) return { vote: answer, clock, reading };
-  return answer.vote === "yes" ? { ...reading, sent: true } : answer;
+function timed(answer: Yes | No, clock: MasterClock, reading: Reading | Fault): Answer | Timed {
+  if (reading.is === "reading") return { is: "timed", vote: answer, clock, reading };
+  return answer.is === "yes" ? { ...reading, sent: true } : answer;
 }
 
 /** A reply that should be a list. */

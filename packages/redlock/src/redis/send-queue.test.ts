@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Answer, Claim, ReleaseAnswer } from "../protocol/node.ts";
+import type { Answer, Claim } from "../protocol/node.ts";
 import { operationOf, timeRead } from "../protocol/operation.ts";
 import type { Timer } from "../time/runtime.ts";
 import { ask, settle } from "../virtual-time.test.ts";
@@ -118,15 +118,12 @@ function keysOf(count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `k${index}`);
 }
 
-const yes = { vote: "yes", remaining: 1000 };
-const unreachable = { vote: "none", sent: false, error: { reason: "UNREACHABLE" } };
-const givenUp = { vote: "none", sent: false, error: { reason: "ABANDONED" } };
+const yes = { is: "yes", remaining: 1000 };
+const unreachable = { is: "fault", sent: false, error: { reason: "UNREACHABLE" } };
+const givenUp = { is: "fault", sent: false, error: { reason: "ABANDONED" } };
 
 /** Two votes are in flight, a straggler that is never answered and `first`, and `next` waits behind them. */
-async function gathered(
-  next: (node: RedisNode) => Promise<Answer | ReleaseAnswer>[],
-  connection = new SilentConnection(),
-) {
+async function gathered(next: (node: RedisNode) => Promise<Answer>[], connection = new SilentConnection()) {
   const started = start(connection);
   void ask(started.node).vote(claimOf("straggler", "r"));
   await settle();
@@ -141,10 +138,7 @@ async function gathered(
 const oneEach = (count: number): readonly number[] => Array.from({ length: count }, () => 1000);
 
 /** Four votes fill the window of a master, and `next` comes behind them. */
-async function crowded(
-  next: (node: RedisNode) => Promise<Answer | ReleaseAnswer>[],
-  connection = new SilentConnection(),
-) {
+async function crowded(next: (node: RedisNode) => Promise<Answer>[], connection = new SilentConnection()) {
   const started = start(connection, { window: 4 });
   for (let count = 0; count < 4; count += 1)
     void ask(started.node).vote(claimOf(`t${count}`, `full${count}`));
@@ -204,7 +198,7 @@ describe("where more is asked than may be in flight", () => {
     });
     await reply(connection, 0, oneEach(4));
     expect(await answers[0]).toMatchObject(givenUp);
-    expect(await answers[1]).toEqual({ vote: "no" });
+    expect(await answers[1]).toEqual({ is: "missed" });
     expect(sent().slice(1)).toEqual([]);
   });
 
@@ -227,7 +221,7 @@ describe("where more is asked than may be in flight", () => {
     await reply(connection, 0, oneEach(4));
     expect(sent()[1]).toEqual(["EVALSHA", releaseAndGrantScript.sha1, 1, "r", "t"]);
     await reply(connection, 1, 1);
-    expect(await answers[0]).toEqual({ vote: "yes" });
+    expect(await answers[0]).toEqual({ is: "done" });
   });
 
   test("what has not left in its turn is sent while it is being found out where the connection leads, and its script too", async () => {
@@ -240,7 +234,7 @@ describe("where more is asked than may be in flight", () => {
     await reply(connection, 0, new ReplyError("NOSCRIPT No matching script"));
     expect(sent()[1]).toEqual(["EVAL", releaseAndGrantScript.source, 1, "r", "t"]);
     await reply(connection, 1, 1);
-    expect(await released).toEqual({ vote: "yes" });
+    expect(await released).toEqual({ is: "done" });
   });
 
   test("nothing of it is given up if the loss is noticed by what is in flight", async () => {
@@ -274,7 +268,7 @@ describe("where more is asked than may be in flight", () => {
       await Promise.resolve();
       if (index === connection.sent.length - 1) await settle();
     }
-    for (const answer of await Promise.all(releases)) expect(answer).toEqual({ vote: "yes" });
+    for (const answer of await Promise.all(releases)) expect(answer).toEqual({ is: "done" });
     for (const answer of await Promise.all(extensions)) expect(answer).toEqual(yes);
   });
 
@@ -405,11 +399,11 @@ describe("while something is in flight", () => {
     await reply(connection, 1, replies);
     expect(await Promise.all(answers)).toEqual([
       yes,
-      { vote: "no", resource: "b", owner: "rival", remaining: 5 },
-      { vote: "yes", remaining: 1700 },
-      { vote: "no", resource: "r4", owner: undefined, remaining: 0 },
-      { vote: "yes" },
-      { vote: "no", resource: "r8", owner: "rival", remaining: 5, latestTicket: 16 },
+      { is: "no", resource: "b", owner: "rival", remaining: 5 },
+      { is: "yes", remaining: 1700 },
+      { is: "no", resource: "r4", owner: undefined, remaining: 0 },
+      { is: "done" },
+      { is: "no", resource: "r8", owner: "rival", remaining: 5, latestTicket: 16 },
     ]);
   });
 
@@ -495,7 +489,7 @@ describe("while something is in flight", () => {
     await reply(connection, 0, "OK");
     expect(sent()[1]!.slice(2)).toEqual([1, "r2", "t2"]);
     for (const answer of [answers[0], answers[1]]) expect(await answer).toMatchObject(givenUp);
-    expect(await answers[2]).toEqual({ vote: "no" });
+    expect(await answers[2]).toEqual({ is: "missed" });
   });
 
   test("the owner of an abandoned claim may post more operations: those wait for their turn", async () => {
@@ -531,7 +525,7 @@ describe("while something is in flight", () => {
     await reply(connection, 0, "OK");
     expect(sent()[1]!.slice(2)).toEqual([2, "r1", "r1", "v1,1000;i1,0;", "t1"]);
     await reply(connection, 1, [1000, ["t1", 1000, 3]]);
-    expect(await inspecting).toEqual({ owner: "t1", remaining: 1000, queueLength: 3 });
+    expect(await inspecting).toEqual({ is: "state", owner: "t1", remaining: 1000, queueLength: 3 });
   });
 
   test("the owner is asked for after a refusal even if the claim was abandoned meanwhile: it sets nothing", async () => {
@@ -543,7 +537,7 @@ describe("while something is in flight", () => {
     await reply(connection, 0, null);
     expect(sent()[1]).toEqual(["EVALSHA", claimScript.sha1, 1, "r0", "t0", 1000, 0]);
     await reply(connection, 1, [1, "rival", 40]);
-    expect(await voting).toMatchObject({ vote: "no" });
+    expect(await voting).toMatchObject({ is: "no" });
   });
 
   test("a question that is lost leaves it open whether the vote is there", async () => {
@@ -552,14 +546,14 @@ describe("while something is in flight", () => {
     await reply(connection, 1, new ReplyError("NOSCRIPT No matching script."));
     connection.isReady = false;
     await reply(connection, 2, new Error("Connection is closed."));
-    expect(await first).toMatchObject({ vote: "none", sent: true });
+    expect(await first).toMatchObject({ is: "fault", sent: true });
   });
 
   test("a refusal on a connection that is gone leaves it open as well", async () => {
     const { connection, first, sent } = await gathered(() => []);
     connection.isReady = false;
     await reply(connection, 0, null);
-    expect(await first).toMatchObject({ vote: "none", sent: true, error: { reason: "UNREACHABLE" } });
+    expect(await first).toMatchObject({ is: "fault", sent: true, error: { reason: "UNREACHABLE" } });
     expect(sent()).toHaveLength(1);
   });
 });
@@ -576,7 +570,7 @@ async function answeredWith(value: unknown) {
 describe("in a batch", () => {
   test("an operation that fails is a fault for its caller alone", async () => {
     const { answers } = await answeredWith([[0, "WRONGTYPE Operation against a key"], 1000]);
-    expect(await answers[0]).toMatchObject({ vote: "none", sent: true, error: { reason: "WRONGTYPE" } });
+    expect(await answers[0]).toMatchObject({ is: "fault", sent: true, error: { reason: "WRONGTYPE" } });
     expect(await answers[1]).toEqual(yes);
   });
 
@@ -584,7 +578,7 @@ describe("in a batch", () => {
     "%j is no answer to two votes",
     async (value) => {
       const { answers } = await answeredWith(value);
-      const unexpected = { vote: "none", sent: true, error: { reason: "UNEXPECTED_REPLY" } };
+      const unexpected = { is: "fault", sent: true, error: { reason: "UNEXPECTED_REPLY" } };
       expect(await answers[1]).toMatchObject(unexpected);
     },
   );
@@ -602,22 +596,22 @@ describe("in a batch", () => {
     ]);
     await reply(connection, 0, "OK");
     await reply(connection, 1, 2);
-    const unexpected = { vote: "none", error: { reason: "UNEXPECTED_REPLY" } };
+    const unexpected = { is: "fault", error: { reason: "UNEXPECTED_REPLY" } };
     expect(await Promise.all(answers)).toMatchObject([unexpected, unexpected]);
   });
 
   test.each([
-    [2, "yes"],
-    [1, "none"],
-    [3, "none"],
-  ])("of two releases alone, the reply %j is %j to each", async (replied, vote) => {
+    [2, "done"],
+    [1, "fault"],
+    [3, "fault"],
+  ])("of two releases alone, the reply %j is %j to each", async (replied, is) => {
     const { connection, answers } = await gathered((node) => [
       ask(node).release(["r1"], ["t1"]),
       ask(node).release(["r2"], ["t2"]),
     ]);
     await reply(connection, 0, "OK");
     await reply(connection, 1, replied);
-    expect(await Promise.all(answers)).toMatchObject([{ vote }, { vote }]);
+    expect(await Promise.all(answers)).toMatchObject([{ is }, { is }]);
   });
 
   test.each([
@@ -627,7 +621,7 @@ describe("in a batch", () => {
     const { answers, sent } = await answeredWith(new ReplyError(message));
     for (const answer of await Promise.all(answers)) {
       expect(answer).toMatchObject({
-        vote: "none",
+        is: "fault",
         sent: true,
         error: { reason: /^[A-Z]+/.exec(message)![0] },
       });
@@ -645,7 +639,7 @@ describe("in a batch", () => {
     ]);
     await reply(connection, 2, new ReplyError("NOPERM No permissions to access a key"));
     await reply(connection, 3, "OK");
-    expect(await answers[0]).toMatchObject({ vote: "none", error: { reason: "NOPERM" } });
+    expect(await answers[0]).toMatchObject({ is: "fault", error: { reason: "NOPERM" } });
     expect(await answers[1]).toEqual(yes);
   });
 
@@ -698,7 +692,7 @@ describe("a connection that is lost", () => {
     ]);
     connection.isReady = false;
     await reply(connection, 0, new Error("Connection is closed."));
-    expect(await first).toMatchObject({ vote: "none", sent: true, error: { reason: "UNREACHABLE" } });
+    expect(await first).toMatchObject({ is: "fault", sent: true, error: { reason: "UNREACHABLE" } });
     for (const answer of await Promise.all(answers)) expect(answer).toMatchObject(unreachable);
     connection.replace();
     await settle();
@@ -711,7 +705,7 @@ describe("a connection that is lost", () => {
     ]);
     connection.replace();
     await reply(connection, 0, new Error("Connection is closed."));
-    expect(await first).toMatchObject({ vote: "none", sent: true });
+    expect(await first).toMatchObject({ is: "fault", sent: true });
     expect(await answers[0]).toMatchObject(unreachable);
     expect(sent()).toHaveLength(1);
   });
@@ -722,7 +716,7 @@ describe("a connection that is lost", () => {
     await settle();
     connection.replace();
     await reply(connection, 0, new ReplyError("NOSCRIPT No matching script."));
-    expect(await releasing).toMatchObject({ vote: "none", sent: true, error: { reason: "NOSCRIPT" } });
+    expect(await releasing).toMatchObject({ is: "fault", sent: true, error: { reason: "NOSCRIPT" } });
     expect(sent()).toHaveLength(1);
   });
 
@@ -752,7 +746,7 @@ describe("a send that throws", () => {
     connection.send = () => {
       throw new Error("broken");
     };
-    expect(await ask(node).vote(claimOf("t", "r"))).toMatchObject({ vote: "none", sent: true });
+    expect(await ask(node).vote(claimOf("t", "r"))).toMatchObject({ is: "fault", sent: true });
     connection.send = send;
     void ask(node).vote(claimOf("t1", "r1"));
     await settle();
@@ -841,7 +835,7 @@ describe("a master that does not answer", () => {
     await reply(connection, 1, 1);
     expect(sent()[2]).toEqual(["EVALSHA", releaseBatchScript.sha1, 2, "r1", "r2", "t", "t"]);
     await reply(connection, 2, [1, 0]);
-    expect(await Promise.all(releases)).toEqual([{ vote: "yes" }, { vote: "no" }]);
+    expect(await Promise.all(releases)).toEqual([{ is: "done" }, { is: "missed" }]);
   });
 
   test("is still sent the release of a vote in flight, immediately", async () => {
@@ -902,7 +896,7 @@ describe("a master that does not answer", () => {
     connection.isReady = false;
     await reply(connection, 0, new Error("Connection is closed."));
     await reply(connection, 1, new Error("Connection is closed."));
-    expect(await release).toMatchObject({ vote: "none", sent: true });
+    expect(await release).toMatchObject({ is: "fault", sent: true });
     expect(await late).toMatchObject(unreachable);
   });
 });

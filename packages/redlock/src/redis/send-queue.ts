@@ -1,5 +1,5 @@
 import { abandoned, unsent } from "../protocol/faults.ts";
-import type { AnyAnswer, Fault, Operation } from "../protocol/node.ts";
+import type { Answer, Fault, Operation } from "../protocol/node.ts";
 import type { Runtime, Timer } from "../time/runtime.ts";
 import { isAbandoned, isRelease, type Posted } from "./commands.ts";
 import type { Connection } from "./connection.ts";
@@ -187,7 +187,7 @@ export class SendQueue implements PipelineOrigin {
       }
       // The vote before it was never sent: there is nothing to roll back.
       if (unsent.size > 0 && isRelease(operation) && operation.values.every((token) => unsent.has(token))) {
-        answer(posted, { vote: "no" });
+        answer(posted, { is: "missed" });
         continue;
       }
       this.#pipeline.take(posted, this.#flushCount);
@@ -206,7 +206,7 @@ export class SendQueue implements PipelineOrigin {
   }
 }
 
-function answer({ operation, index }: Posted, its: AnyAnswer): void {
+function answer({ operation, index }: Posted, its: Answer): void {
   operation.onAnswer(index, its);
 }
 

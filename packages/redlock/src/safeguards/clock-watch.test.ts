@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Reading } from "../protocol/node.ts";
 import type { ClockWatchOptions } from "../settings/settings.ts";
 import { type ClockEvent, ClockWatch, readingOf, skewOf, stepBetween } from "./clock-watch.ts";
 
@@ -60,7 +61,8 @@ describe("a reading", () => {
   });
 });
 
-const reading = (at: number, ofMonotonic: number, ofWall: number) => ({
+const reading = (at: number, ofMonotonic: number, ofWall: number): Reading => ({
+  is: "reading",
   sent: { monotonic: at, wall: at },
   heard: { monotonic: at, wall: at },
   ofMonotonic,

@@ -28,6 +28,7 @@ function elapsed(from: Moment, to: Moment): number {
 export function readingOf(sent: Moment, heard: Moment, time: number): Reading {
   const half = (heard.monotonic - sent.monotonic) / 2;
   return {
+    is: "reading",
     sent,
     heard,
     ofMonotonic: time - (sent.monotonic + half),

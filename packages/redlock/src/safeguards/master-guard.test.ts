@@ -5,6 +5,7 @@ import { VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
 import { MasterGuard } from "./master-guard.ts";
 
 const state: GuardState = {
+  is: "guard",
   maxTtl: 10_000,
   quarantine: 0,
   epoch: 7,
@@ -14,7 +15,7 @@ const state: GuardState = {
 };
 
 function faultOf(reason: string): Fault {
-  return { vote: "none", error: new NodeError("m", reason, ""), sent: true };
+  return { is: "fault", error: new NodeError("m", reason, ""), sent: true };
 }
 
 function setting() {

@@ -1,5 +1,5 @@
 import type { NodeError } from "../errors.ts";
-import type { AnyAnswer, Fault, Guard, GuardState, LockNode, Operation } from "../protocol/node.ts";
+import type { Answer, Guard, LockNode, Operation, Timed } from "../protocol/node.ts";
 import { type Asked, ask, operationOf } from "../protocol/operation.ts";
 import { outside } from "../time/async-context.ts";
 import { type Runtime, randomFraction, type Timer } from "../time/runtime.ts";
@@ -115,9 +115,9 @@ export class MasterGuard implements Guard {
     if (this.#isEpochKnown || this.#isReading) return;
     this.#isReading = true;
     this.#readAt = this.#coordinator.runtime.monotonic();
-    const onAnswer = (_: number, answer: AnyAnswer): void => {
+    const onAnswer = (_: number, answer: Answer | Timed): void => {
       this.#isReading = false;
-      if (!("error" in answer)) this.#retryDelay = minRetryDelay;
+      if (answer.is !== "fault") this.#retryDelay = minRetryDelay;
       else this.#readAgainLater();
     };
     outside(() => this.askWith(this, operationOf(stateRead, onAnswer), 0));
@@ -169,9 +169,9 @@ export class MasterGuard implements Guard {
   /** Asks the master for its guard state under the terms of `guard`, and records the epoch. */
   askWith(guard: Guard, operation: Operation, index: number): void {
     const database = this.node.database;
-    const onAnswer = (_: number, answer: AnyAnswer): void => {
+    const onAnswer = (_: number, answer: Answer | Timed): void => {
       const isOfHere = database === this.node.database;
-      if (isOfHere && "maxTtl" in answer && answer.isCurrent) {
+      if (isOfHere && answer.is === "guard" && answer.isCurrent) {
         this.#maxSeenEpoch = Math.max(this.#maxSeenEpoch, answer.epoch);
         this.#isEpochKnown = true;
       }
@@ -189,8 +189,8 @@ export class MasterGuard implements Guard {
     const now = runtime.monotonic();
     if (!this.#coordinator.isAgreed() || now - this.#distrustedAt < maxTtl / 2) return;
     this.#distrustedAt = now;
-    const onAnswer = (_: number, answer: AnyAnswer): void => {
-      if (!("maxTtl" in answer)) this.#distrustedAt = Number.NEGATIVE_INFINITY;
+    const onAnswer = (_: number, answer: Answer | Timed): void => {
+      if (answer.is !== "guard") this.#distrustedAt = Number.NEGATIVE_INFINITY;
     };
     this.askWith(this.#guardWith("distrust", this.#newEpoch()), operationOf(stateRead, onAnswer), 0);
   }
@@ -226,8 +226,4 @@ export class MasterGuard implements Guard {
     this.#latestEpoch = Math.max(byWall, this.#latestEpoch + 1, this.#maxSeenEpoch + 1);
     return this.#latestEpoch;
   }
-}
-
-export function isGuardState(answer: GuardState | Fault | undefined): answer is GuardState {
-  return answer !== undefined && "maxTtl" in answer;
 }

@@ -15,7 +15,15 @@ import {
 
 const maxTtl = 60_000;
 /** Of a master that all clients know. */
-const marked: GuardState = { maxTtl, quarantine: 0, epoch: 7, isCurrent: true, isReady: true, floor: 0 };
+const marked: GuardState = {
+  is: "guard",
+  maxTtl,
+  quarantine: 0,
+  epoch: 7,
+  isCurrent: true,
+  isReady: true,
+  floor: 0,
+};
 /** Of a new master. */
 const unmarked: GuardState = { ...marked, maxTtl: 0, epoch: 0, isCurrent: false, isReady: false };
 
@@ -35,7 +43,7 @@ function guarded(options: object = {}, states: GuardState[] = [marked, marked, m
       const state = states[index]!;
       if ((kind as string) === "guardState") return state;
       if (state.isCurrent || kind !== "vote") return undefined;
-      return { vote: "none", error: new NodeError(node.name, "UNGUARDED", ""), sent: true };
+      return { is: "fault", error: new NodeError(node.name, "UNGUARDED", ""), sent: true };
     };
     return Object.assign(node, { keepsCounters: true, watchGuard: () => {} });
   });

@@ -1,14 +1,15 @@
 import { ExecutionError, InvalidArgumentError, NodeError } from "../errors.ts";
 import type { Context } from "../protocol/context.ts";
-import type { AnyAnswer, Fault, Guard, GuardState, LockNode } from "../protocol/node.ts";
+import type { Answer, Fault, Guard, GuardState, LockNode, Timed } from "../protocol/node.ts";
 import { askAlone } from "../protocol/operation.ts";
+import type { Tally } from "../protocol/quorum.ts";
 import { Round, voterBy } from "../protocol/round.ts";
 import { onReadyWhileKept } from "../protocol/weak-listeners.ts";
 import { checkMaxTtl } from "../settings/settings.ts";
 import { outside } from "../time/async-context.ts";
 import { type Cancellation, Latch } from "../time/cancellation.ts";
 import { sleep } from "../time/sleep.ts";
-import { type GuardCoordinator, isGuardState, MasterGuard, stateRead } from "./master-guard.ts";
+import { type GuardCoordinator, MasterGuard, stateRead } from "./master-guard.ts";
 
 export interface RestartGuardOptions {
   /**
@@ -188,7 +189,7 @@ export class RestartGuard {
    */
   async #restoreCounters({ node }: MasterGuard, epoch: string, since: number): Promise<boolean> {
     const { nodes, quorum, runtime, report } = this.#context;
-    const found = (await this.#readStates()).filter(isGuardState);
+    const found = (await this.#readStates()).filter((answer) => answer?.is === "guard");
     const ready = found.filter(({ isReady }) => isReady);
     const enough = nodes.length - quorum + 1;
     const isCertain = ready.length >= enough;
@@ -198,7 +199,7 @@ export class RestartGuard {
     // Reported before any token uses it.
     if (!isCertain) report(uncertain(node.name, ready.length, enough));
     const answer = await restoreCounters(node, epoch, floor);
-    return !("error" in answer);
+    return answer.is !== "fault";
   }
 
   /** One comparison at a time. */
@@ -224,16 +225,16 @@ export class RestartGuard {
   }
 
   /** A master's answer stays valid, even if it arrives late. */
-  #onState(index: number, answer: GuardState | Fault): boolean {
+  #onState(index: number, answer: Answer): void {
     const { name } = this.#context.nodes[index]!;
-    if (isGuardState(answer)) {
+    if (answer.is === "guard") {
       // An answer about an earlier memory is ignored: another value may have been agreed on since.
       if (answer.isCurrent) this.#problem ??= this.#differs(answer, name);
       this.#compared.set(index, answer);
-    } else if (answer.error.reason === "NOPERM") this.#problem ??= forbidden(name, answer);
+    } else if (answer.is === "fault" && answer.error.reason === "NOPERM")
+      this.#problem ??= forbidden(name, answer);
     if (this.#problem === undefined && this.#compared.size >= this.#enough) this.#isAgreed = true;
     if (this.#isAgreed) this.#readEpochs();
-    return this.#isAgreed;
   }
 
   #differs({ maxTtl }: GuardState, name: string): InvalidArgumentError | undefined {
@@ -242,10 +243,13 @@ export class RestartGuard {
     return new InvalidArgumentError(`restartGuard: maxTtl must be the same for all clients, but is ${both}`);
   }
 
-  #check(answers: Answers, fault: (found: GuardState, name: string) => Error | undefined): void {
+  #check(answers: Tally, fault: (found: GuardState, name: string) => Error | undefined): void {
     for (const [index, answer] of answers.entries()) {
       const { name } = this.#context.nodes[index]!;
-      if (!isGuardState(answer)) throw new ExecutionError(`initialize: ${answer?.error.message ?? name}`, []);
+      if (answer?.is !== "guard") {
+        const why = answer?.is === "fault" ? answer.error.message : name;
+        throw new ExecutionError(`initialize: ${why}`, []);
+      }
       const error = fault(answer, name);
       if (error) throw error;
     }
@@ -253,24 +257,25 @@ export class RestartGuard {
 
   /**
    * Reads the state of all masters, with the terms of their guards or with other terms. Resolves when
-   * `onAnswer` has enough answers or the time is up.
+   * this client agrees with enough of them, or the time is up.
    */
   async #readStates(
     termsFor: (index: number) => Guard = (index) => this.#guards[index]!,
-    onAnswer: (index: number, answer: GuardState | Fault) => boolean = () => false,
-  ): Promise<Answers> {
+    onAnswer?: (index: number, answer: Answer) => void,
+  ): Promise<Tally> {
     const { runtime, clock } = this.#context;
     // Each master is asked under terms of its own.
     const nodes = this.#guards.map((guard) =>
       voterBy(guard.node, (operation, index) => guard.askWith(termsFor(index), operation, index)),
     );
-    const round: Round<GuardState> = new Round<GuardState>({
+    const round = new Round({
       nodes,
       runtime,
       clock,
       timeout: this.#timeout,
       ask: stateRead,
-      onAnswer: onAnswer,
+      onAnswer,
+      isDecided: onAnswer && (() => this.#isAgreed),
     });
     await round.ask().decided;
     return round.answers;
@@ -278,7 +283,7 @@ export class RestartGuard {
 }
 
 /** Declares the fencing counters of the master complete with this floor, if this is still its epoch. */
-function restoreCounters(node: LockNode, epoch: string, floor: number): Promise<AnyAnswer> {
+function restoreCounters(node: LockNode, epoch: string, floor: number): Promise<Answer | Timed> {
   const asked = {
     kind: "restoreCounters",
     keys: [],
@@ -288,8 +293,6 @@ function restoreCounters(node: LockNode, epoch: string, floor: number): Promise<
   } as const;
   return new Promise((resolve) => askAlone(node, asked, resolve));
 }
-
-type Answers = ReadonlyArray<GuardState | Fault | undefined>;
 
 function forbidden(name: string, { error }: Fault): InvalidArgumentError {
   return new InvalidArgumentError(

@@ -90,7 +90,7 @@ describe("the log of a master's state", () => {
 });
 
 const master = { name: "m", client: {} };
-const fault = (reason: string) => ({ error: new NodeError("m", reason, "") });
+const fault = (reason: string) => ({ is: "fault", error: new NodeError("m", reason, "") });
 
 /** A log whose events are noted, by a clock that a test advances. */
 function noting() {
@@ -112,7 +112,7 @@ function eventsAfter(reason: string, ...answers: ReadonlyArray<readonly [string,
   log.onAnswer(master, "vote", fault(reason));
   for (const [operation, answer] of answers) {
     wait(2000);
-    log.onAnswer(master, operation, answer === "yes" || answer === "no" ? { vote: answer } : fault(answer));
+    log.onAnswer(master, operation, answer === "yes" || answer === "no" ? { is: answer } : fault(answer));
   }
   return events;
 }

@@ -12,7 +12,7 @@ interface Master {
 
 /** An answer to one request of a round, as far as it tells the state of its master. */
 interface Answered {
-  readonly vote?: string;
+  readonly is: string;
   readonly error?: NodeError;
 }
 
@@ -64,7 +64,7 @@ export class StateLog {
   }
 
   /** A master has answered a request in time, or has failed. */
-  onAnswer(master: Master, operation: string, { vote, error }: Answered): void {
+  onAnswer(master: Master, operation: string, { is, error }: Answered): void {
     const failing = this.#failing.get(master.client);
     if (error) {
       if (!ignored.has(error.reason)) this.#failed(master, operation, error, failing);
@@ -73,7 +73,7 @@ export class StateLog {
     if (!failing) return;
     const { reason } = failing;
     // A master in quarantine refuses, releases and extends as ever.
-    const isVote = vote === "yes" && votes.has(operation);
+    const isVote = is === "yes" && votes.has(operation);
     const isSame = reason === "QUARANTINE" ? isVote : operation === failing.operation;
     if (!isSame && !unanswering.has(reason)) return;
     if (this.#runtime.monotonic() - failing.latest < quietTime) return;

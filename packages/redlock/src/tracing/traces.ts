@@ -127,9 +127,13 @@ export function traceRelease<
   });
 }
 
-export function traceAnswer(master: string, operation: string, duration: number, answer: object): void {
-  const errorReason = (answer as { readonly error?: { readonly reason: string } }).error?.reason;
-  publish(answered, { master, operation, duration, errorReason });
+export function traceAnswer(
+  master: string,
+  operation: string,
+  duration: number,
+  answer: { readonly is: string; readonly error?: { readonly reason: string } },
+): void {
+  publish(answered, { master, operation, duration, errorReason: answer.error?.reason });
 }
 
 /** `waits`: whether the call goes on. */

@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
 import { AbortError, ExecutionError, InvalidArgumentError, ResourceLockedError } from "../errors.ts";
 import { Admission } from "../load/admission.ts";
-import type { AnyAnswer } from "../protocol/node.ts";
+import type { Answer, Timed } from "../protocol/node.ts";
 import { Redlock } from "../redlock.ts";
 import { Cancellation } from "../time/cancellation.ts";
 import { refusal, settle, VirtualClient, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
@@ -460,7 +460,7 @@ describe("cancellation", () => {
       const controller = new AbortController();
       const askNode = nodes[0]!.ask.bind(nodes[0]);
       nodes[0]!.ask = (operation, index) => {
-        const onAnswer = (_: number, answer: AnyAnswer): void => {
+        const onAnswer = (_: number, answer: Answer | Timed): void => {
           let turns = Promise.resolve();
           for (let turn = 0; turn < moment; turn += 1) turns = turns.then(() => {});
           void turns.then(() => controller.abort());

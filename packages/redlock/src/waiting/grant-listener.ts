@@ -1,5 +1,5 @@
 import type { Context } from "../protocol/context.ts";
-import type { Push, Timed } from "../protocol/node.ts";
+import type { Grant, Push, Timed } from "../protocol/node.ts";
 import type { Placement } from "../protocol/placement.ts";
 import { quorumOf } from "../protocol/quorum.ts";
 import { waiterOf } from "../protocol/token.ts";
@@ -8,7 +8,7 @@ import { askMost } from "./shared-work.ts";
 /** A waiting acquire, as the receiver of grants. */
 export interface GrantHandler {
   /** Master `index` has granted the keys to the token of the push: a vote, if it counts. */
-  onGrant(index: number, push: Push | Timed<Push>): void;
+  onGrant(index: number, grant: Grant | Timed<Grant>): void;
   /** Master `index` has reserved for `token` the key that blocked it. */
   onWake(index: number, token: string): void;
   /** The subscription works again: grants may have been missed meanwhile. */
@@ -56,7 +56,7 @@ export class GrantListener {
     const { nodes, runtime } = this.#context;
     return askMost(runtime, nodes.length, quorumOf(nodes.length), (index, onAnswer) => {
       let isKnown = false;
-      const onPush = (push: Push | Timed<Push>) => this.#onPush(index, push);
+      const onPush = (push: Push): void => this.#onPush(index, push);
       const onChange = () => {
         if (isKnown) this.#onChange();
         for (const listener of this.#handlers.values()) listener.onListening();
@@ -102,20 +102,15 @@ export class GrantListener {
     this.#handlers.delete(waiter);
   }
 
-  #onPush(index: number, push: Push | Timed<Push>): void {
-    const { kind, token } = pushIn(push);
+  #onPush(index: number, push: Push): void {
+    const { token } = push.is === "timed" ? push.vote : push;
     const waiter = waiterOf(token);
     const former = this.#formerWaiters.get(waiter);
     const { rollbacks } = this.#context;
     const handler = this.#handlers.get(waiter);
-    if (kind === "wake") handler?.onWake(index, token);
+    if (push.is === "wake") handler?.onWake(index, token);
     else handler?.onGrant(index, push);
     if (!former) return;
     rollbacks.removal({ ...former, token }, [former.placement.nodes[index]!], rollbackTimeout).ask();
   }
-}
-
-/** The message of a push, whether it counts or not. */
-export function pushIn(push: Push | Timed<Push>): Push {
-  return "reading" in push ? push.vote : push;
 }

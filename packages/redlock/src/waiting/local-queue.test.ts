@@ -27,18 +27,19 @@ class Master implements LockNode {
   ask({ kind, values, ttl, onAnswer }: Operation, index: number): void {
     this.kinds.push(kind);
     const [token = ""] = values;
-    if (kind === "time") this.#later(() => onAnswer(index, { time: this.#machine.wall() }));
+    if (kind === "time") this.#later(() => onAnswer(index, { is: "time", time: this.#machine.wall() }));
     else if (kind === "release") {
       this.#owner = this.#waiter;
       const granted = this.#waiter;
       this.#waiter = undefined;
-      this.#later(() => onAnswer(index, { vote: "yes" }));
-      if (granted !== undefined) this.#later(() => this.#onPush({ kind: "grant", token: granted }));
+      this.#later(() => onAnswer(index, { is: "done" }));
+      if (granted !== undefined)
+        this.#later(() => this.#onPush({ is: "grant", token: granted, counter: undefined, nextTicket: 0 }));
     } else if (kind === "vote") {
       this.#later(() => onAnswer(index, refusal("other.1", ttl)));
     } else if (this.#owner === undefined || waiterIn(this.#owner) === waiterIn(token)) {
       this.#owner = token;
-      this.#later(() => onAnswer(index, { vote: "yes", remaining: ttl }));
+      this.#later(() => onAnswer(index, { is: "yes", remaining: ttl }));
     } else {
       this.#waiter = token;
       const refused = refusal(this.#owner, ttl);

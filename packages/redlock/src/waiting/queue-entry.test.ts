@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type Client, type NodeError, Redlock, type RedlockOptions } from "../index.ts";
-import type { Answer, AnyAnswer, LockNode, OnPush, Operation, QueueEntry } from "../protocol/node.ts";
+import type { Answer, LockNode, OnPush, Operation, QueueEntry } from "../protocol/node.ts";
 import { refusal, VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
 
 // PROTOCOL 2.5, 2.13, 2.14, 7.2, 7.7, 7.8, 7.10, 7.11, 7.12, 8.2.
@@ -51,13 +51,13 @@ class QueuedMaster implements LockNode {
 
   ask({ kind, values, ttl: asked, claim, onAnswer }: Operation, index: number): void {
     const at = this.#machine.now();
-    let answer: AnyAnswer | "silence" = refusal("rival.1", Number.POSITIVE_INFINITY);
+    let answer: Answer | "silence" = refusal("rival.1", Number.POSITIVE_INFINITY);
     if (kind === "time") {
       this.readings += 1;
-      answer = { time: this.#machine.wall() };
+      answer = { is: "time", time: this.#machine.wall() };
     } else if (kind === "release" || kind === "delete") {
       if (this.entries.length > 0) this.releases.push({ at, tokens: values });
-      answer = { vote: "yes" };
+      answer = { is: "done" };
     } else if (kind === "enqueue") {
       const entry = claim as QueueEntry;
       const { resources, token, ticket, entryTtl, proposal } = entry;
@@ -65,7 +65,7 @@ class QueuedMaster implements LockNode {
       answer = this.answering(entry);
     } else if (kind === "extend") {
       this.stored.push(claim?.proposal);
-      if (this.stores) answer = { vote: "yes", remaining: asked, counter: 0 };
+      if (this.stores) answer = { is: "yes", remaining: asked, counter: 0 };
     }
     if (answer !== "silence") this.#machine.receive(() => onAnswer(index, answer), this.delay);
   }
@@ -75,11 +75,11 @@ class QueuedMaster implements LockNode {
   }
 
   grant(counter?: number, token = this.latest.token): void {
-    this.#onPush({ kind: "grant", token, ...(counter === undefined ? {} : { counter }) });
+    this.#onPush({ is: "grant", token, counter, nextTicket: 0 });
   }
 
   wake(): void {
-    this.#onPush({ kind: "wake", token: this.latest.token });
+    this.#onPush({ is: "wake", token: this.latest.token });
   }
 
   /** The subscription was lost and is back. */
@@ -133,9 +133,9 @@ async function waiting(
   return { time, machine, masters, redlock, outcome, acquiring };
 }
 
-const yes: Answer = { vote: "yes", remaining: ttl };
+const yes: Answer = { is: "yes", remaining: ttl };
 const fault: Answer = {
-  vote: "none",
+  is: "fault",
   error: Object.assign(new Error("down"), { reason: "UNREACHABLE" }) as NodeError,
   sent: true,
 };
@@ -392,7 +392,7 @@ function answerLate(all: readonly QueuedMaster[]): void {
   for (const master of all) {
     master.answering = (entry) => {
       master.delay = 95;
-      return { vote: "yes", remaining: entry.ttl };
+      return { is: "yes", remaining: entry.ttl };
     };
   }
 }

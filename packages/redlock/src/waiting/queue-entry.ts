@@ -2,7 +2,7 @@ import { type AcquireCall, fence, type LockRequest } from "../protocol/attempt.t
 import type { Context } from "../protocol/context.ts";
 import type { Attempts } from "../protocol/execution-stats.ts";
 import { Lease } from "../protocol/lease.ts";
-import type { Answer, Push, Timed } from "../protocol/node.ts";
+import type { Grant, Timed } from "../protocol/node.ts";
 import { QueueEntryClaim } from "../protocol/operation.ts";
 import type { Placement } from "../protocol/placement.ts";
 import {
@@ -21,7 +21,7 @@ import { Latch } from "../time/cancellation.ts";
 import { leaseDeadline, never, nodeDeadline } from "../time/lease-clock.ts";
 import { maxTimerDelay, type Timer } from "../time/runtime.ts";
 import { sleep } from "../time/sleep.ts";
-import { type GrantHandler, type GrantListener, pushIn } from "./grant-listener.ts";
+import type { GrantHandler, GrantListener } from "./grant-listener.ts";
 import type { TicketClock } from "./ticket-clock.ts";
 
 /**
@@ -105,7 +105,7 @@ export class QueuedAcquire implements GrantHandler {
   /** The time of the round's first send, in lease time. */
   #sentAt = never;
   /** The current round, until it is closed. */
-  #round: Round<Answer> | undefined;
+  #round: Round | undefined;
   /** Whether a quorum of masters has answered it. */
   #isHeard = false;
   /** Judges grants that arrive after the latest round was closed, if the masters' clocks are watched. */
@@ -215,18 +215,19 @@ export class QueuedAcquire implements GrantHandler {
     }
   }
 
-  onGrant(index: number, push: Push | Timed<Push>): void {
+  onGrant(index: number, grant: Grant | Timed<Grant>): void {
     const claim = this.#claim;
-    const { token, counter, nextTicket = 0 } = pushIn(push);
+    const { token, counter, nextTicket } = grant.is === "timed" ? grant.vote : grant;
     // A grant to an earlier round is found and counted by the next one (PROTOCOL 2.14).
     if (token !== claim?.token) return;
     // The votes of a round that was heard came after a wait, and count from before it.
     const hasWaited = this.#isHeard;
-    if (!("reading" in push)) this.#onVote(index, counter, nextTicket, hasWaited);
+    if (grant.is === "grant") this.#onVote(index, counter, nextTicket, hasWaited);
     else {
       const clocks = this.#round ? this.#round.clocks : this.#clocks;
-      clocks?.judge(index, push, (judged) => {
-        if (!("vote" in judged) && claim === this.#claim) this.#onVote(index, counter, nextTicket, hasWaited);
+      clocks?.judge(index, grant, (judged) => {
+        if (judged.is === "grant" && claim === this.#claim)
+          this.#onVote(index, counter, nextTicket, hasWaited);
       });
     }
   }
@@ -274,7 +275,7 @@ export class QueuedAcquire implements GrantHandler {
     this.#isHeard = true;
     this.#contention = contentionIn(answers);
     if (this.#fencing) return;
-    const faults = answers.filter((answer) => answer?.vote === "none").length;
+    const faults = answers.filter((answer) => answer?.is === "fault").length;
     // PROTOCOL 7.12: without a reachable quorum, an entry at the head of a few queues would block all others.
     // It leaves them and keeps its ticket.
     if (faults > toleratedFailures(this.#context.nodes.length)) this.#backOff();
@@ -312,24 +313,24 @@ export class QueuedAcquire implements GrantHandler {
     );
     claim.proposal = this.#proposal;
     this.#claim = claim;
-    const round: Round<Answer> = new Round<Answer>({
+    const round = new Round({
       nodes: placement.nodes,
       runtime,
       clock,
       timeout: nodeTimeoutFor(ttl, settings),
       log: this.#context.log,
       ask: claim.question("enqueue"),
-      onAnswer: (index, answer) => {
+      onAnswer: (index, answer, itsRound) => {
+        const { answers } = itsRound;
         // A late yes does not count in a later round (PROTOCOL 2.14).
-        if (answer.vote === "yes" && claim === this.#claim)
+        if (answer.is === "yes" && claim === this.#claim)
           this.#onVote(index, answer.counter, answer.nextTicket ?? Number.POSITIVE_INFINITY, false);
-        else if (answer.vote === "no") this.#wasRefused = true;
-        else if (answer.vote === "none") report(answer.error);
-        if (round !== this.#round || this.#isHeard || this.#isFinished) return false;
-        if (answer.vote === "no") this.#observeTickets(round.answers);
-        if (round.answers.filter((given) => given && given.vote !== "none").length >= quorum)
-          this.#unlessItThrows(() => this.#onHeard(round.answers));
-        return false;
+        else if (answer.is === "no") this.#wasRefused = true;
+        else if (answer.is === "fault") report(answer.error);
+        if (itsRound !== this.#round || this.#isHeard || this.#isFinished) return;
+        if (answer.is === "no") this.#observeTickets(answers);
+        if (answers.filter((given) => given && given.is !== "fault").length >= quorum)
+          this.#unlessItThrows(() => this.#onHeard(answers));
       },
     });
     round.ask();
@@ -351,7 +352,7 @@ export class QueuedAcquire implements GrantHandler {
    * waiter, and all later tickets would be drawn above it.
    */
   #observeTickets(answers: Tally): void {
-    const tickets = answers.flatMap((answer) => (answer?.vote === "no" ? [answer.latestTicket ?? 0] : []));
+    const tickets = answers.flatMap((answer) => (answer?.is === "no" ? [answer.latestTicket ?? 0] : []));
     const latest = tickets.sort((a, b) => b - a)[this.#context.quorum - 1];
     const call = this.#call;
     if (latest === undefined || !call) return;
@@ -436,10 +437,10 @@ export class QueuedAcquire implements GrantHandler {
     const terms = { placement, resources, token, ttl, deadlines: this.#deadlines, fencingToken, driftFactor };
     // Grants arrive outside the replies of the round.
     const { latestVotes } = this.#attempts;
-    const votes = this.#deadlines.map((deadline, index) =>
-      deadline === never ? latestVotes[index] : ({ vote: "yes", remaining: ttl } as const),
+    const answers = this.#deadlines.map((deadline, index) =>
+      deadline === never ? latestVotes[index] : ({ is: "yes", remaining: ttl } as const),
     );
-    this.#attempts.add(votes, true);
+    this.#attempts.add({ answers }, true);
     const lease = new Lease(this.#context, terms);
     this.#lease = lease;
     claim.lease = lease;

@@ -16,7 +16,7 @@ interface Setting {
   roundTrip: number;
 }
 
-const refused: Fault = { vote: "none", error: new Error("NOPERM") as Fault["error"], sent: true };
+const refused: Fault = { is: "fault", error: new Error("NOPERM") as Fault["error"], sent: true };
 
 function setting(...masters: (number | undefined | null)[]): Setting {
   const time = new VirtualTime();
@@ -28,7 +28,7 @@ function setting(...masters: (number | undefined | null)[]): Setting {
       if (ahead === null) return;
       const wall = machine.wall();
       machine.receive(
-        () => onAnswer(place, ahead === undefined ? refused : { time: wall + 1 + ahead }),
+        () => onAnswer(place, ahead === undefined ? refused : { is: "time", time: wall + 1 + ahead }),
         now.roundTrip,
       );
     };

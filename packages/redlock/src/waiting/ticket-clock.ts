@@ -1,5 +1,5 @@
 import type { Context } from "../protocol/context.ts";
-import type { AnyAnswer } from "../protocol/node.ts";
+import type { Answer, Timed } from "../protocol/node.ts";
 import { askAlone, timeRead } from "../protocol/operation.ts";
 import { quorumOf } from "../protocol/quorum.ts";
 import { askMost } from "./shared-work.ts";
@@ -117,8 +117,9 @@ export class TicketClock {
     this.#asked = asked;
     await askMost(runtime, nodes.length, quorum, (index, onAnswer) => {
       const sentAt = runtime.monotonic();
-      const onTime = (answer: AnyAnswer): void => {
-        if ("time" in answer && answer.time < maxTime) readings.push(this.#readingOf(answer.time, sentAt));
+      const onTime = (answer: Answer | Timed): void => {
+        if (answer.is === "time" && answer.time < maxTime)
+          readings.push(this.#readingOf(answer.time, sentAt));
         onAnswer();
       };
       if (!nodes[index]!.queue) onAnswer();

@@ -120,8 +120,8 @@ describe("a vote for one resource", () => {
     expect(connection.sent).toEqual(["SET r t NX PX 1000", "SET s t NX PX 1000"]);
     await connection.answer("OK", "OK");
     expect(await votes).toEqual([
-      { vote: "yes", remaining: 1000 },
-      { vote: "yes", remaining: 1000 },
+      { is: "yes", remaining: 1000 },
+      { is: "yes", remaining: 1000 },
     ]);
   });
 
@@ -133,10 +133,10 @@ describe("a vote for one resource", () => {
     await connection.answer(null, ...free);
     expect(connection.sent).toEqual(["SET r t NX PX 1000", ...reads("x"), "DISCARD", ...reads("r")]);
     await connection.answer("OK", ...found("rival", 700));
-    expect(await vote).toEqual({ vote: "no", resource: "r", owner: "ri***", remaining: 700 });
+    expect(await vote).toEqual({ is: "no", resource: "r", owner: "ri***", remaining: 700 });
     expect(connection.sent).toEqual(["DISCARD", ...reads("y")]);
     await connection.answer("OK", ...free);
-    expect(await Promise.all([earlier, later])).toEqual([{ vote: "no" }, { vote: "no" }]);
+    expect(await Promise.all([earlier, later])).toEqual([{ is: "missed" }, { is: "missed" }]);
   });
 
   test("refused for its own token renews that", async () => {
@@ -146,7 +146,7 @@ describe("a vote for one resource", () => {
     await connection.answer(...found("t", 400));
     expect(connection.sent.at(-2)).toBe("PEXPIRE r 1000");
     await connection.answer("QUEUED", [1]);
-    expect(await vote).toEqual({ vote: "yes", remaining: 1000 });
+    expect(await vote).toEqual({ is: "yes", remaining: 1000 });
   });
 });
 
@@ -158,14 +158,14 @@ describe("a claim", () => {
     await connection.answer("OK", "t", 3000, null, -2, "OK");
     expect(connection.sent).toEqual(["PTTL a", "SET b t PX 1000", "EXEC"]);
     await connection.answer(...queued.with(1, "QUEUED"), [3000, "OK"]);
-    expect(await vote).toEqual({ vote: "yes", remaining: 1000 });
+    expect(await vote).toEqual({ is: "yes", remaining: 1000 });
   });
 
   test("is not written to a master that refuses MULTI", async () => {
     const { node, connection } = opened();
     const vote = ask(node).vote(both);
     await connection.answer("OK", null, -2, null, -2, new ReplyError("NOPERM no 'multi'"));
-    expect(await vote).toMatchObject({ vote: "none", sent: true, error: { reason: "NOPERM" } });
+    expect(await vote).toMatchObject({ is: "fault", sent: true, error: { reason: "NOPERM" } });
     expect(connection.sent.filter((command) => command.startsWith("SET"))).toEqual([]);
   });
 
@@ -177,8 +177,8 @@ describe("a claim", () => {
       await connection.answer("OK", null, -2, null, -2, "OK");
       await connection.answer("QUEUED", "QUEUED", null);
     }
-    expect(await vote).toEqual({ vote: "no", resource: "a", owner: undefined, remaining: 0 });
-    expect(await repair).toMatchObject({ vote: "none", sent: false, error: { reason: "CONTENDED" } });
+    expect(await vote).toEqual({ is: "no", resource: "a", owner: undefined, remaining: 0 });
+    expect(await repair).toMatchObject({ is: "fault", sent: false, error: { reason: "CONTENDED" } });
     expect(connection.sent.filter((command) => command === "EXEC")).toHaveLength(10);
   });
 
@@ -191,10 +191,10 @@ describe("a claim", () => {
     given.abandoned = true;
     expect(connection.sent).toEqual(reads("x"));
     await connection.answer(...free);
-    expect(await vote).toMatchObject({ vote: "none", sent: false, error: { reason: "ABANDONED" } });
+    expect(await vote).toMatchObject({ is: "fault", sent: false, error: { reason: "ABANDONED" } });
     expect(connection.sent.slice(0, 2)).toEqual(["DISCARD", "WATCH a b"]);
     await connection.answer("OK", "OK", null, -2, null, -2, "OK");
-    expect(await release).toEqual({ vote: "no" });
+    expect(await release).toEqual({ is: "missed" });
   });
 
   test("that is abandoned between reading and writing writes nothing", async () => {
@@ -203,7 +203,7 @@ describe("a claim", () => {
     const repair = ask(node).extend(given, true);
     given.abandoned = true;
     await connection.answer(...free);
-    expect(await repair).toMatchObject({ vote: "none", error: { reason: "ABANDONED" } });
+    expect(await repair).toMatchObject({ is: "fault", error: { reason: "ABANDONED" } });
     expect(connection.sent).toEqual([...reads("r"), "DISCARD"]);
   });
 
@@ -212,7 +212,7 @@ describe("a claim", () => {
     const repair = ask(node).extend(claim, true);
     await connection.answer(...free);
     await connection.answer(new ReplyError("OOM command not allowed"), new ReplyError("EXECABORT discarded"));
-    expect(await repair).toMatchObject({ vote: "none", sent: true, error: { reason: "OOM" } });
+    expect(await repair).toMatchObject({ is: "fault", sent: true, error: { reason: "OOM" } });
     // An EXEC that fails may leave the transaction open.
     expect(connection.sent.at(-1)).toBe("DISCARD");
   });
@@ -255,7 +255,7 @@ describe("an extension of a key", () => {
   ])("that holds %s is refused for %s", async (holder, token) => {
     const { answer } = await extension(holder, 400, token);
     const owner = holder.replace(/^./, "*");
-    expect(await answer).toEqual({ vote: "no", resource: "r", owner, remaining: 400 });
+    expect(await answer).toEqual({ is: "no", resource: "r", owner, remaining: 400 });
   });
 
   // Masters before Redis 6.2 execute the transaction nevertheless.
@@ -267,13 +267,13 @@ describe("an extension of a key", () => {
     await connection.answer("QUEUED", [reply]);
     expect(connection.sent.slice(-4)).toEqual(reads("r"));
     await connection.answer(...free);
-    expect(await answer).toEqual({ vote: "no", resource: "r", owner: undefined, remaining: 0 });
+    expect(await answer).toEqual({ is: "no", resource: "r", owner: undefined, remaining: 0 });
   });
 
   test("reads the state at the time of its execution", async () => {
     const { connection, answer } = await extension("t", 4000);
     await connection.answer("QUEUED", [3990]);
-    expect(await answer).toEqual({ vote: "yes", remaining: 3990 });
+    expect(await answer).toEqual({ is: "yes", remaining: 3990 });
   });
 });
 
@@ -284,7 +284,7 @@ describe("a release", () => {
     await connection.answer("OK", "w.2", 1, "t", 1, "OK");
     expect(connection.sent.slice(-3)).toEqual(["DEL a", "DEL b", "EXEC"]);
     await connection.answer("QUEUED", "QUEUED", [1, 1]);
-    expect(await release).toEqual({ vote: "yes" });
+    expect(await release).toEqual({ is: "done" });
   });
 
   test("counts what was really deleted", async () => {
@@ -292,7 +292,7 @@ describe("a release", () => {
     const release = ask(node).release(["r"], ["t"]);
     await connection.answer(...found("t", 1));
     await connection.answer("QUEUED", [0]);
-    expect(await release).toEqual({ vote: "no" });
+    expect(await release).toEqual({ is: "missed" });
   });
 
   test("looks again where a key was touched, and is owed in the end", async () => {
@@ -302,7 +302,7 @@ describe("a release", () => {
       await connection.answer(...found("t", 1000));
       await connection.answer("QUEUED", null);
     }
-    expect(await release).toMatchObject({ vote: "none", error: { reason: "CONTENDED" } });
+    expect(await release).toMatchObject({ is: "fault", error: { reason: "CONTENDED" } });
   });
 });
 
@@ -322,9 +322,9 @@ describe("a connection that is lost", () => {
     await connection.answer(...replies);
     const before = connection.sent.length;
     await connection.lose();
-    expect(await repair).toMatchObject({ vote: "none", sent: true, error: { reason: "UNREACHABLE" } });
+    expect(await repair).toMatchObject({ is: "fault", sent: true, error: { reason: "UNREACHABLE" } });
     for (const answer of await Promise.all(waiting)) {
-      expect(answer).toMatchObject({ vote: "none", sent: false, error: { reason: "UNREACHABLE" } });
+      expect(answer).toMatchObject({ is: "fault", sent: false, error: { reason: "UNREACHABLE" } });
     }
     expect(before).toBeGreaterThan(0);
     expect(connection.sent).toEqual([]);
@@ -332,7 +332,7 @@ describe("a connection that is lost", () => {
 });
 
 describe("a connection that another one takes the place of", () => {
-  const unsent = { vote: "none", sent: false, error: { reason: "UNREACHABLE" } };
+  const unsent = { is: "fault", sent: false, error: { reason: "UNREACHABLE" } };
 
   test("while it reads, it alone is sent the rest of the transaction, or no master is", async () => {
     const { node, connection } = opened();
@@ -463,12 +463,12 @@ describe("a master that does not answer", () => {
       error: { reason: "UNREACHABLE" },
     });
     await connection.answer(...free);
-    expect(await asked[0]).toEqual({ vote: "no" });
+    expect(await asked[0]).toEqual({ is: "missed" });
     void ask(node).release(["r"], ["t"]);
     // The extension has overtaken the releases.
     await connection.answer("OK", ...found("t", 500));
     await connection.answer("QUEUED", [1]);
-    expect(await extending).toMatchObject({ vote: "yes" });
+    expect(await extending).toMatchObject({ is: "yes" });
   });
 });
 
@@ -482,7 +482,7 @@ describe("nonsense", () => {
     const { node, connection } = opened();
     const repair = ask(node).extend(claim, true);
     await connection.answer(...replies);
-    expect(await repair).toMatchObject({ vote: "none", error: { reason: "UNEXPECTED_REPLY" } });
+    expect(await repair).toMatchObject({ is: "fault", error: { reason: "UNEXPECTED_REPLY" } });
     expect(connection.sent.at(-1)).toBe("DISCARD");
   });
 
@@ -491,7 +491,7 @@ describe("nonsense", () => {
     const repair = ask(node).extend(claim, true);
     await connection.answer(...free);
     await connection.answer("QUEUED", reply);
-    expect(await repair).toMatchObject({ vote: "none", error: { reason: "UNEXPECTED_REPLY" } });
+    expect(await repair).toMatchObject({ is: "fault", error: { reason: "UNEXPECTED_REPLY" } });
   });
 
   test("for SET and for an inspection is a fault", async () => {
@@ -499,7 +499,7 @@ describe("nonsense", () => {
     const answers = Promise.all([ask(node).vote(claim), ask(node).inspect("r")]);
     await connection.answer("QUEUED", "QUEUED", "QUEUED");
     for (const answer of await answers) {
-      expect(answer).toMatchObject({ vote: "none", error: { reason: "UNEXPECTED_REPLY" } });
+      expect(answer).toMatchObject({ is: "fault", error: { reason: "UNEXPECTED_REPLY" } });
     }
   });
 });
@@ -516,14 +516,14 @@ test("what waits while it is being found out where the connection leads goes on 
   await connection.answer("OK", null, -2, null, -2, "OK");
   expect(connection.sent).toEqual(["SET a t PX 1000", "SET b t PX 1000", "EXEC"]);
   await connection.answer("QUEUED", "QUEUED", ["OK", "OK"]);
-  expect(await first).toMatchObject({ vote: "yes" });
+  expect(await first).toMatchObject({ is: "yes" });
   expect(connection.sent).toEqual([]);
   connection.isReady = true;
   gate.open();
   await settle();
   expect(connection.sent).toEqual(reads("r"));
   await connection.answer(...free);
-  expect(await later).toEqual({ vote: "no" });
+  expect(await later).toEqual({ is: "missed" });
 });
 
 test("closing waits for what was called before", async () => {
@@ -533,7 +533,7 @@ test("closing waits for what was called before", async () => {
   await connection.answer(...found("t", 1000));
   expect(connection.isClosed).toBe(false);
   await connection.answer("QUEUED", [1]);
-  expect(await release).toEqual({ vote: "yes" });
+  expect(await release).toEqual({ is: "done" });
   await closed;
   expect(connection.isClosed).toBe(true);
 });

@@ -2,7 +2,6 @@ import { Session } from "../adapters/session.ts";
 import { abandoned, failed, fault } from "../protocol/faults.ts";
 import type {
   Answer,
-  AnyAnswer,
   Claim,
   Fault,
   KeyState,
@@ -10,8 +9,8 @@ import type {
   MasterServer,
   No,
   Operation,
+  Outcome,
   Purpose,
-  ReleaseAnswer,
 } from "../protocol/node.ts";
 import { masked } from "../protocol/token.ts";
 import { WeakListeners } from "../protocol/weak-listeners.ts";
@@ -76,7 +75,7 @@ export class WatchingNode implements LockNode {
   }
 
   /** `undefined` if others changed the keys during each transaction. */
-  #answerTo({ kind, keys, values, claim }: Operation): Promise<AnyAnswer | undefined> {
+  #answerTo({ kind, keys, values, claim }: Operation): Promise<Answer | undefined> {
     const [resource] = keys as readonly [string];
     if (kind === "inspect") return this.#inspect(resource);
     if (!claim) return this.#release(keys, values);
@@ -84,9 +83,9 @@ export class WatchingNode implements LockNode {
     return keys.length === 1 ? this.#voteForOne(claim, resource) : this.#voteForAll(claim);
   }
 
-  #release(keys: readonly string[], tokens: readonly string[]): Promise<ReleaseAnswer | undefined> {
+  #release(keys: readonly string[], tokens: readonly string[]): Promise<Outcome | Fault | undefined> {
     const run = (session: Session) => deleteIfEqual(session, keys, tokens);
-    return this.#post<ReleaseAnswer | undefined>({ purpose: "release", tokens, isExclusive: true, run });
+    return this.#post<Outcome | Fault | undefined>({ purpose: "release", tokens, isExclusive: true, run });
   }
 
   #inspect(resource: string): Promise<KeyState | Fault> {
@@ -94,7 +93,7 @@ export class WatchingNode implements LockNode {
       const replies = [session.send("GET", [resource]), session.send("PTTL", [resource])];
       const [value, pttl] = await Promise.all(replies);
       const { owner, remaining: left } = foundKeyIn(value, pttl);
-      return { owner: owner && masked(owner), remaining: left, queueLength: 0 };
+      return { is: "state", owner: owner && masked(owner), remaining: left, queueLength: 0 };
     };
     return this.#post<KeyState>({ purpose: "request", tokens: [], isExclusive: false, run });
   }
@@ -102,7 +101,7 @@ export class WatchingNode implements LockNode {
   async #voteForAll(claim: Claim): Promise<Answer> {
     const answer = await this.#claim(claim, true, "request");
     // The owner changed too often to be named.
-    return answer ?? { vote: "no", resource: claim.resources[0]!, owner: undefined, remaining: 0 };
+    return answer ?? { is: "no", resource: claim.resources[0]!, owner: undefined, remaining: 0 };
   }
 
   onMove(listener: (why: string, old: LockNode) => void): void {
@@ -151,7 +150,7 @@ export class WatchingNode implements LockNode {
       run: async (its) => {
         session = its;
         const reply = await its.send("SET", [resource, token, "NX", "PX", ttl]);
-        if (reply === "OK") return { vote: "yes", remaining: ttl };
+        if (reply === "OK") return { is: "yes", remaining: ttl };
         if (reply !== null) throw new UnexpectedReply(reply);
         return undefined;
       },
@@ -184,7 +183,7 @@ export class WatchingNode implements LockNode {
           const remaining = transaction.found.map((found, index) =>
             remainingOf(writes[index]!, replies[index], found, claim.ttl),
           );
-          return { vote: "yes", remaining: Math.min(...remaining) };
+          return { is: "yes", remaining: Math.min(...remaining) };
         }
       }
       return undefined;
@@ -234,7 +233,7 @@ async function deleteIfEqual(
   session: Session,
   keys: readonly string[],
   tokens: readonly string[],
-): Promise<ReleaseAnswer | undefined> {
+): Promise<Outcome | Fault | undefined> {
   for (let count = 0; count < maxTransactions; count += 1) {
     const transaction = await Transaction.begin(session, keys);
     const mine = keys.filter((_, index) => {
@@ -243,12 +242,12 @@ async function deleteIfEqual(
     });
     if (mine.length === 0) {
       transaction.discard();
-      return { vote: "no" };
+      return { is: "missed" };
     }
     const replies = await transaction.commit(mine.map((key) => ["DEL", [key]]));
     // A key that expired meanwhile is not deleted: before Redis 6.0.9, expiry does not abort EXEC.
     const gone = replies?.filter((reply, index) => isDone(["DEL", [mine[index]!]], reply));
-    if (gone) return { vote: gone.length === keys.length ? "yes" : "no" };
+    if (gone) return { is: gone.length === keys.length ? "done" : "missed" };
   }
   return undefined;
 }
@@ -257,7 +256,7 @@ async function deleteIfEqual(
 function refusalIn(found: readonly FoundKey[], { resources, token }: Claim, create: boolean): No | undefined {
   for (const [index, { owner, remaining: left }] of found.entries()) {
     if (owner === undefined ? create : isMine(owner, token)) continue;
-    return { vote: "no", resource: resources[index]!, owner: owner && masked(owner), remaining: left };
+    return { is: "no", resource: resources[index]!, owner: owner && masked(owner), remaining: left };
   }
   return undefined;
 }

@@ -233,7 +233,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "only masters that said yes are rolled back",
     breaks: ["2.6"],
-    edits: { "protocol/attempt.ts mayHold body": '{ return answer?.vote === "yes"; }' },
+    edits: { "protocol/attempt.ts mayHold body": '{ return answer?.is === "yes"; }' },
   },
   {
     name: "late votes make a lock",
@@ -300,7 +300,7 @@ export const mutants: readonly Mutant[] = [
     name: "a late reply of one round counts in the next",
     breaks: ["2.14"],
     from: 36,
-    edits: { "waiting/queue-entry.ts onAnswer 2.14 condition": 'answer.vote === "yes" && this.#claim' },
+    edits: { "waiting/queue-entry.ts onAnswer 2.14 condition": 'answer.is === "yes" && this.#claim' },
   },
 ];
 

@@ -1,11 +1,12 @@
 import type { AcquireOptions, Runtime } from "@quorlock/redlock";
 import {
-  type AnyAnswer,
+  type Answer,
   type Asked,
   type Connection,
   type LockNode,
   operationOf,
   RedisNode,
+  type Timed,
 } from "@quorlock/redlock/internal";
 import type { LockSettings } from "../plan/plan.ts";
 import {
@@ -98,7 +99,7 @@ class PerNodeClient implements SubjectClient {
   }
 }
 
-function answerTo(node: LockNode, asked: Asked): Promise<AnyAnswer> {
+function answerTo(node: LockNode, asked: Asked): Promise<Answer | Timed> {
   return new Promise((resolve) =>
     node.ask(
       operationOf(asked, (_, answer) => resolve(answer)),
@@ -117,8 +118,8 @@ async function isLetIn(
   for (const slot of slots) {
     const claim = { resources: [slot], token, ttl, abandoned: false };
     const answer = await answerTo(node, { kind: "vote", keys: [slot], values: [token], ttl, claim });
-    if ("remaining" in answer && "vote" in answer && answer.vote === "yes") return true;
-    if ("error" in answer) return false;
+    if (answer.is === "yes") return true;
+    if (answer.is === "fault") return false;
   }
   return false;
 }

@@ -1,16 +1,12 @@
 import {
   type Answer,
-  type AnyAnswer,
   type Asked,
   type Claim,
-  type Fault,
-  type KeyState,
   type LockNode,
   type OnPush,
   type OperationKind,
   operationOf,
   type QueueEntry,
-  type ReleaseAnswer,
 } from "@quorlock/redlock/internal";
 
 /**
@@ -22,8 +18,8 @@ const listening = new Set<LockNode>();
 interface Calls {
   vote(claim: Claim): Promise<Answer>;
   extend(claim: Claim, repair: boolean): Promise<Answer>;
-  release(resources: readonly string[], tokens: readonly string[]): Promise<ReleaseAnswer>;
-  inspect(resource: string): Promise<KeyState | Fault>;
+  release(resources: readonly string[], tokens: readonly string[]): Promise<Answer>;
+  inspect(resource: string): Promise<Answer>;
   enqueue(entry: QueueEntry): Promise<Answer>;
   listen(channel: string, onPush?: OnPush, onChange?: () => void): Promise<void>;
 }
@@ -44,11 +40,9 @@ export function ask(node: LockNode): Calls {
     vote: (claim: Claim) => voteOf(node, "vote", claim),
     extend: (claim: Claim, repair: boolean) => voteOf(node, repair ? "repair" : "extend", claim),
     release: (keys: readonly string[], values: readonly string[]) =>
-      answerTo(node, { kind: "release", keys, values, ttl: 0, claim: undefined }) as Promise<ReleaseAnswer>,
+      answerTo(node, { kind: "release", keys, values, ttl: 0, claim: undefined }),
     inspect: (key: string) =>
-      answerTo(node, { kind: "inspect", keys: [key], values: [], ttl: 0, claim: undefined }) as Promise<
-        KeyState | Fault
-      >,
+      answerTo(node, { kind: "inspect", keys: [key], values: [], ttl: 0, claim: undefined }),
     enqueue: (entry: QueueEntry) => voteOf(node, "enqueue", entry),
     listen: async (channel, onPush = () => {}, onChange = () => {}) => {
       listening.add(node);
@@ -58,11 +52,11 @@ export function ask(node: LockNode): Calls {
   };
 }
 
-/** Asks the node alone. */
-function answerTo(node: LockNode, asked: Asked): Promise<AnyAnswer> {
+/** Asks the node alone. Drops the clock reading that comes with a vote: these cases do not judge by it. */
+function answerTo(node: LockNode, asked: Asked): Promise<Answer> {
   return new Promise((resolve) =>
     node.ask(
-      operationOf(asked, (_, answer) => resolve(answer)),
+      operationOf(asked, (_, answer) => resolve(answer.is === "timed" ? answer.vote : answer)),
       0,
     ),
   );
@@ -76,5 +70,5 @@ export function claimed(kind: OperationKind, claim: Claim, ...more: readonly str
 async function voteOf(node: LockNode, ...asked: Parameters<typeof claimed>): Promise<Answer> {
   const answer = await answerTo(node, claimed(...asked));
   // The type of an answer follows from the kind of its operation.
-  return ("reading" in answer ? answer.vote : answer) as Answer;
+  return ("reading" in answer ? answer.is : answer) as Answer;
 }

@@ -16,7 +16,7 @@ function fenced(resources: number | readonly string[], proposal: number, token?:
 }
 
 function yes(counter: number) {
-  return { vote: "yes", remaining: long, counter };
+  return { is: "yes", remaining: long, counter };
 }
 
 /** The counters stored for the resources: releases the locks of `claim`, then claims again to read them. */
@@ -25,14 +25,14 @@ async function storedAfter(node: LockNode, claim: Claim): Promise<number> {
   const next = fenced(claim.resources, 1);
   const answer = await ask(node).vote(next);
   await ask(node).release(next.resources, [next.token]);
-  if (answer.vote !== "yes" || answer.counter === undefined) throw new Error(JSON.stringify(answer));
+  if (answer.is !== "yes" || answer.counter === undefined) throw new Error(JSON.stringify(answer));
   return answer.counter;
 }
 
 /** Fencing counters of one master: PROTOCOL 8, as far as a master decides it. */
 export function fencingCases(context: Context, { keepsCounters, queue }: DriverMaker): void {
   it("a claim without a proposal gets no counter", async () => {
-    expect(await ask(context.node).vote(claimOf(1))).toEqual({ vote: "yes", remaining: long });
+    expect(await ask(context.node).vote(claimOf(1))).toEqual({ is: "yes", remaining: long });
   });
 
   if (!keepsCounters) {
@@ -73,7 +73,7 @@ function voteCases(context: Context): void {
     const holder = fenced(1, 1000);
     await ask(node).vote(holder);
     expect(await ask(node).vote(fenced(holder.resources, 9000))).toMatchObject({
-      vote: "no",
+      is: "no",
       owner: shown(holder.token),
     });
     expect(await storedAfter(node, holder)).toBe(1000);
@@ -126,10 +126,10 @@ function extensionCases(context: Context): void {
     const gone = fenced(1, 1000);
     await ask(node).vote(gone);
     await ask(node).release(gone.resources, [gone.token]);
-    expect(await ask(node).extend({ ...gone, proposal: 9000 }, false)).toMatchObject({ vote: "no" });
+    expect(await ask(node).extend({ ...gone, proposal: 9000 }, false)).toMatchObject({ is: "no" });
     const holder = fenced(gone.resources, 1);
     expect(await ask(node).vote(holder)).toEqual(yes(1000));
-    expect(await ask(node).extend({ ...gone, proposal: 9000 }, false)).toMatchObject({ vote: "no" });
+    expect(await ask(node).extend({ ...gone, proposal: 9000 }, false)).toMatchObject({ is: "no" });
     expect(await storedAfter(node, holder)).toBe(1000);
   });
 }
@@ -145,7 +145,7 @@ function exactnessCases(context: Context): void {
 
   it("a proposal near 2^53 is refused, and no key is set", async () => {
     const claim = fenced(1, most);
-    expect(await ask(context.node).vote(claim)).toMatchObject({ vote: "none", sent: true });
+    expect(await ask(context.node).vote(claim)).toMatchObject({ is: "fault", sent: true });
     expect(await context.master.get(claim.resources[0]!)).toBeNull();
   });
 }
@@ -184,11 +184,11 @@ function pushCases(context: Context): void {
     const holder = fenced(1, 1000);
     await ask(node).vote(holder);
     const waiter = fenced(holder.resources, 1200, "w2.7");
-    expect(await ask(node).enqueue(entryFor(waiter))).toMatchObject({ vote: "no" });
+    expect(await ask(node).enqueue(entryFor(waiter))).toMatchObject({ is: "no" });
     await ask(node).release(holder.resources, [holder.token]);
     await until("it is told", () => heard.length > 0);
     expect(heard).toEqual([
-      { kind: "grant", token: "w2.7", counter: 1000, nextTicket: Number.POSITIVE_INFINITY },
+      { is: "grant", token: "w2.7", counter: 1000, nextTicket: Number.POSITIVE_INFINITY },
     ]);
     expect(await storedAfter(node, waiter)).toBe(1200);
   });

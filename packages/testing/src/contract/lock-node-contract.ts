@@ -1,12 +1,4 @@
-import {
-  type Answer,
-  type Asked,
-  type Fault,
-  type KeyState,
-  type LockNode,
-  operationOf,
-  type ReleaseAnswer,
-} from "@quorlock/redlock/internal";
+import { type Answer, type Asked, type Fault, type LockNode, operationOf } from "@quorlock/redlock/internal";
 import { ask, claimed, shown } from "./ask.ts";
 import { connectionCases } from "./connection-cases.ts";
 import { type Context, claimOf, expectKey, long, slack, type TestClaim } from "./contract-case.ts";
@@ -97,16 +89,16 @@ function voteCases(context: Context): void {
   it("sets a free key to the token, for the ttl", async () => {
     const claim = claimOf(1);
     const answer = await ask(context.node).vote(claim);
-    expect(answer).toEqual({ vote: "yes", remaining: long });
+    expect(answer).toEqual({ is: "yes", remaining: long });
     await expectKey(context, claim.resources[0]!, claim.token, long);
   });
 
   it("sets a key that expires", async () => {
     const claim = claimOf(1, 60);
-    expect(await ask(context.node).vote(claim)).toMatchObject({ vote: "yes" });
+    expect(await ask(context.node).vote(claim)).toMatchObject({ is: "yes" });
     expect(await context.master.pttl(claim.resources[0]!)).toBeLessThanOrEqual(60);
     await until("the key is gone", async () => (await context.master.get(claim.resources[0]!)) === null);
-    expect(await ask(context.node).vote(claimOf(claim.resources))).toMatchObject({ vote: "yes" });
+    expect(await ask(context.node).vote(claimOf(claim.resources))).toMatchObject({ is: "yes" });
   });
 
   it("does not change a foreign key, and returns its owner and remaining time", async () => {
@@ -115,7 +107,7 @@ function voteCases(context: Context): void {
     await context.master.set(resource!, "another-client", 30_000);
     const answer = await ask(context.node).vote(claim);
     expect(answer).toEqual({
-      vote: "no",
+      is: "no",
       resource,
       owner: shown("another-client"),
       remaining: expect.any(Number),
@@ -130,7 +122,7 @@ function voteCases(context: Context): void {
     await context.master.set(resource!, "another-client");
     const answer = await ask(context.node).vote(claim);
     expect(answer).toEqual({
-      vote: "no",
+      is: "no",
       resource,
       owner: shown("another-client"),
       remaining: Number.POSITIVE_INFINITY,
@@ -142,7 +134,7 @@ function voteCases(context: Context): void {
     const claim = claimOf(1, 20_000);
     await ask(context.node).vote(claim);
     const again = await ask(context.node).vote({ ...claim, ttl: long });
-    expect(again).toMatchObject({ vote: "yes" });
+    expect(again).toMatchObject({ is: "yes" });
     expectBetween(again, long - 1, long);
     await expectKey(context, claim.resources[0]!, claim.token, long);
   });
@@ -151,7 +143,7 @@ function voteCases(context: Context): void {
     const claim = claimOf(1);
     await ask(context.node).vote(claim);
     const again = await ask(context.node).vote({ ...claim, ttl: 1000 });
-    expect(again).toMatchObject({ vote: "yes" });
+    expect(again).toMatchObject({ is: "yes" });
     expectBetween(again, 1000, long);
     await expectKey(context, claim.resources[0]!, claim.token, long);
   });
@@ -160,7 +152,7 @@ function voteCases(context: Context): void {
 function severalCases(context: Context): void {
   it("sets all of them", async () => {
     const claim = claimOf(5);
-    expect(await ask(context.node).vote(claim)).toEqual({ vote: "yes", remaining: long });
+    expect(await ask(context.node).vote(claim)).toEqual({ is: "yes", remaining: long });
     for (const resource of claim.resources) await expectKey(context, resource, claim.token, long);
   });
 
@@ -170,7 +162,7 @@ function severalCases(context: Context): void {
     await context.master.set(third, "another-client", 30_000);
     const answer = await ask(context.node).vote(claim);
     expect(answer).toEqual({
-      vote: "no",
+      is: "no",
       resource: third,
       owner: shown("another-client"),
       remaining: expect.any(Number),
@@ -186,7 +178,7 @@ function severalCases(context: Context): void {
     await context.master.set(shorter, claim.token, 20_000);
     await context.master.set(longer, claim.token, 3 * long);
     const answer = await ask(context.node).vote(claim);
-    expect(answer).toMatchObject({ vote: "yes" });
+    expect(answer).toMatchObject({ is: "yes" });
     expectBetween(answer, long - 1, long);
     await expectKey(context, shorter, claim.token, long);
     await expectKey(context, free, claim.token, long);
@@ -198,7 +190,7 @@ function severalCases(context: Context): void {
     const [mine, foreign] = claim.resources as [string, string];
     await context.master.set(mine, claim.token, 20_000);
     await context.master.set(foreign, "another-client", 30_000);
-    expect(await ask(context.node).vote(claim)).toMatchObject({ vote: "no", resource: foreign });
+    expect(await ask(context.node).vote(claim)).toMatchObject({ is: "no", resource: foreign });
     await expectKey(context, mine, claim.token, 20_000);
   });
 }
@@ -211,7 +203,7 @@ function extendCases(context: Context): void {
       const claim = claimOf(2, 20_000);
       await ask(context.node).vote(claim);
       const answer = await ask(context.node).extend({ ...claim, ttl: long }, repair);
-      expect(answer).toMatchObject({ vote: "yes" });
+      expect(answer).toMatchObject({ is: "yes" });
       expectBetween(answer, long - 1, long);
       for (const resource of claim.resources) await expectKey(context, resource, claim.token, long);
     });
@@ -220,7 +212,7 @@ function extendCases(context: Context): void {
       const claim = claimOf(1);
       await ask(context.node).vote(claim);
       const answer = await ask(context.node).extend({ ...claim, ttl: 1 }, repair);
-      expect(answer).toMatchObject({ vote: "yes" });
+      expect(answer).toMatchObject({ is: "yes" });
       // A resumed lock learns from it how long its keys live.
       expectBetween(answer, long - slack, long);
       await expectKey(context, claim.resources[0]!, claim.token, long);
@@ -232,7 +224,7 @@ function extendCases(context: Context): void {
       await context.master.set(mine, claim.token, 20_000);
       await context.master.set(foreign, "another-client", 30_000);
       const answer = await ask(context.node).extend(claim, repair);
-      expect(answer).toMatchObject({ vote: "no", resource: foreign, owner: shown("another-client") });
+      expect(answer).toMatchObject({ is: "no", resource: foreign, owner: shown("another-client") });
       expectBetween(answer, 30_000 - slack, 30_000);
       await expectKey(context, mine, claim.token, 20_000);
       await expectKey(context, foreign, "another-client", 30_000);
@@ -242,7 +234,7 @@ function extendCases(context: Context): void {
       const claim = claimOf(1);
       await context.master.set(claim.resources[0]!, claim.token);
       const answer = await ask(context.node).extend(claim, repair);
-      expect(answer).toEqual({ vote: "yes", remaining: Number.POSITIVE_INFINITY });
+      expect(answer).toEqual({ is: "yes", remaining: Number.POSITIVE_INFINITY });
       expect(await context.master.pttl(claim.resources[0]!)).toBe(-1);
     });
   }
@@ -252,7 +244,7 @@ function extendCases(context: Context): void {
     const [mine, free] = claim.resources as [string, string];
     await context.master.set(mine, claim.token, 20_000);
     const answer = await ask(context.node).extend(claim, false);
-    expect(answer).toEqual({ vote: "no", resource: free, owner: undefined, remaining: 0 });
+    expect(answer).toEqual({ is: "no", resource: free, owner: undefined, remaining: 0 });
     expect(await context.master.get(free)).toBeNull();
     await expectKey(context, mine, claim.token, 20_000);
   });
@@ -261,13 +253,13 @@ function extendCases(context: Context): void {
     const claim = claimOf(2);
     const [mine, free] = claim.resources as [string, string];
     await context.master.set(mine, claim.token, 20_000);
-    expect(await ask(context.node).extend(claim, true)).toEqual({ vote: "yes", remaining: long });
+    expect(await ask(context.node).extend(claim, true)).toEqual({ is: "yes", remaining: long });
     for (const resource of [mine, free]) await expectKey(context, resource, claim.token, long);
   });
 
   it("takes the longest ttl there is", async () => {
     const claim = claimOf(1, Number.MAX_SAFE_INTEGER);
-    expect(await ask(context.node).vote(claim)).toEqual({ vote: "yes", remaining: Number.MAX_SAFE_INTEGER });
+    expect(await ask(context.node).vote(claim)).toEqual({ is: "yes", remaining: Number.MAX_SAFE_INTEGER });
     const answer = await ask(context.node).extend(claim, true);
     // The parser of ioredis 6 reads whole numbers this large one too high or too low.
     expectBetween(answer, Number.MAX_SAFE_INTEGER - slack, Number.MAX_SAFE_INTEGER + 1);
@@ -278,7 +270,7 @@ function releaseCases(context: Context): void {
   it("deletes the key with its token", async () => {
     const claim = claimOf(3);
     await ask(context.node).vote(claim);
-    expect(await ask(context.node).release(claim.resources, [claim.token])).toEqual({ vote: "yes" });
+    expect(await ask(context.node).release(claim.resources, [claim.token])).toEqual({ is: "done" });
     for (const resource of claim.resources) expect(await context.master.get(resource)).toBeNull();
   });
 
@@ -286,13 +278,13 @@ function releaseCases(context: Context): void {
     const claim = claimOf(1);
     await ask(context.node).vote(claim);
     await ask(context.node).release(claim.resources, [claim.token]);
-    expect(await ask(context.node).release(claim.resources, [claim.token])).toEqual({ vote: "no" });
+    expect(await ask(context.node).release(claim.resources, [claim.token])).toEqual({ is: "missed" });
   });
 
   it("does not delete a foreign key", async () => {
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "another-client", 30_000);
-    expect(await ask(context.node).release([resource], ["mine"])).toEqual({ vote: "no" });
+    expect(await ask(context.node).release([resource], ["mine"])).toEqual({ is: "missed" });
     await expectKey(context, resource, "another-client", 30_000);
   });
 
@@ -301,7 +293,7 @@ function releaseCases(context: Context): void {
     const [mine, foreign] = claim.resources as [string, string];
     await context.master.set(mine, claim.token, long);
     await context.master.set(foreign, "another-client", long);
-    expect(await ask(context.node).release(claim.resources, [claim.token])).toEqual({ vote: "no" });
+    expect(await ask(context.node).release(claim.resources, [claim.token])).toEqual({ is: "missed" });
     expect(await context.master.get(mine)).toBeNull();
     expect(await context.master.get(foreign)).toBe("another-client");
   });
@@ -312,8 +304,8 @@ function releaseCases(context: Context): void {
     await context.master.set(first, "older", long);
     await context.master.set(second, "newer", long);
     await context.master.set(foreign, "old", long);
-    expect(await ask(context.node).release([first, second], ["newer", "older"])).toEqual({ vote: "yes" });
-    expect(await ask(context.node).release([foreign], ["newer", "older"])).toEqual({ vote: "no" });
+    expect(await ask(context.node).release([first, second], ["newer", "older"])).toEqual({ is: "done" });
+    expect(await ask(context.node).release([foreign], ["newer", "older"])).toEqual({ is: "missed" });
     expect(await context.master.get(first)).toBeNull();
     expect(await context.master.get(second)).toBeNull();
     expect(await context.master.get(foreign)).toBe("old");
@@ -328,8 +320,14 @@ function inspectCases(context: Context): void {
     const holding = await ask(context.node).inspect(held);
     expect(holding).toMatchObject({ owner: shown("another-client") });
     expectBetween(holding, 30_000 - slack, 30_000);
-    expect(await ask(context.node).inspect(free)).toEqual({ owner: undefined, remaining: 0, queueLength: 0 });
+    expect(await ask(context.node).inspect(free)).toEqual({
+      is: "state",
+      owner: undefined,
+      remaining: 0,
+      queueLength: 0,
+    });
     expect(await ask(context.node).inspect(endless)).toEqual({
+      is: "state",
       owner: shown("another client"),
       remaining: Number.POSITIVE_INFINITY,
       queueLength: 0,
@@ -351,7 +349,7 @@ function wrongTypeCases(context: Context): void {
       await context.master.set(claim.resources[0]!, claim.token, long);
       await context.master.setList(claim.resources[1]!);
       expect(await call(context.node, claim)).toEqual({
-        vote: "no",
+        is: "no",
         resource: claim.resources[1],
         owner: shown("(no string)"),
         remaining: Number.POSITIVE_INFINITY,
@@ -363,7 +361,7 @@ function wrongTypeCases(context: Context): void {
     const claim = claimOf(2);
     await context.master.set(claim.resources[0]!, claim.token, long);
     await context.master.setList(claim.resources[1]!);
-    expect(await ask(context.node).release(claim.resources, [claim.token])).toEqual({ vote: "no" });
+    expect(await ask(context.node).release(claim.resources, [claim.token])).toEqual({ is: "missed" });
     expect(await context.master.get(claim.resources[0]!)).toBeNull();
     expect(await context.master.pttl(claim.resources[1]!)).toBe(-1);
   });
@@ -372,7 +370,7 @@ function wrongTypeCases(context: Context): void {
     const [resource] = claimOf(1).resources;
     await context.master.setList(resource!);
     const answer = await ask(context.node).inspect(resource!);
-    expect(answer).toMatchObject({ vote: "none", sent: true, error: { reason: "WRONGTYPE" } });
+    expect(answer).toMatchObject({ is: "fault", sent: true, error: { reason: "WRONGTYPE" } });
     expect((answer as Fault).error.node).toBe(context.node.name);
   });
 
@@ -400,14 +398,14 @@ function nameCases(context: Context): void {
       const claim = claimOf([resource, `${resource}2`]);
       const one = claimOf([`${resource}3`]);
       for (const each of [claim, one]) {
-        expect(await ask(context.node).vote(each)).toMatchObject({ vote: "yes" });
+        expect(await ask(context.node).vote(each)).toMatchObject({ is: "yes" });
         for (const key of each.resources) expect(await context.master.get(key)).toBe(each.token);
         expect(await ask(context.node).vote(claimOf(each.resources))).toMatchObject({
-          vote: "no",
+          is: "no",
           resource: each.resources[0],
           owner: shown(each.token),
         });
-        expect(await ask(context.node).release(each.resources, [each.token])).toEqual({ vote: "yes" });
+        expect(await ask(context.node).release(each.resources, [each.token])).toEqual({ is: "done" });
       }
     });
   }
@@ -415,10 +413,10 @@ function nameCases(context: Context): void {
   it("compares tokens as text, also those that look like numbers", async () => {
     const claim = claimOf(1, long, "0007e1");
     await ask(context.node).vote(claim);
-    expect(await ask(context.node).release(claim.resources, ["70"])).toEqual({ vote: "no" });
+    expect(await ask(context.node).release(claim.resources, ["70"])).toEqual({ is: "missed" });
     const answer = await ask(context.node).vote(claimOf(claim.resources));
-    expect(answer).toMatchObject({ vote: "no", owner: shown("0007e1") });
-    expect(await ask(context.node).release(claim.resources, ["0007e1"])).toEqual({ vote: "yes" });
+    expect(answer).toMatchObject({ is: "no", owner: shown("0007e1") });
+    expect(await ask(context.node).release(claim.resources, ["0007e1"])).toEqual({ is: "done" });
   });
 }
 
@@ -431,8 +429,8 @@ function orderCases(context: Context): void {
       const claim = claimOf(count);
       const vote = ask(context.node).vote(claim);
       const release = ask(context.node).release(claim.resources, [claim.token]);
-      expect(await vote).toMatchObject({ vote: "yes" });
-      expect(await release).toEqual({ vote: "yes" });
+      expect(await vote).toMatchObject({ is: "yes" });
+      expect(await release).toEqual({ is: "done" });
       for (const resource of claim.resources) expect(await context.master.get(resource)).toBeNull();
     });
 
@@ -440,8 +438,8 @@ function orderCases(context: Context): void {
       const claim = claimOf(count);
       const repair = ask(context.node).extend(claim, true);
       const release = ask(context.node).release(claim.resources, [claim.token]);
-      expect(await repair).toMatchObject({ vote: "yes" });
-      expect(await release).toEqual({ vote: "yes" });
+      expect(await repair).toMatchObject({ is: "yes" });
+      expect(await release).toEqual({ is: "done" });
       for (const resource of claim.resources) expect(await context.master.get(resource)).toBeNull();
     });
   }
@@ -452,8 +450,8 @@ function orderCases(context: Context): void {
     await ask(context.node).vote(mine);
     const release = ask(context.node).release(mine.resources, [mine.token]);
     const vote = ask(context.node).vote(next);
-    expect(await release).toEqual({ vote: "yes" });
-    expect(await vote).toMatchObject({ vote: "yes" });
+    expect(await release).toEqual({ is: "done" });
+    expect(await vote).toMatchObject({ is: "yes" });
     for (const resource of next.resources) expect(await context.master.get(resource)).toBe(next.token);
   });
 
@@ -461,8 +459,8 @@ function orderCases(context: Context): void {
     const { resources } = claimOf(6);
     for (const [index, resource] of resources.entries())
       await context.master.set(resource, `${index} owns it`, long);
-    const inspectAll = async (): Promise<ReadonlyArray<Promise<KeyState | Fault>>> => {
-      const answers: Array<Promise<KeyState | Fault>> = [];
+    const inspectAll = async (): Promise<ReadonlyArray<Promise<Answer>>> => {
+      const answers: Array<Promise<Answer>> = [];
       for (const resource of resources) {
         answers.push(ask(context.node).inspect(resource));
         // A turn for each, or they are sent as one command.
@@ -477,7 +475,7 @@ function orderCases(context: Context): void {
       if (isLost) context.path.reset();
       context.path.deliverReplies();
       const owners = (await Promise.all(answers)).map((answer) =>
-        "owner" in answer ? answer.owner : "none",
+        answer.is === "state" ? answer.owner : "none",
       );
       expect(owners).toEqual(resources.map((_, index) => (isLost ? "none" : shown(`${index} owns it`))));
       if (isLost) await untilReachable(context.node);
@@ -487,15 +485,15 @@ function orderCases(context: Context): void {
   it("answers each of a hundred calls at once with its own answer", async () => {
     const claims = Array.from({ length: 100 }, (_, index) => claimOf((index % 3) + 1));
     const votes = await Promise.all(claims.map((claim) => ask(context.node).vote(claim)));
-    expect(votes.every(({ vote }) => vote === "yes")).toBe(true);
+    expect(votes.every(({ is }) => is === "yes")).toBe(true);
     const rivals = await Promise.all(
       claims.map(({ resources }) => ask(context.node).vote(claimOf(resources))),
     );
-    expect(rivals.map((answer) => "owner" in answer && answer.owner)).toEqual(
+    expect(rivals.map((answer) => answer.is === "no" && answer.owner)).toEqual(
       claims.map(({ token }) => shown(token)),
     );
     const releases = claims.map((claim) => ask(context.node).release(claim.resources, [claim.token]));
-    expect((await Promise.all(releases)).every(({ vote }) => vote === "yes")).toBe(true);
+    expect((await Promise.all(releases)).every(({ is }) => is === "done")).toBe(true);
   });
 }
 
@@ -503,18 +501,18 @@ function forgottenScriptCases(context: Context): void {
   it("are sent again, by a vote, an extension and a release", async () => {
     const claim = claimOf(2, 20_000);
     await context.master.forgetScripts();
-    expect(await ask(context.node).vote(claim)).toMatchObject({ vote: "yes" });
+    expect(await ask(context.node).vote(claim)).toMatchObject({ is: "yes" });
     await context.master.forgetScripts();
-    expect(await ask(context.node).extend({ ...claim, ttl: long }, true)).toMatchObject({ vote: "yes" });
+    expect(await ask(context.node).extend({ ...claim, ttl: long }, true)).toMatchObject({ is: "yes" });
     await context.master.forgetScripts();
-    expect(await ask(context.node).release(claim.resources, [claim.token])).toEqual({ vote: "yes" });
+    expect(await ask(context.node).release(claim.resources, [claim.token])).toEqual({ is: "done" });
   });
 
   it("still return the owner that refused a vote", async () => {
     const claim = claimOf(1);
     await context.master.set(claim.resources[0]!, "another-client", 30_000);
     await context.master.forgetScripts();
-    expect(await ask(context.node).vote(claim)).toMatchObject({ vote: "no", owner: shown("another-client") });
+    expect(await ask(context.node).vote(claim)).toMatchObject({ is: "no", owner: shown("another-client") });
   });
 
   for (const [what, call] of Object.entries({
@@ -546,7 +544,7 @@ function firstConnectionCases(context: Context): void {
     await turn();
     expect(isSettled()).toBe(false);
     context.path.deliver();
-    expect(await answer).toMatchObject({ vote: "yes" });
+    expect(await answer).toMatchObject({ is: "yes" });
   });
 
   it("keeps the order of the calls that wait for it", async () => {
@@ -562,7 +560,7 @@ function firstConnectionCases(context: Context): void {
     ];
     await context.path.held();
     context.path.deliver();
-    expect((await Promise.all(answers)).map(({ vote }) => vote)).toEqual(["yes", "yes", "yes", "yes"]);
+    expect((await Promise.all(answers)).map(({ is }) => is)).toEqual(["yes", "yes", "done", "done"]);
     for (const resource of [...claim.resources, ...next.resources]) {
       expect(await context.master.get(resource)).toBeNull();
     }
@@ -578,7 +576,7 @@ function firstConnectionCases(context: Context): void {
     await context.path.held();
     for (const claim of claims) claim.abandoned = true;
     context.path.deliver();
-    for (const answer of answers) expect(await answer).toMatchObject({ vote: "none", sent: false });
+    for (const answer of answers) expect(await answer).toMatchObject({ is: "fault", sent: false });
     // Earlier commands are in front of this one.
     await ask(node).inspect("anything");
     for (const { resources } of claims) expect(await context.master.get(resources[0]!)).toBeNull();
@@ -588,7 +586,7 @@ function firstConnectionCases(context: Context): void {
     await context.path.cut();
     const node = context.connect();
     const claim = claimOf(1);
-    const unreachable = { vote: "none", sent: false, error: { reason: "UNREACHABLE" } };
+    const unreachable = { is: "fault", sent: false, error: { reason: "UNREACHABLE" } };
     expect(await withinOneSecond(ask(node).vote(claim))).toMatchObject(unreachable);
     const { isSettled, answer } = watch(ask(node).vote(claim));
     await turn();
@@ -596,7 +594,7 @@ function firstConnectionCases(context: Context): void {
     expect(await answer).toMatchObject(unreachable);
     await context.path.heal();
     await untilReachable(node);
-    expect(await ask(node).vote(claim)).toMatchObject({ vote: "yes" });
+    expect(await ask(node).vote(claim)).toMatchObject({ is: "yes" });
   });
 }
 
@@ -612,7 +610,7 @@ function lostConnectionCases(context: Context): void {
     await context.path.cut();
     await until("the loss is noticed", async () => {
       const answer = await ask(context.node).inspect("anything");
-      return "sent" in answer && !answer.sent;
+      return answer.is === "fault" && !answer.sent;
     });
     const claim = claimOf(1);
     for (const [what, call] of Object.entries(calls)) {
@@ -620,7 +618,7 @@ function lostConnectionCases(context: Context): void {
       await turn();
       expect({ what, isSettled: isSettled() }).toEqual({ what, isSettled: true });
       expect(await answer).toMatchObject({
-        vote: "none",
+        is: "fault",
         sent: false,
         error: { reason: "UNREACHABLE", node: context.node.name },
       });
@@ -643,7 +641,7 @@ function lostConnectionCases(context: Context): void {
       await context.path.held();
       context.path.reset();
       expect(await withinOneSecond(answer)).toMatchObject({
-        vote: "none",
+        is: "fault",
         sent: true,
         error: { reason: "UNREACHABLE" },
       });
@@ -651,6 +649,7 @@ function lostConnectionCases(context: Context): void {
       await untilReachable(context.node);
       // A resent command would be in front of this one, on the same connection.
       expect(await ask(context.node).inspect(claim.resources[0]!)).toEqual({
+        is: "state",
         owner: undefined,
         remaining: 0,
         queueLength: 0,
@@ -665,10 +664,10 @@ function lostConnectionCases(context: Context): void {
     await context.path.heldReplies();
     context.path.reset();
     context.path.deliverReplies();
-    expect(await withinOneSecond(lost)).toMatchObject({ vote: "none", sent: true });
+    expect(await withinOneSecond(lost)).toMatchObject({ is: "fault", sent: true });
     await expectKey(context, claim.resources[0]!, claim.token, long);
     await untilReachable(context.node);
-    expect(await ask(context.node).vote(claim)).toMatchObject({ vote: "yes" });
+    expect(await ask(context.node).vote(claim)).toMatchObject({ is: "yes" });
   });
 
   it("calls onReady each time it is ready again, and the first time", async () => {
@@ -688,11 +687,11 @@ function lostConnectionCases(context: Context): void {
 
   it("sends calls that listeners of onReady make", async () => {
     const claim = claimOf(1);
-    const told: Array<Promise<Answer | ReleaseAnswer>> = [];
+    const told: Array<Promise<Answer>> = [];
     context.node.onReady(() => void told.push(ask(context.node).vote(claim)));
     context.path.reset();
     await until("onReady", () => told.length > 0);
-    expect(await told[0]).toMatchObject({ vote: "yes" });
+    expect(await told[0]).toMatchObject({ is: "yes" });
   });
 }
 
@@ -758,7 +757,7 @@ function endCases(context: Context): void {
       await context.node[how]();
       await until("no connection is left", () => context.path.connections === 0);
       const late = claimOf(1);
-      expect(await withinOneSecond(ask(context.node).vote(late))).toMatchObject({ vote: "none" });
+      expect(await withinOneSecond(ask(context.node).vote(late))).toMatchObject({ is: "fault" });
       expect(await context.master.get(late.resources[0]!)).toBeNull();
       expect(await context.master.get(claim.resources[0]!)).toBe(claim.token);
     });
@@ -786,7 +785,7 @@ function expectBetween(answer: object, least: number, most: number): void {
 }
 
 function untilReachable(node: LockNode): Promise<void> {
-  return until(`${node.name} answers`, async () => !("vote" in (await ask(node).inspect("anything"))));
+  return until(`${node.name} answers`, async () => (await ask(node).inspect("anything")).is === "state");
 }
 
 function watch<T>(answer: Promise<T>): { isSettled: () => boolean; answer: Promise<T> } {

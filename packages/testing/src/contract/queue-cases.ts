@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Answer, LockNode, OnPush, QueueEntry, ReleaseAnswer } from "@quorlock/redlock/internal";
+import type { Answer, LockNode, OnPush, QueueEntry } from "@quorlock/redlock/internal";
 import { ask, shown } from "./ask.ts";
 import { type Context, claimOf, expectKey, long, slack } from "./contract-case.ts";
 import type { DriverMaker } from "./driver.ts";
@@ -22,7 +22,7 @@ interface Waiter {
   token(round: number): string;
   /** Enqueues, or renews its entry. Smaller tickets are served first. */
   enqueue(resources: readonly string[], options?: Partial<QueueEntry> & { round?: number }): Promise<Answer>;
-  leave(resources: readonly string[], round?: number): Promise<ReleaseAnswer>;
+  leave(resources: readonly string[], round?: number): Promise<Answer>;
 }
 
 async function waiterAt(node: LockNode, ticket: number, listens = true): Promise<Waiter> {
@@ -41,9 +41,9 @@ async function waiterAt(node: LockNode, ticket: number, listens = true): Promise
     leave: (resources, round = 1) => ask(node).release(resources, [token(round)]),
   };
   const hear: OnPush = (push) => {
-    const { kind, token, nextTicket } = "reading" in push ? push.vote : push;
-    waiter.heard.push(kind === "grant" ? token : `${kind} ${token}`);
-    if (kind === "grant") waiter.next.push(nextTicket);
+    const message = push.is === "timed" ? push.vote : push;
+    waiter.heard.push(message.is === "grant" ? message.token : `wake ${message.token}`);
+    if (message.is === "grant") waiter.next.push(message.nextTicket);
   };
   const begin = (): void => {
     if (node.queue!.isListening) waiter.listening += 1;
@@ -85,7 +85,7 @@ function enqueueCases(context: Context): void {
   it("votes where the key is free and the queue empty, and leaves no entry behind", async () => {
     const [waiter] = await waiters(context, 1);
     const { resources } = claimOf(2);
-    expect(await waiter!.enqueue(resources)).toEqual({ vote: "yes", remaining: long });
+    expect(await waiter!.enqueue(resources)).toEqual({ is: "yes", remaining: long });
     for (const resource of resources) {
       await expectKey(context, resource, waiter!.token(1), long);
       expect(await queueLength(context, resource)).toBe(0);
@@ -96,7 +96,7 @@ function enqueueCases(context: Context): void {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "another-client", 30_000);
-    const refusal = { vote: "no", resource, owner: shown("another-client"), remaining: expect.any(Number) };
+    const refusal = { is: "no", resource, owner: shown("another-client"), remaining: expect.any(Number) };
     expect(await second.enqueue([resource])).toEqual({ ...refusal, latestTicket: 1001 });
     expect(await first.enqueue([resource])).toEqual({ ...refusal, latestTicket: 1001 });
     expect(await queueLength(context, resource)).toBe(2);
@@ -113,12 +113,12 @@ function enqueueCases(context: Context): void {
     await first.enqueue([one, other]);
     for (const resource of [one, other]) await context.master.remove(resource);
     expect(await first.enqueue([one, other], { round: 2 })).toEqual({
-      vote: "yes",
+      is: "yes",
       remaining: long,
       nextTicket: 1001,
     });
     await first.leave([one, other], 2);
-    expect(await second.enqueue([other], { round: 2 })).toEqual({ vote: "yes", remaining: long });
+    expect(await second.enqueue([other], { round: 2 })).toEqual({ is: "yes", remaining: long });
   });
 
   it("accepts a ticket in microseconds", async () => {
@@ -126,7 +126,7 @@ function enqueueCases(context: Context): void {
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "another-client", long);
     const ticket = 1_767_225_600_123_456;
-    expect(await waiter!.enqueue([resource], { ticket })).toMatchObject({ vote: "no", latestTicket: ticket });
+    expect(await waiter!.enqueue([resource], { ticket })).toMatchObject({ is: "no", latestTicket: ticket });
   });
 
   it("gets no vote for a free key while a smaller ticket waits for it", async () => {
@@ -135,7 +135,7 @@ function enqueueCases(context: Context): void {
     await context.master.set(resource, "another-client", long);
     await first.enqueue([resource]);
     await context.master.remove(resource);
-    expect(await second.enqueue([resource])).toMatchObject({ vote: "no", owner: shown(first.token(1)) });
+    expect(await second.enqueue([resource])).toMatchObject({ is: "no", owner: shown(first.token(1)) });
     expect(await context.master.get(resource)).toBe(first.token(1));
   });
 
@@ -169,7 +169,7 @@ function enqueueCases(context: Context): void {
     await dead.enqueue([resource], { entryTtl: 60 });
     await context.master.remove(resource);
     await until("the place is gone", async () => (await context.master.place(resource, dead.id)) === -2);
-    expect(await alive.enqueue([resource])).toEqual({ vote: "yes", remaining: long });
+    expect(await alive.enqueue([resource])).toEqual({ is: "yes", remaining: long });
   });
 
   it("of a waiter without a subscription has the key reserved for as long as the entry lives", async () => {
@@ -179,13 +179,13 @@ function enqueueCases(context: Context): void {
     await context.master.set(resource, "another-client", 2 * long);
     await deaf.enqueue([resource], { entryTtl: 20_000 });
     await waiter!.enqueue([resource]);
-    expect(await ask(context.node).release([resource], ["another-client"])).toEqual({ vote: "yes" });
+    expect(await ask(context.node).release([resource], ["another-client"])).toEqual({ is: "done" });
     await expectKey(context, resource, deaf.token(1), 20_000);
     expect(await ask(context.node).vote(claimOf([resource]))).toMatchObject({
-      vote: "no",
+      is: "no",
       owner: shown(deaf.token(1)),
     });
-    expect(await deaf.enqueue([resource], { round: 2 })).toMatchObject({ vote: "yes" });
+    expect(await deaf.enqueue([resource], { round: 2 })).toMatchObject({ is: "yes" });
     await expectKey(context, resource, deaf.token(2), long);
     expect(await queueLength(context, resource)).toBe(1);
   });
@@ -197,7 +197,7 @@ function roundCases(context: Context): void {
     const [resource] = claimOf(1).resources as [string];
     await first.enqueue([resource], { ttl: 20_000 });
     await second.enqueue([resource]);
-    expect(await first.enqueue([resource], { round: 2 })).toMatchObject({ vote: "yes" });
+    expect(await first.enqueue([resource], { round: 2 })).toMatchObject({ is: "yes" });
     await expectKey(context, resource, first.token(2), long);
     expect(first.heard).toEqual([]);
     expect(await queueLength(context, resource)).toBe(1);
@@ -207,10 +207,10 @@ function roundCases(context: Context): void {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
     await first.enqueue([resource]);
-    expect(await first.enqueue([resource], { round: 2, ttl: 1000 })).toMatchObject({ vote: "yes" });
+    expect(await first.enqueue([resource], { round: 2, ttl: 1000 })).toMatchObject({ is: "yes" });
     await expectKey(context, resource, first.token(2), long);
     await second.enqueue([resource]);
-    expect(await first.enqueue([resource], { round: 3, ttl: 1000 })).toMatchObject({ vote: "yes" });
+    expect(await first.enqueue([resource], { round: 3, ttl: 1000 })).toMatchObject({ is: "yes" });
     await expectKey(context, resource, first.token(3), long);
   });
 
@@ -218,9 +218,9 @@ function roundCases(context: Context): void {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
     await second.enqueue([resource]);
-    expect(await first.enqueue([resource])).toMatchObject({ vote: "no", owner: shown(second.token(1)) });
+    expect(await first.enqueue([resource])).toMatchObject({ is: "no", owner: shown(second.token(1)) });
     const yielded = await second.enqueue([resource], { round: 2 });
-    expect(yielded).toMatchObject({ vote: "no", owner: shown(first.token(1)), latestTicket: 1001 });
+    expect(yielded).toMatchObject({ is: "no", owner: shown(first.token(1)), latestTicket: 1001 });
     expect(await context.master.get(resource)).toBe(first.token(1));
     expect(await context.master.place(resource, second.id)).toBeGreaterThan(0);
   });
@@ -231,14 +231,14 @@ function roundCases(context: Context): void {
     await second.enqueue([resource], { round: 10 });
     await first.enqueue([resource]);
     expect(await second.enqueue([resource], { round: 9 })).toMatchObject({
-      vote: "no",
+      is: "no",
       owner: shown(second.token(10)),
     });
-    expect(await second.leave([resource], 9)).toEqual({ vote: "no" });
+    expect(await second.leave([resource], 9)).toEqual({ is: "missed" });
     await expectKey(context, resource, second.token(10), long);
     const extension = { ...claimOf([resource], long, second.token(9)) };
-    expect(await ask(context.node).extend(extension, true)).toMatchObject({ vote: "no" });
-    expect(await ask(context.node).vote(extension)).toMatchObject({ vote: "no" });
+    expect(await ask(context.node).extend(extension, true)).toMatchObject({ is: "no" });
+    expect(await ask(context.node).vote(extension)).toMatchObject({ is: "no" });
   });
 }
 
@@ -248,7 +248,7 @@ function severalCases(context: Context): void {
     const [free, taken] = claimOf(2).resources as [string, string];
     await context.master.set(taken, "another-client", long);
     expect(await waiter!.enqueue([free, taken], { entryTtl: 20_000 })).toMatchObject({
-      vote: "no",
+      is: "no",
       resource: taken,
       owner: shown("another-client"),
     });
@@ -266,7 +266,7 @@ function severalCases(context: Context): void {
     expect(await context.master.get(one)).toBe(wide.token(1));
     await ask(context.node).release([other], ["another-client"]);
     for (const resource of [one, other]) expect(await context.master.get(resource)).toBe(wide.token(1));
-    expect(await wide.enqueue([one, other], { round: 2 })).toMatchObject({ vote: "yes" });
+    expect(await wide.enqueue([one, other], { round: 2 })).toMatchObject({ is: "yes" });
     for (const resource of [one, other]) await expectKey(context, resource, wide.token(2), long);
     expect(await queueLength(context, other)).toBe(1);
   });
@@ -279,9 +279,9 @@ function severalCases(context: Context): void {
     await narrow.enqueue([other]);
     await ask(context.node).release([other], ["another-client"]);
     expect(await context.master.get(other)).toBe(narrow.token(1));
-    expect(await wide.enqueue([one, other], { round: 2 })).toMatchObject({ vote: "no", resource: other });
+    expect(await wide.enqueue([one, other], { round: 2 })).toMatchObject({ is: "no", resource: other });
     await narrow.leave([other]);
-    expect(await wide.enqueue([one, other], { round: 3 })).toMatchObject({ vote: "yes" });
+    expect(await wide.enqueue([one, other], { round: 3 })).toMatchObject({ is: "yes" });
     for (const resource of [one, other]) await expectKey(context, resource, wide.token(3), long);
   });
 
@@ -290,7 +290,7 @@ function severalCases(context: Context): void {
     const { resources } = claimOf(3);
     for (const resource of resources) await context.master.set(resource, "another-client", long);
     await waiter!.enqueue(resources);
-    expect(await ask(context.node).release(resources, ["another-client"])).toEqual({ vote: "yes" });
+    expect(await ask(context.node).release(resources, ["another-client"])).toEqual({ is: "done" });
     for (const resource of resources) expect(await context.master.get(resource)).toBe(waiter!.token(1));
   });
 }
@@ -303,7 +303,7 @@ function leaveCases(context: Context): void {
     await first.enqueue([free, taken]);
     await second.enqueue([free]);
     await third.enqueue([taken]);
-    expect(await first.leave([free, taken])).toEqual({ vote: "no" });
+    expect(await first.leave([free, taken])).toEqual({ is: "missed" });
     expect(await context.master.get(free)).toBe(second.token(1));
     expect(await context.master.get(taken)).toBe("another-client");
     expect(await context.master.place(taken, first.id)).toBe(-2);
@@ -320,7 +320,7 @@ function leaveCases(context: Context): void {
     await context.master.remove(other);
     await first.leave([one, other]);
     for (const resource of [one, other]) expect(await context.master.get(resource)).not.toBe(first.token(1));
-    expect(await second.enqueue([one, other], { round: 2 })).toMatchObject({ vote: "yes" });
+    expect(await second.enqueue([one, other], { round: 2 })).toMatchObject({ is: "yes" });
   });
 
   it("deletes the key where the queue is empty, or all its waiters have died", async () => {
@@ -329,8 +329,9 @@ function leaveCases(context: Context): void {
     await first.enqueue([resource]);
     await dead.enqueue([resource], { entryTtl: 60 });
     await until("the place is gone", async () => (await context.master.place(resource, dead.id)) === -2);
-    expect(await first.leave([resource])).toEqual({ vote: "yes" });
+    expect(await first.leave([resource])).toEqual({ is: "done" });
     expect(await ask(context.node).inspect(resource)).toEqual({
+      is: "state",
       owner: undefined,
       remaining: 0,
       queueLength: 0,
@@ -341,7 +342,7 @@ function leaveCases(context: Context): void {
     const [waiter] = await waiters(context, 1);
     const [resource] = claimOf(1).resources as [string];
     await waiter!.enqueue([resource], { round: 9 });
-    expect(await waiter!.leave([resource], 10)).toEqual({ vote: "yes" });
+    expect(await waiter!.leave([resource], 10)).toEqual({ is: "done" });
     expect(await context.master.get(resource)).toBeNull();
   });
 
@@ -349,7 +350,7 @@ function leaveCases(context: Context): void {
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "another-client.1", long);
     for (const token of ["another-clien.2", "another-client", "another-client.x.2", ".2"]) {
-      expect(await ask(context.node).release([resource], [token])).toEqual({ vote: "no" });
+      expect(await ask(context.node).release([resource], [token])).toEqual({ is: "missed" });
     }
     await expectKey(context, resource, "another-client.1", long);
   });
@@ -362,7 +363,7 @@ function pushCases(context: Context): void {
     await context.master.set(resource, "another-client", 5000);
     await second.enqueue([resource]);
     await first.enqueue([resource], { entryTtl: 1000 });
-    expect(await ask(context.node).release([resource], ["another-client"])).toEqual({ vote: "yes" });
+    expect(await ask(context.node).release([resource], ["another-client"])).toEqual({ is: "done" });
     await expectKey(context, resource, first.token(1), long);
     await until("it is told", () => first.heard.length > 0);
     expect(await queueLength(context, resource)).toBe(1);
@@ -413,7 +414,7 @@ function pushCases(context: Context): void {
     const [one, other, free] = claimOf(3).resources as [string, string, string];
     for (const resource of [one, other]) await context.master.set(resource, "another-client", long);
     const all = [free, one, other];
-    expect(await waiter!.enqueue(all, { entryTtl: 20_000 })).toMatchObject({ vote: "no", resource: one });
+    expect(await waiter!.enqueue(all, { entryTtl: 20_000 })).toMatchObject({ is: "no", resource: one });
     // Not by a key that did not block it: that one is reserved.
     await ask(context.node).release([other], ["another-client"]);
     await expectKey(context, other, waiter!.token(1), 20_000);
@@ -421,7 +422,7 @@ function pushCases(context: Context): void {
     await until("it is woken", () => waiter!.heard.length > 0);
     expect(waiter!.heard).toEqual([`wake ${waiter!.token(1)}`]);
     for (const resource of all) await expectKey(context, resource, waiter!.token(1), 20_000);
-    expect(await waiter!.enqueue(all, { round: 2 })).toEqual({ vote: "yes", remaining: long });
+    expect(await waiter!.enqueue(all, { round: 2 })).toEqual({ is: "yes", remaining: long });
     for (const resource of all) {
       await expectKey(context, resource, waiter!.token(2), long);
       expect(await queueLength(context, resource)).toBe(0);
@@ -434,7 +435,7 @@ function pushCases(context: Context): void {
     await context.master.set(resource, "another-client", long);
     await context.master.set(strange, "left alone", long);
     await waiter!.enqueue([resource, strange]);
-    expect(await ask(context.node).release([resource], ["another-client"])).toEqual({ vote: "yes" });
+    expect(await ask(context.node).release([resource], ["another-client"])).toEqual({ is: "done" });
     await expectKey(context, strange, "left alone", long);
   });
 
@@ -452,10 +453,10 @@ function pushCases(context: Context): void {
     // It asks for both then, and learns that.
     await until("it is woken", () => wide.heard.length > 0);
     expect(await wide.enqueue([one, other], { round: 2 })).toMatchObject({
-      vote: "no",
+      is: "no",
       owner: shown(narrow.token(1)),
     });
-    expect(await narrow.enqueue([other], { round: 2 })).toMatchObject({ vote: "yes" });
+    expect(await narrow.enqueue([other], { round: 2 })).toMatchObject({ is: "yes" });
   });
 
   it("skips a waiter that has disconnected", async () => {
