@@ -35,6 +35,8 @@ export interface ContenderTerms {
    * best for this library. Default: the library's own settings.
    */
   readonly waitTimeout?: number;
+  /** Whether each lease has a fencing token; our client only. */
+  readonly fencing?: boolean;
   /** For a contender that is a ring of processes. */
   readonly ring?: Ring;
 }

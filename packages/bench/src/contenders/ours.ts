@@ -61,11 +61,14 @@ export function oursOf(
   load: () => Promise<Package | undefined>,
   openOn: (urls: readonly string[]) => Promise<UserClients> = ioredisOn,
 ): OpenContender {
-  return async (name, { urls, ttl, waitTimeout }) => {
+  return async (name, { urls, ttl, waitTimeout, fencing = false }) => {
     const client = await load();
     if (!client) throw new Error(`${name} needs QUORLOCK_BEFORE`);
     const { clients, close } = await openOn(urls);
-    const redlock = new client.Redlock(clients, waitTimeout === undefined ? {} : { waitTimeout });
+    const redlock = new client.Redlock(
+      clients,
+      waitTimeout === undefined ? { fencing } : { fencing, waitTimeout },
+    );
     const ready = async (): Promise<void> => {
       const deadline = performance.now() + readyTimeout;
       // The client opens its own connections beside those of `clients`: only `inspect` shows whether they are up.

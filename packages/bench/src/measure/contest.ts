@@ -103,7 +103,7 @@ export function figuresOf(contest: Contest): ContestFigures {
     .toSorted((a, b) => a.granted - b.granted);
   const counted = all.filter(({ granted }) => granted >= from && granted < until);
   const waits = waitsOf(contest, counted);
-  const gaps = gapsOf(counted).toSorted((a, b) => a - b);
+  const gaps = gapsOf(counted, reports.length > 1).toSorted((a, b) => a - b);
   const holds = counted.flatMap(({ granted, releasing }) =>
     releasing === undefined ? [] : [releasing - granted],
   );
@@ -142,11 +142,12 @@ function sharesOf(processes: number, workers: number, counted: readonly PlacedGr
   return shares;
 }
 
-/** From each call of `release` to the next grant, if that is in another process and was already waiting. */
-function gapsOf(grants: readonly PlacedGrant[]): readonly number[] {
+/** From each call of `release` to the next grant, if that was already waiting, and in another process if there are several. */
+function gapsOf(grants: readonly PlacedGrant[], hasOthers: boolean): readonly number[] {
   return grants.slice(1).flatMap((next, index) => {
     const { process, releasing } = grants[index]!;
-    if (releasing === undefined || next.process === process || next.called > releasing) return [];
+    if (releasing === undefined || next.called > releasing) return [];
+    if (hasOthers && next.process === process) return [];
     return [next.granted - releasing];
   });
 }

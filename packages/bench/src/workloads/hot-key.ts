@@ -1,4 +1,4 @@
-import { ours, peers, ringOfProcesses } from "../contenders/lineup.ts";
+import { before, ours, peers, ringOfProcesses } from "../contenders/lineup.ts";
 import {
   type ContestQuantity,
   figuresOf,
@@ -37,15 +37,20 @@ const columns: readonly Column<Quantity>[] = [
 const notes = [
   "Pauses between attempts, what was best for each: redlock and sesamecare 200 +- 100 ms and redis-semaphore 10 ms, as shipped;",
   "redlock-universal 10 ms (200 as shipped). No client gives up before the round ends.",
-  "Hand-over: release called to acquire resolved in another process that waited. CPU is per grant, of all processes.",
+  "Hand-over: release called to acquire resolved by one that waited, in another process if there are several. CPU is per grant, of all",
+  "processes.",
   "The ring hands over by bare PUBLISH to the next of its processes, without a lock: no client can be faster.",
   "Requests: commands that all clients send to all masters.",
   "A wait that had not come to an end counts with what it had lasted. Overlaps: grants while another one held.",
-  `Locks have a ttl of ${ttl} ms: a gap without grants lasts that long.`,
 ];
 
 /** The goals for our client. */
 interface Aims {
+  readonly contenders: readonly string[];
+  readonly ttl?: number;
+  readonly fencing?: boolean;
+  /** ms */
+  readonly window?: number;
   /** Minimum grants a second, and maximum 99th percentile of the waits and server CPU of a grant, relative to the best peer. */
   readonly rate: number;
   readonly p99: number;
@@ -58,6 +63,7 @@ interface Aims {
 /** Number of processes, workers in each, and how long each holds the lock, ms. */
 const settings: readonly (Setting & Aims)[] = [
   {
+    contenders: [ours, before, ringOfProcesses, ...peers],
     processes: 8,
     workers: 1,
     hold: 5,
@@ -66,20 +72,43 @@ const settings: readonly (Setting & Aims)[] = [
     serverCpu: 0.95,
     ring: { rate: 0.93, gapP50: 1.4 },
   },
-  { processes: 4, workers: 4, hold: 2, rate: 1.35, p99: 1 / 3, serverCpu: 0.8, inShort: true },
+  {
+    contenders: [ours, before, ...peers],
+    processes: 4,
+    workers: 4,
+    hold: 2,
+    rate: 1.35,
+    p99: 1 / 3,
+    serverCpu: 0.8,
+    inShort: true,
+  },
+  // No lease is fresh when it is released, so the next caller of the process asks the masters.
+  ...[false, true].map((fencing) => ({
+    contenders: [ours, before],
+    processes: 1,
+    workers: 20,
+    hold: 150,
+    ttl: 1000,
+    fencing,
+    window: 15_000,
+    rate: 1,
+    p99: 1,
+    serverCpu: 1,
+  })),
 ];
 
 /** Callers in several processes contend for one lock: throughput, fairness and cost. */
 export const hotKeys: readonly Workload[] = settings.map(({ inShort = false, ...setting }) => ({
-  name: `hot-key-${setting.processes}x${setting.workers}-hold-${setting.hold}`,
+  name: `hot-key-${setting.processes}x${setting.workers}-hold-${setting.hold}${setting.fencing ? "-fenced" : ""}`,
   inShort,
   async run({ urls }, scale) {
-    const { processes, workers, hold } = setting;
-    const where = `hot key, ${processes} x ${workers}, hold ${hold} ms`;
+    const { processes, workers, hold, fencing } = setting;
+    const where = `hot key, ${processes} x ${workers}, hold ${hold} ms${fencing ? ", fenced" : ""}`;
     const title = `One ${where}, N=${urls.length}`;
     const rounds = await playRounds(setting, urls, scale);
+    const lifetime = `Locks have a ttl of ${setting.ttl ?? ttl} ms: a gap without grants lasts that long.`;
     return {
-      tables: [tableOf(title, rounds, columns, ours, notes)],
+      tables: [tableOf(title, rounds, columns, ours, [...notes, lifetime])],
       goals: goalsOf(where, rounds, setting),
       measurements: measurementsOf(title, rounds, columns),
     };
@@ -92,13 +121,15 @@ async function playRounds(
   scale: Scale,
 ): Promise<Rounds<Quantity>> {
   await using meter = await Meter.open(urls);
-  const schedule: Schedule = scale.quick ? { warmUp: 300, window: 1000 } : { warmUp: 700, window: 3000 };
-  const names = [ours, ...(setting.ring ? [ringOfProcesses] : []), ...peers]
+  const { fencing = false, window = scale.quick ? 1000 : 3000 } = setting;
+  const schedule: Schedule = { warmUp: scale.quick ? 300 : 700, window };
+  const terms = { urls, ttl: setting.ttl ?? ttl, fencing };
+  const names = setting.contenders
     .filter((name) => scale.contenders.includes(name))
     .filter((name) => !scale.quick || !stalling.includes(name));
   return await alternate(names, scale.quick ? 3 : 5, async (name) => {
-    const { contest, watched } = await runContest(name, { urls, ttl }, setting, schedule, (window) =>
-      meter.serverCpuOf(window),
+    const { contest, watched } = await runContest(name, terms, setting, schedule, (watched) =>
+      meter.serverCpuOf(watched),
     );
     const figures = figuresOf(contest);
     return { ...figures, serverCpu: watched / figures.grants };
