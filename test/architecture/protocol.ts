@@ -63,7 +63,7 @@ export function citedIn(text: string): readonly string[] {
 function filesIn(folder: string): readonly string[] {
   return readdirSync(join(repository, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
-    if (entry.isFile()) return /\.(ts|mjs|js|json|md)$/.test(entry.name) && path !== page ? [path] : [];
+    if (entry.isFile()) return /\.(ts|lua|mjs|js|json|md)$/.test(entry.name) && path !== page ? [path] : [];
     const isOurs = entry.isDirectory() && !/^(node_modules|dist|\..*)$/.test(entry.name);
     return isOurs ? filesIn(path) : [];
   });

@@ -35,6 +35,7 @@ const harmless = new Set([
     "redis.error_reply",
     "redis.replicate_commands",
     "redis.acl_check_cmd",
+    "check",
     "redis.set_repl",
     "table.concat",
     "table.insert",
@@ -86,6 +87,12 @@ export class Paths<State> {
   #statement(statement: Statement, runs: readonly Run<State>[]): Exits<State> {
     switch (statement.type) {
       case "LocalStatement":
+        for (const [place, { name }] of statement.variables.entries()) {
+          const value = statement.init[place];
+          const named = value?.type === "Identifier" ? this.#functions.get(value.name) : undefined;
+          if (named) this.#functions.set(name, named);
+        }
+        return this.#expressions([...statement.init, ...statement.variables], runs);
       case "AssignmentStatement":
         return this.#expressions([...statement.init, ...statement.variables], runs);
       case "CallStatement":

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { flag, optionLines, parse, suggestion, text, UsageError } from "@quorlock/simulation/command-line";
 import { contenderNames } from "./contenders/lineup.ts";
 import type { Scale, Workload } from "./workload.ts";
@@ -22,6 +23,7 @@ function optionsOf(workloads: readonly Workload[]) {
       `quick check of a change (${short.join(", ")}): fails if a judged goal is missed by a factor of two`,
     ),
     json: text("FILE", "writes the numbers to FILE; a full run also writes docs/benchmark.md and .svg"),
+    beside: text("DIR", "scripts: their cost beside those of DIR, a checkout that is built"),
     cycles: text("N", "number of operations, for workloads that count them"),
     load: flag("the same as --only load: leases that one process can hold, which a full run leaves out"),
   };
@@ -50,6 +52,8 @@ export function optionsFrom(args: readonly string[], workloads: readonly Workloa
     isJudging: short,
     isWhole: [only, cycles, values.contenders].every((value) => value === undefined) && !quick && !short,
     json: values.json,
+    // pnpm runs the measurement in the folder of the package.
+    beside: values.beside && resolve(process.env["INIT_CWD"] ?? "", values.beside),
     cycles: cycles === undefined ? undefined : Number(cycles),
     contenders: chosen("--contenders", values.contenders, contenderNames),
     workloads: only === undefined && short ? inShort(workloads) : chosenWorkloads(only, workloads),

@@ -9,6 +9,8 @@ export interface Scale {
   readonly quick: boolean;
   /** Number of operations, for workloads that count them; `undefined`: the workload's default. */
   readonly cycles: number | undefined;
+  /** Another checkout, whose scripts are compared. */
+  readonly beside: string | undefined;
   /** The names of the contenders that take part. */
   readonly contenders: readonly string[];
 }

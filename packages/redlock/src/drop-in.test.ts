@@ -3,8 +3,8 @@ import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { ExecutionError, InvalidArgumentError, type LockLostError, ResourceLockedError } from "./errors.ts";
 import { Lock } from "./holding/lock.ts";
-import { claimScript, releaseScript } from "./redis/lua/scripts.ts";
 import { Redlock } from "./redlock.ts";
+import { claimScript, releaseScript } from "./scripts.generated.ts";
 import { virtualSetting } from "./virtual-time.test.ts";
 
 // The members that users of redlock 5 touch; `test/drop-in` runs both libraries side by side.

@@ -25,8 +25,8 @@ import type { RecordStore } from "./protocol/node.ts";
 import { ready } from "./protocol/ready.ts";
 import { release } from "./protocol/release.ts";
 import { lateTimerThreshold } from "./protocol/round.ts";
-import { claimScript, releaseScript } from "./redis/lua/scripts.ts";
 import type { ClockEvent } from "./safeguards/clock-watch.ts";
+import { claimScript, releaseScript } from "./scripts.generated.ts";
 import { checkOptions, type Place, routineAmong } from "./settings/options.ts";
 import { checkBoolean, checkNumber, checkSignal, milliseconds, shown } from "./settings/ranges.ts";
 import {

@@ -6,6 +6,7 @@ import { type Spread, spreadOf } from "../measure/statistics.ts";
 import type { Goal } from "../report/goal.ts";
 import { figure } from "../report/table.ts";
 import type { Workload } from "../workload.ts";
+import { costsBeside } from "./script-costs.ts";
 
 /** Longer than a case takes, ms; keys that a case leaves behind expire after it. */
 const ttl = 60_000;
@@ -141,6 +142,10 @@ export const scripts: Workload = {
   async run({ urls }, scale) {
     const clients = await openClients([urls[0]!, urls[0]!, urls[0]!]);
     const [client, redis, listener] = clients;
+    if (scale.beside !== undefined)
+      return costsBeside(scale.beside, redis!, listener!, scale.quick ? 20 : 1000).finally(() =>
+        closeClients(clients),
+      );
     const redlock = new built.Redlock([client!], { waitTimeout });
     await listener!.subscribe(grantChannel);
     const settings = ["slowlog-log-slower-than", "slowlog-max-len"] as const;

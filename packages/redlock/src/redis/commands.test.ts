@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Claim, Guard, Operation } from "../protocol/node.ts";
 import { operationOf } from "../protocol/operation.ts";
+import { batchScript, releaseBatchScript, voteBatchScript } from "../scripts.generated.ts";
 import { answerIn, batchArgs, batchCommand, encoded, forgetEncoded, type Posted } from "./commands.ts";
-import { batchScript, releaseBatchScript, voteBatchScript } from "./lua/scripts.ts";
 
 // PROTOCOL 12.1, 12.4.
 

@@ -9,7 +9,6 @@ import type {
   Purpose,
   QueueEntry,
 } from "../protocol/node.ts";
-import type { Args, Message } from "./connection.ts";
 import {
   batchScript,
   claimScript,
@@ -22,9 +21,10 @@ import {
   type Script,
   sharedBatchScript,
   voteBatchScript,
-} from "./lua/scripts.ts";
-import { companionsOf, isSharable } from "./lua/shared.ts";
+} from "../scripts.generated.ts";
+import type { Args, Message } from "./connection.ts";
 import { claimedTimeIn, counterIn, countIn, epochIn, ticketIn, timeIn, timeLeftIn } from "./reply-numbers.ts";
+import { companionsOf, isSharable } from "./sharable-keys.ts";
 
 /** The letters that the batch script uses for the kinds of operations. */
 export const kindLetters: Readonly<Record<OperationKind, string>> = {

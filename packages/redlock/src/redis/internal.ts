@@ -39,20 +39,21 @@ export type {
   Yes,
 } from "../protocol/node.ts";
 export { type Asked, operationOf } from "../protocol/operation.ts";
-export { ownerScript, waitersScript } from "../scripts.generated.ts";
-export { constructorOptions } from "../settings/options.ts";
-export type { Args, Connection, Done, Message } from "./connection.ts";
 export {
   batchScript,
   claimScript,
   enqueueScript,
   guardedClaimScript,
   guardedReleaseScript as guardedLeaveScript,
+  ownerScript,
   releaseAndGrantScript as leaveScript,
   releaseBatchScript,
   releaseScript,
   type Script,
   sharedBatchScript,
   voteBatchScript,
-} from "./lua/scripts.ts";
+  waitersScript,
+} from "../scripts.generated.ts";
+export { constructorOptions } from "../settings/options.ts";
+export type { Args, Connection, Done, Message } from "./connection.ts";
 export { RedisNode } from "./redis-node.ts";

@@ -4,8 +4,6 @@ import type { NodeError } from "../errors.ts";
 import type { Claim, Guard, Push } from "../protocol/node.ts";
 import { type Asked, operationOf } from "../protocol/operation.ts";
 import { maxUnanswered } from "../protocol/shared-reads.ts";
-import { ask, Gate, settle } from "../virtual-time.test.ts";
-import type { Connection } from "./connection.ts";
 import {
   batchScript,
   claimScript,
@@ -15,7 +13,9 @@ import {
   releaseAndGrantScript,
   releaseScript,
   sharedBatchScript,
-} from "./lua/scripts.ts";
+} from "../scripts.generated.ts";
+import { ask, Gate, settle } from "../virtual-time.test.ts";
+import type { Connection } from "./connection.ts";
 import { RedisNode } from "./redis-node.ts";
 
 // PROTOCOL 2.7.

@@ -1,9 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Answer, Claim } from "../protocol/node.ts";
 import { operationOf, timeRead } from "../protocol/operation.ts";
-import type { Timer } from "../time/runtime.ts";
-import { ask, settle } from "../virtual-time.test.ts";
-import type { Connection } from "./connection.ts";
 import {
   batchScript,
   claimScript,
@@ -12,7 +9,10 @@ import {
   releaseScript,
   sharedBatchScript,
   voteBatchScript,
-} from "./lua/scripts.ts";
+} from "../scripts.generated.ts";
+import type { Timer } from "../time/runtime.ts";
+import { ask, settle } from "../virtual-time.test.ts";
+import type { Connection } from "./connection.ts";
 import { RedisNode, type RedisNodeOptions } from "./redis-node.ts";
 
 // PROTOCOL 12.1, 12.2, 12.7, 12.8.

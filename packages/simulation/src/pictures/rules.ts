@@ -110,7 +110,7 @@ export function ruleOf({ texts }: Picture, thing: Thing): Rule | undefined {
       return rule(
         "2.12",
         "A yes means that the key holds this token and lives for at least the ttl from now.",
-        "redis/lua/scripts.ts",
+        "redis/lua/exclusive/claim.lua",
       );
     case "call":
       return (

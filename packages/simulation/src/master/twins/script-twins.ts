@@ -59,16 +59,16 @@ interface TwinScript {
  * twin was written from.
  */
 export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
-  claimScript: { script: claimScript, writtenFrom: "f3491dbb4e181faad9d8f4178135f4d1062420de" },
-  enqueueScript: { script: enqueueScript, writtenFrom: "e38f67ee0af066e639cadff207f1874b6aaa29b6" },
-  releaseScript: { script: releaseScript, writtenFrom: "87b3c4cbb7dc7226fea27ab34a76f15cc301f406" },
-  leaveScript: { script: leaveScript, writtenFrom: "40f3c3724dd613fcd1b69ac2ae2c200a4400da67" },
-  guardedClaimScript: { script: guardedClaimScript, writtenFrom: "9e35c062990ec4f81d6bf13eda90661ed67fe5ff" },
-  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "009d1b626492263f9d103f9be7cd931ae03b2fda" },
-  voteBatchScript: { script: voteBatchScript, writtenFrom: "747dbae9fff0b3f9a81d87038a51cf98bbff0519" },
-  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "ffd6c08374a254fdd3a83757b50c2b0213eecff5" },
-  batchScript: { script: batchScript, writtenFrom: "4dfc53f814ac39ddc9ce123e795077fa8088e5b0" },
-  sharedBatchScript: { script: sharedBatchScript, writtenFrom: "83ef6531d345fec5b072adce3465fe4863cce0b4" },
+  claimScript: { script: claimScript, writtenFrom: "ebf1996487ec20fb055f0c1e227e4e106e374626" },
+  enqueueScript: { script: enqueueScript, writtenFrom: "bbba82459b36f42ea24e487e0bdb69d0d4e82184" },
+  releaseScript: { script: releaseScript, writtenFrom: "96cb332ef519d5b94aacef7bcfff07204cb6af31" },
+  leaveScript: { script: leaveScript, writtenFrom: "74cc8dc9a4500e07dab7cfb180b7acdbb48de668" },
+  guardedClaimScript: { script: guardedClaimScript, writtenFrom: "aef352faebbf120e87e1bda27890a611e0892bbe" },
+  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "f6e48d7a097c2e0990d87a29864d7e2a76aa99fe" },
+  voteBatchScript: { script: voteBatchScript, writtenFrom: "b10aaf518a89a7ad04c25b91c49b707473d50163" },
+  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "9d08e2f827cf6757fc47977490050e1dfe67afa5" },
+  batchScript: { script: batchScript, writtenFrom: "c6505a6b50ce094af86e1f789dcf6172772e9406" },
+  sharedBatchScript: { script: sharedBatchScript, writtenFrom: "a0fc9ae73a203a3755afbd8291bb57b54cb0e3a1" },
 };
 
 /** The scripts of records and of inspections. No rule of the protocol depends on them, so no mutant changes them. */

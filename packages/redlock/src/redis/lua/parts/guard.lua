@@ -1,22 +1,19 @@
-/**
- * Delayed restarts (PROTOCOL 8.8, 9), for the scripts that claim keys.
- *
- * `quorlock:guard` marks a memory that clients have seen: "replication id, epoch, end, maxTtl, database,
- * state". `quorlock:guard:memory` holds the epoch as well, in a form that exists only where it was written:
- * it is not replicated, and a value that was loaded from a file or from another master has another encoding.
- * If one of the two is missing or belongs to another memory, if the database is another one, or if the epoch
- * is older than the one that the client has seen at this address, the master may have forgotten votes. It is
- * then in quarantine, and does not vote, for as long as any forgotten vote can live. The epoch identifies one
- * loss of memory, also within one process (FLUSHALL), and grows with each. State 2: in quarantine. State 1:
- * the quarantine is over, but the fencing counters are not restored. State 0: ready.
- *
- * The quarantine ends when `quorlock:quarantine` has expired *and* `end` has passed by the wall clock of the
- * asking client: a master that boots with a slow clock and is set forward expires the key at once.
- *
- * The terms of a client are "maxTtl,epoch,durable,right,now,database,after", see `RestartGuard`; "0" for no
- * guard.
- */
-export const guard = `
+-- Delayed restarts (PROTOCOL 8.8, 9), for the scripts that claim keys.
+--
+-- `quorlock:guard` marks a memory that clients have seen: "replication id, epoch, end, maxTtl, database,
+-- state". `quorlock:guard:memory` holds the epoch as well, in a form that exists only where it was written:
+-- it is not replicated, and a value that was loaded from a file or from another master has another encoding.
+-- If one of the two is missing or belongs to another memory, if the database is another one, or if the epoch
+-- is older than the one that the client has seen at this address, the master may have forgotten votes. It is
+-- then in quarantine, and does not vote, for as long as any forgotten vote can live. The epoch identifies one
+-- loss of memory, also within one process (FLUSHALL), and grows with each. State 2: in quarantine. State 1:
+-- the quarantine is over, but the fencing counters are not restored. State 0: ready.
+--
+-- The quarantine ends when `quorlock:quarantine` has expired *and* `end` has passed by the wall clock of the
+-- asking client: a master that boots with a slow clock and is set forward expires the key at once.
+--
+-- The terms of a client are "maxTtl,epoch,durable,right,now,database,after", see `RestartGuard`; "0" for no
+-- guard.
 local guarded
 
 -- A number is a text after SETRANGE, and a number again when it is loaded (PROTOCOL 9.2).
@@ -41,7 +38,7 @@ end
 local function isMemoryOf(was, since, durable, info)
   local isSame = was == guarded.replId
   -- Another id, and none before it: a new history began, which has no data of another master.
-  if not isSame and not string.find(info, "master_replid2:0+\\r") then return false end
+  if not isSame and not string.find(info, "master_replid2:0+\r") then return false end
   if durable == "1" and not isSame then return true end
   return call("GET", "quorlock:guard:memory") == since
     and call("OBJECT", "ENCODING", "quorlock:guard:memory") == "raw"
@@ -125,27 +122,3 @@ local function bar(kind, ttl, proposal)
 end
 
 local function inQuarantine() return guarded and (guarded.why or guarded.state == "2") end
-`;
-
-/** The operations of clients on the guard: reading its state, and restoring the counters. */
-export const guardSteps = `
-local function guardState()
-  -- Without the right to these commands the client learns that here.
-  call("INFO", "replication")
-  call("OBJECT", "ENCODING", "quorlock:guard:memory")
-  local since, ends, longest, state =
-    string.match(call("GET", "quorlock:guard") or "", "^%S+ (%d+) (%d+) (%d+) %d+ (%d)$")
-  local left, floor = call("PTTL", "quorlock:quarantine"), call("GET", "quorlock:floor")
-  local isKnown = guarded and guarded.isKnown and 1 or 0
-  return {tonumber(longest or 0), left, since or "0", tonumber(state or 2), floor or "0", isKnown}
-end
-
--- Restores the fencing counters, unless memory was lost again since the floor was read.
-local function restoreCounters(epoch, floor)
-  if not guarded or guarded.why or guarded.state ~= "1" or guarded.since ~= epoch then return 0 end
-  raise({}, math.max(counterOf({}), tonumber(floor)))
-  call("SET", "quorlock:floor:past", floor, "PX", pastTtl)
-  mark("0", 0)
-  return 1
-end
-`;

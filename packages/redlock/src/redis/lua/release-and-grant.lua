@@ -1,0 +1,17 @@
+--!df flags=allow-undeclared-keys
+-- Releases all KEYS, leaves their queues, and grants them to the first waiters. ARGV: the tokens.
+
+local call = redis.call
+-- @include "exclusive/release-first"
+if queue and not ARGV[2] then
+  -- @include "exclusive/grant-first"
+end
+-- @include "exclusive/queue-of"
+-- @include "exclusive/release-unwaited"
+local given = KEYS[2] and releaseUnwaited(1, #KEYS, token)
+if given then return given end
+-- @include "parts/is-mine"
+-- @include "exclusive/drop"
+-- @include "exclusive/queue"
+-- @include "parts/leave"
+return leave(1, #KEYS, 1, #ARGV)
