@@ -76,7 +76,7 @@ export default defineConfig({
             "**/node_modules/**",
             "test/{faults,hostile,integration/waiting}/**/*.deep.test.ts",
             // These open clients themselves, or are about what only ioredis has: an event of `select`.
-            "test/integration/connections/{cluster,cluster-slots,database}.test.ts",
+            "test/integration/connections/{cluster,database}.test.ts",
             "test/integration/connections/{fake-sentinels,mapped-clusters,node-redis,node-redis-cluster,ready,sentinel}.deep.test.ts",
           ],
           testTimeout: hang,

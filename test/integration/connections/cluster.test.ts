@@ -36,9 +36,9 @@ afterAll(async () => {
   await Promise.all([cluster?.stop(), fleet?.stop()]);
 });
 
-function clusterClient(redisOptions: { password?: string } = {}): Cluster {
+function clusterClient(redisOptions: { password?: string } = {}, of = cluster): Cluster {
   const client = new Cluster(
-    cluster.masters.map(({ host, port }) => ({ host, port })),
+    of.masters.map(({ host, port }) => ({ host, port })),
     { redisOptions, clusterRetryStrategy: () => 20 },
   );
   client.on("error", () => {});
@@ -47,11 +47,15 @@ function clusterClient(redisOptions: { password?: string } = {}): Cluster {
 }
 
 /** A Redlock on the Cluster alone. */
-async function openBy(library: (typeof libraries)[number], options: RedlockOptions = {}): Promise<Redlock> {
+async function openBy(
+  library: (typeof libraries)[number],
+  options: RedlockOptions = {},
+  of = cluster,
+): Promise<Redlock> {
   const all = { nodeTimeout, ...polling, ...options };
-  if (library === "ioredis") return new Redlock(clusterClient(), all);
+  if (library === "ioredis") return new Redlock(clusterClient({}, of), all);
   const client = createCluster({
-    rootNodes: cluster.masters.map(({ host, port }) => ({ socket: { host, port } })),
+    rootNodes: of.masters.map(({ host, port }) => ({ socket: { host, port } })),
   });
   client.on("error", () => {});
   open.push(client);
@@ -467,6 +471,61 @@ async function lockedBy(master: Redis): Promise<string> {
       return resource;
   }
 }
+
+describe("a failover", () => {
+  let failing: Fleet;
+
+  beforeAll(async () => {
+    // Of two masters, one has a replica.
+    failing = await Fleet.start(3, { config: clusterConfig });
+    const [primary, other, replica] = failing.admins as [Redis, Redis, Redis];
+    await formCluster([primary, other]);
+    const { host, port } = primary.options;
+    await replica.cluster("MEET", host!, port!);
+    const id = await primary.cluster("MYID");
+    await until("the replica knows its primary", async () =>
+      String(await replica.cluster("NODES")).includes(id),
+    );
+    await replica.cluster("REPLICATE", id);
+    await until("the replica is up to date", async () =>
+      (await replica.info("replication")).includes("master_link_status:up"),
+    );
+  });
+  afterAll(() => failing?.stop());
+
+  it("leaves a lock that the promoted replica has, and a waiter gets it once it is released", async () => {
+    const [primary, , replica] = failing.admins as [Redis, Redis, Redis];
+    const resource = await lockedBy(primary);
+    const [waiter, holder] = await Promise.all(libraries.map((library) => openBy(library, {}, failing)));
+    const lock = await holder!.acquire(resource, 60_000);
+    let isReleased = false;
+    const waiting = waiter!.acquire(resource, 60_000).then((granted) => {
+      expect(isReleased).toBe(true);
+      return granted.release();
+    });
+    // A lock that the replica had not yet would be lost.
+    await primary.wait(1, 5000);
+    await failing.masters[0]!.kill();
+    await replica.cluster("FAILOVER", "TAKEOVER");
+    await until("the replica serves the slot", () =>
+      replica.get(resource).then(
+        () => true,
+        () => false,
+      ),
+    );
+    isReleased = true;
+    await until(
+      "it is released",
+      async () => {
+        const { outcome } = await lock.release();
+        return outcome === "released" || (await replica.get(resource)) === null;
+        // The client deletes it again after 1, 3, 7, 15 and 31 s, and its library looks for the new primary meanwhile.
+      },
+      40_000,
+    );
+    await waiting;
+  });
+});
 
 describe("a plain client of a Cluster's master", () => {
   it("MOVED is a failed vote with that reason, and the others' quorum works", async () => {

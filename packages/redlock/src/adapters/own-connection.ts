@@ -264,9 +264,7 @@ export class OwnConnection implements Connection {
     onChange: (isListening: boolean, error?: unknown) => void,
   ): unknown {
     const subscription = { onMessage, onChange };
-    // On a Cluster, PUBLISH counts the subscribers of one master only, so its result means nothing.
-    if (this.#user.isCluster) onChange(false);
-    else this.#subscriber.subscribe(channel, subscription);
+    this.#subscriber.subscribe(channel, subscription);
     return subscription;
   }
 

@@ -191,10 +191,6 @@ export class SimulatedConnection implements Connection {
     hear: (message: string) => void,
     changed: (isListening: boolean, error?: unknown) => void,
   ): void {
-    if (this.#options.isCluster) {
-      changed(false);
-      return;
-    }
     this.#subscription ??= this.#listen?.();
     if (!this.#subscription) throw new Error("this connection has nothing to listen on");
     this.#subscription.subscribe(channel, hear, changed);
