@@ -9,6 +9,15 @@ export const callerMutants: readonly Mutant[] = [
     edits: { "waiting/local-queue.ts #onFinished #bound value": "Number.POSITIVE_INFINITY" },
   },
   {
+    name: "a lease that is not fresh is released before the next caller enters the queues",
+    breaks: ["7.17"],
+    from: 30,
+    edits: {
+      "waiting/local-queue.ts #onRelease body": (body) =>
+        body.replace("this.#clearLease(lease)", "void Promise.resolve().then(() => this.#clearLease(lease))"),
+    },
+  },
+  {
     name: "the end of using waits for the nodeTimeout of the constructor",
     breaks: ["1.10"],
     from: 170,
