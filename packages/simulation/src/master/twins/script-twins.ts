@@ -63,12 +63,12 @@ export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   enqueueScript: { script: enqueueScript, writtenFrom: "bbba82459b36f42ea24e487e0bdb69d0d4e82184" },
   releaseScript: { script: releaseScript, writtenFrom: "96cb332ef519d5b94aacef7bcfff07204cb6af31" },
   leaveScript: { script: leaveScript, writtenFrom: "74cc8dc9a4500e07dab7cfb180b7acdbb48de668" },
-  guardedClaimScript: { script: guardedClaimScript, writtenFrom: "aef352faebbf120e87e1bda27890a611e0892bbe" },
-  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "f6e48d7a097c2e0990d87a29864d7e2a76aa99fe" },
+  guardedClaimScript: { script: guardedClaimScript, writtenFrom: "1d05c5590275efff3edceb03f9a3b6501c11272b" },
+  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "b79261b7e1325c5562a33f240ac0ca6ecb8a55a5" },
   voteBatchScript: { script: voteBatchScript, writtenFrom: "b10aaf518a89a7ad04c25b91c49b707473d50163" },
   releaseBatchScript: { script: releaseBatchScript, writtenFrom: "9d08e2f827cf6757fc47977490050e1dfe67afa5" },
-  batchScript: { script: batchScript, writtenFrom: "c6505a6b50ce094af86e1f789dcf6172772e9406" },
-  sharedBatchScript: { script: sharedBatchScript, writtenFrom: "a0fc9ae73a203a3755afbd8291bb57b54cb0e3a1" },
+  batchScript: { script: batchScript, writtenFrom: "51fd14143aeac22ee4520b5b188e0339400917f9" },
+  sharedBatchScript: { script: sharedBatchScript, writtenFrom: "75d306fceb20f1cc7dc1e64257e91b796e1259a8" },
 };
 
 /** The scripts of records and of inspections. No rule of the protocol depends on them, so no mutant changes them. */

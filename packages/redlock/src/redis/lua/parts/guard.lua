@@ -16,17 +16,16 @@
 -- guard.
 local guarded
 
--- A number is a text after SETRANGE, and a number again when it is loaded (PROTOCOL 9.2).
-local function keepInMemory()
-  call("SET", "quorlock:guard:memory", guarded.since)
-  call("SETRANGE", "quorlock:guard:memory", 0, guarded.since)
-end
-
 local function mark(state, ends, length)
   -- In this order: if only the first of them are written, the marker still does not belong to this memory.
   if length then call("SET", "quorlock:quarantine", exactly(length), "PX", exactly(length)) end
   local words = {guarded.replId, guarded.since, exactly(ends), guarded.longest, guarded.database, state}
   call("SET", "quorlock:guard", table.concat(words, " "))
+  -- A number is a text after SETRANGE, and a number again when it is loaded (PROTOCOL 9.2).
+  local function keepInMemory()
+    call("SET", "quorlock:guard:memory", guarded.since)
+    call("SETRANGE", "quorlock:guard:memory", 0, guarded.since)
+  end
   redis.set_repl(redis.REPL_NONE)
   local isKept, why = pcall(keepInMemory)
   redis.set_repl(redis.REPL_ALL)
@@ -34,17 +33,16 @@ local function mark(state, ends, length)
   guarded.state, guarded.ends = state, ends
 end
 
--- Whether this memory is the one of a marker with this replication id and epoch (PROTOCOL 9.3).
-local function isMemoryOf(was, since, durable, info)
-  local isSame = was == guarded.replId
-  -- Another id, and none before it: a new history began, which has no data of another master.
-  if not isSame and not string.find(info, "master_replid2:0+\r") then return false end
-  if durable == "1" and not isSame then return true end
-  return call("GET", "quorlock:guard:memory") == since
-    and call("OBJECT", "ENCODING", "quorlock:guard:memory") == "raw"
-end
-
 local function watch(terms)
+  -- Whether this memory is the one of a marker with this replication id and epoch (PROTOCOL 9.3).
+  local function isMemoryOf(was, since, durable, info)
+    local isSame = was == guarded.replId
+    -- Another id, and none before it: a new history began, which has no data of another master.
+    if not isSame and not string.find(info, "master_replid2:0+\r") then return false end
+    if durable == "1" and not isSame then return true end
+    return call("GET", "quorlock:guard:memory") == since
+      and call("OBJECT", "ENCODING", "quorlock:guard:memory") == "raw"
+  end
   guarded = nil
   local maxTtl, epoch, durable, right, now, database, after =
     string.match(terms, "^(%d+),(%d+),(%d),(%d),(%d+),(%d+),(%d+)$")
