@@ -6,7 +6,6 @@ import {
   type RedlockOptions,
   ResourceLockedError,
 } from "@quorlock/redlock";
-import type { Answer, LockNode } from "@quorlock/redlock/internal";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import {
   type Master,
@@ -324,69 +323,28 @@ describe("a client that leaves its connection in the middle of a transaction", (
     expect(await fleet.values(free)).toEqual([null]);
   });
 
-  withSelect(
-    "by SELECT, goes on in neither database, and what waited to be deleted is deleted where it is",
-    async () => {
-      const { client, node, first, second } = await held();
-      for (const resource of [first, second]) await elsewhere.set(resource, "mine", "PX", ttl);
-      await using tap = await WireTap.on(fleet.admin(master));
-      proxy.hold("replies");
-      const extension = ask(node).extend(claimOf(first), true);
-      const vote = ask(node).vote(claimOf(fresh()));
-      const release = ask(node).release([second], ["mine"]);
-      await executed();
-      const selected = client.select(1);
-      // Its reply leaves the proxy first: the user's connection is the older one.
-      await proxy.when(({ replies }) => replies.held > 1);
-      proxy.release("replies");
-      await selected;
-      expect(await extension).toMatchObject(unsent);
-      expect(await vote).toMatchObject(unsent);
-      expect(await release).toEqual({ is: "done" });
-      expect(await fleet.values(second)).toEqual([null]);
-      expect((await tap.commands()).filter(({ database }) => database === "1")).toEqual([]);
-      expect(await elsewhere.mget(first, second)).toEqual(["mine", "mine"]);
-      expect(await ask(node).extend(claimOf(first), false)).toMatchObject({ is: "yes" });
-      expect(await elsewhere.pttl(first)).toBeGreaterThan(ttl);
-    },
-  );
-
-  withSelect("by SELECT, and loses what leads to the database before, makes no other one there", async () => {
-    const { client, node, first } = await held();
-    client.options.retryStrategy = () => 1;
-    await client.select(1);
-    const { accepted } = proxy.counters;
-    const again = new Promise((resolve) => client.once("ready", resolve));
-    proxy.reset();
-    await again;
-    expect(await ask(node).inspect(first)).toMatchObject({ owner: undefined });
-    // The user's own, and that of the locks.
-    expect(proxy.counters.accepted).toBe(accepted + 2);
+  withSelect("by SELECT, goes on in neither database", async () => {
+    const { client, node, first, second } = await held();
+    for (const resource of [first, second]) await elsewhere.set(resource, "mine", "PX", ttl);
+    await using tap = await WireTap.on(fleet.admin(master));
+    proxy.hold("replies");
+    const extension = ask(node).extend(claimOf(first), true);
+    const vote = ask(node).vote(claimOf(fresh()));
+    const release = ask(node).release([second], ["mine"]);
+    await executed();
+    const selected = client.select(1);
+    // Its reply leaves the proxy first: the user's connection is the older one.
+    await proxy.when(({ replies }) => replies.held > 1);
+    proxy.release("replies");
+    await selected;
+    expect(await extension).toMatchObject(unsent);
+    expect(await vote).toMatchObject(unsent);
+    expect(await release).toMatchObject(unsent);
+    expect((await tap.commands()).filter(({ database }) => database === "1")).toEqual([]);
+    expect(await elsewhere.mget(first, second)).toEqual(["mine", "mine"]);
+    expect(await ask(node).extend(claimOf(first), false)).toMatchObject({ is: "yes" });
+    expect(await elsewhere.pttl(first)).toBeGreaterThan(ttl);
   });
-
-  withSelect(
-    "by SELECT, as two Redlocks of it take back theirs: neither deletes what is a rival's by then",
-    async () => {
-      const { client, clients, node, first, second } = await held();
-      const other = withoutScripts(clients)[0]!;
-      const released: Promise<Answer>[] = [];
-      const back = (resource: string) => (_: string, old: LockNode) => {
-        proxy.hold("replies");
-        released.push(ask(old).release([resource], ["mine"]));
-      };
-      const listeners = [back(first), back(second)];
-      node.onMove!(listeners[0]!);
-      other.onMove!(listeners[1]!);
-      await client.select(1);
-      expect(released).toHaveLength(listeners.length);
-      await executed();
-      await fleet.occupy(first, [master], ttl, "a rival");
-      proxy.release("replies");
-      expect(await Promise.all(released)).toEqual([{ is: "missed" }, { is: "done" }]);
-      expect(await fleet.values(first)).toEqual(["a rival"]);
-      expect(await fleet.values(second)).toEqual([null]);
-    },
-  );
 });
 
 describe("a master that hangs in the middle of a transaction", () => {

@@ -50,9 +50,7 @@ export class OwnConnection implements Connection {
   readonly #keyPrefix: string;
   readonly #listeners = new Set<() => void>();
   readonly #subscriber: Subscriber;
-  readonly #moves: WeakListeners<[why: string, old: Connection]> = new WeakListeners();
-  /** The connections to databases that were left a moment ago. */
-  readonly #previous = new Set<PreviousConnection>();
+  readonly #moves: WeakListeners<[why: string]> = new WeakListeners();
   serverIds: readonly string[] = [];
   session = 0;
   #database: number | undefined;
@@ -268,7 +266,7 @@ export class OwnConnection implements Connection {
     return subscription;
   }
 
-  onMove(listener: (why: string, old: Connection) => void): void {
+  onMove(listener: (why: string) => void): void {
     this.#moves.add(listener);
   }
 
@@ -293,7 +291,6 @@ export class OwnConnection implements Connection {
   #rest(): void {
     this.#replaceOwn();
     this.#subscriber.end();
-    this.#endPrevious();
   }
 
   async close(): Promise<void> {
@@ -315,34 +312,16 @@ export class OwnConnection implements Connection {
     this.#dropCandidate();
     this.#isInDoubt = false;
     this.#subscriber.end();
-    this.#endPrevious();
   }
 
-  #endPrevious(): void {
-    for (const left of this.#previous) this.#forget(left);
-  }
-
-  #forget(left: PreviousConnection): void {
-    this.#previous.delete(left);
-    left.disconnect();
-  }
-
-  /**
-   * New locks use the client's new database; in the previous one, keys are only rolled back. (A switched
-   * client emits this again after each reconnect.)
-   */
+  /** A switched client emits this again after each reconnect. */
   #moveTo(database: number): void {
     if (database === this.#database) return;
     const why = `the client of ${this.name} was switched from database ${this.#database} to ${database}`;
     this.#database = database;
-    const old = this.#openAnother();
-    this.#isEstablished = false;
-    this.#settleHeld();
-    this.#resolveFirst();
-    const left = new PreviousConnection(this, old, why);
-    this.#previous.add(left);
-    systemRuntime.setTimer(() => this.#forget(left), rollbackPeriod).unref();
-    this.#moves.call(why, left);
+    this.#reason = why;
+    this.#replaceOwn();
+    this.#moves.call(why);
   }
 
   /** Commands sent on the old connection are answered with a fault; the next call makes a new connection. */
@@ -467,8 +446,6 @@ export class OwnConnection implements Connection {
       },
       onClose: () => {
         this.#onClosed(own);
-        // After a reconnect there would be nothing to roll back in order.
-        for (const left of this.#previous) if (left.own === own) this.#forget(left);
       },
       onEnd: () => this.#onEnded(own),
       onFailure: (error) => {
@@ -633,60 +610,6 @@ export class OwnConnection implements Connection {
     // Its client may make the next connection to another server.
     this.#identified = undefined;
     this.#settleHeld();
-  }
-}
-
-/**
- * The time for which the connection to the previous database stays open after a switch, for rollbacks, ms.
- */
-const rollbackPeriod = 2000;
-
-/** The connection to a database that the client has left. */
-class PreviousConnection implements Connection {
-  readonly name: string;
-  readonly client: object;
-  readonly notReadyReason: string;
-  /** Constant: if it is lost, it is not replaced. */
-  readonly session = 0;
-  readonly own: OwnClient;
-  readonly #current: OwnConnection;
-
-  constructor(current: OwnConnection, own: OwnClient, why: string) {
-    this.name = current.name;
-    this.client = current.client;
-    this.notReadyReason = why;
-    this.#current = current;
-    this.own = own;
-  }
-
-  get isReady(): boolean {
-    return canSend(this.own);
-  }
-
-  connectFirst(): undefined {
-    return undefined;
-  }
-
-  send(command: string, args: Args): Promise<unknown> {
-    if (!this.isReady) return Promise.reject(new NotSent(this.notReadyReason));
-    return this.own.send(command, args);
-  }
-
-  isErrorReply(error: unknown): error is Error {
-    return this.#current.isErrorReply(error);
-  }
-
-  onReady(): () => void {
-    return () => {};
-  }
-
-  close(): Promise<void> {
-    this.disconnect();
-    return Promise.resolve();
-  }
-
-  disconnect(): void {
-    this.own.end();
   }
 }
 

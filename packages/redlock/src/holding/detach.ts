@@ -13,10 +13,8 @@ import type { DetachedLock } from "./lock.ts";
  * is an extension by 1 ms without repair, which changes nothing.
  */
 export async function detach(lease: Lease, settings: Settings): Promise<DetachedLock> {
-  const { runtime, clock, report } = lease.context;
-  const { placement } = lease;
-  const { nodes } = placement;
-  const { resources, token: value, ttl, fencingToken } = lease;
+  const { nodes, runtime, clock, report } = lease.context;
+  const { placement, resources, token: value, ttl, fencingToken } = lease;
   const timeout = nodeTimeoutFor(ttl, settings);
   const claim = new RoundClaim(placement, resources, value, 1);
   const round = new Round({

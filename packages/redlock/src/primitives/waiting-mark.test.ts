@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import type { Context } from "../protocol/context.ts";
 import type { LockNode } from "../protocol/node.ts";
 import { Tokens } from "../protocol/token.ts";
 import { VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
@@ -19,9 +18,8 @@ function marked() {
       written.push({ at: time.now(), ttl });
     },
   } as Pick<LockNode, "ask"> as LockNode;
-  const placements = { current: { nodes: [node] } } as unknown as Context["placements"];
   const runtime = new VirtualMachine(time);
-  const mark = new WaitingMark({ placements, runtime, tokens: new Tokens(runtime) }, "key", nodeTimeout);
+  const mark = new WaitingMark({ nodes: [node], runtime, tokens: new Tokens(runtime) }, "key", nodeTimeout);
   return { time, written, mark };
 }
 

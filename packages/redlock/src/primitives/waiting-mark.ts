@@ -12,13 +12,13 @@ const interval = 500;
  * name, so a writer that gives up or is granted removes no other's.
  */
 export class WaitingMark implements Mark {
-  readonly #context: Pick<Context, "placements" | "runtime" | "tokens">;
+  readonly #context: Pick<Context, "nodes" | "runtime" | "tokens">;
   readonly #key: string;
   readonly #lifetime: number;
   readonly #name: string;
   #timer: Timer | undefined;
 
-  constructor(context: Pick<Context, "placements" | "runtime" | "tokens">, key: string, nodeTimeout: number) {
+  constructor(context: Pick<Context, "nodes" | "runtime" | "tokens">, key: string, nodeTimeout: number) {
     this.#context = context;
     this.#key = key;
     this.#lifetime = lifetime + nodeTimeout;
@@ -47,6 +47,6 @@ export class WaitingMark implements Mark {
   #write(ttl: number): void {
     const mark = { kind: "mark", keys: [this.#key], values: [this.#name], ttl, claim: undefined } as const;
     const operation = operationOf(mark, () => {});
-    for (const [index, node] of this.#context.placements.current.nodes.entries()) node.ask(operation, index);
+    for (const [index, node] of this.#context.nodes.entries()) node.ask(operation, index);
   }
 }

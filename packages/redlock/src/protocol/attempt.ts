@@ -127,8 +127,7 @@ export function voteFor(
   claim: RoundClaim,
   ask: Asked,
 ): Vote {
-  const { runtime, clock, report } = context;
-  const { nodes } = claim.placement;
+  const { nodes, runtime, clock, report } = context;
   const deadlines: number[] = [];
   for (const _ of nodes) deadlines.push(never);
   const round = new Round({
@@ -221,12 +220,13 @@ export interface ReceivedCounters {
  */
 export async function fence(
   {
+    nodes,
     quorum,
     runtime,
     clock,
     report,
     proposals,
-  }: Pick<Context, "quorum" | "runtime" | "clock" | "report" | "proposals">,
+  }: Pick<Context, "nodes" | "quorum" | "runtime" | "clock" | "report" | "proposals">,
   claim: RoundClaim,
   settings: Settings,
   received: ReceivedCounters,
@@ -234,7 +234,6 @@ export async function fence(
   ended: Latch,
 ): Promise<number | undefined> {
   const { placement, resources, ttl, proposal } = claim;
-  const { nodes } = placement;
   let token = tokenOf(proposal!, received.counters(), quorum);
   if (token !== undefined && token > proposal! + farAhead) {
     await ended.race(received.all());
@@ -271,10 +270,14 @@ export async function fence(
   return undefined;
 }
 
-function rollBack({ rollbacks }: Pick<Context, "rollbacks">, claim: RoundClaim, round: Round): Promise<void> {
-  const { placement, resources, token, ttl } = claim;
-  const reached = placement.nodes.filter((_, index) => mayHold(round.answers[index]));
-  const leftover = { placement, resources, token, ttl };
+function rollBack(
+  { nodes, rollbacks }: Pick<Context, "nodes" | "rollbacks">,
+  claim: RoundClaim,
+  round: Round,
+): Promise<void> {
+  const { resources, token, ttl } = claim;
+  const reached = nodes.filter((_, index) => mayHold(round.answers[index]));
+  const leftover = { resources, token, ttl };
   return rollbacks.removal(leftover, reached, round.timeout).ask().closed;
 }
 

@@ -40,12 +40,11 @@ export interface FencingProposals {
 
 /** Keys to delete: those of a failed attempt, or of a released lock. */
 export interface Leftover {
-  readonly placement: Placement;
   readonly resources: readonly string[];
   readonly token: string;
   /** The ttl that the keys were last set with, ms: after that they have expired on the master. */
   readonly ttl: number;
-  /** The masters, by their place in `placement`, that no such key was ever asked of. Default: none. */
+  /** The masters, by their place, that no such key was ever asked of. Default: none. */
   readonly unasked?: readonly number[];
 }
 
@@ -106,7 +105,7 @@ export interface TimedExtension {
 /** The state shared by all steps of the protocol: the masters, the time, the leases held and the pending deletes. */
 export interface Context {
   readonly nodes: readonly LockNode[];
-  /** The databases of the masters that hold the keys. */
+  /** The databases that the clients are in. */
   readonly placements: Placements;
   readonly quorum: number;
   readonly runtime: Runtime;

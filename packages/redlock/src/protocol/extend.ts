@@ -119,8 +119,7 @@ interface Question {
  * which accepts it only before its deadline; a refusal by a majority ends the lease.
  */
 async function confirm(lease: Lease, question: Question, attempts: Attempts, ended: Latch): Promise<Tally> {
-  const { runtime, clock, report, admission } = lease.context;
-  const { nodes } = lease.placement;
+  const { nodes, runtime, clock, report, admission } = lease.context;
   const { repair, settings, due } = question;
   const driftFactor = Math.max(settings.driftFactor, lease.driftFactor);
   // Computed for each attempt, since time has passed: no key outlives the handle that requested it.

@@ -322,10 +322,10 @@ export interface LockNode {
   readonly records?: RecordStore;
   /**
    * Calls `listener` whenever the client is switched to another database: immediately, before anything can be sent
-   * there. `old` reaches the previous database for a short time, to delete the keys there; this node leads to the new
-   * one. The listener is called for as long as its owner keeps a reference to it. Missing if this is not supported.
+   * there. From then on nothing is sent to the previous one. The listener is called for as long as its owner keeps a
+   * reference to it. Missing if this is not supported.
    */
-  onMove?(listener: (why: string, old: LockNode) => void): void;
+  onMove?(listener: (why: string) => void): void;
   /**
    * The last time at which the master answered while operations waited for room, or had no answer yet since they
    * waited, by the monotonic clock. A missing answer soon after that is not the master's fault: the request waits

@@ -75,7 +75,7 @@ export class RoundClaim implements Claim {
   readonly resources: readonly string[];
   readonly token: string;
   readonly ttl: number;
-  /** The placement that the claim began in; it is sent through the nodes of this placement. */
+  /** The placement that the claim began in: once this is left, it is not sent (PROTOCOL 2.15). */
   readonly placement: Placement;
   /** The lease that the claim has won or is to extend. */
   lease: ClaimedLease | undefined;

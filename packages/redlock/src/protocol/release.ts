@@ -38,11 +38,10 @@ function handOffOrRelease(lease: Lease, settings: Settings): Promise<ExecutionRe
 
 /** Releases every key that the lease may have: all are under its one token (PROTOCOL 5.4). */
 export async function releaseKeys(lease: Lease, settings: Settings): Promise<ExecutionResult> {
-  const { rollbacks, runtime } = lease.context;
+  const { nodes, rollbacks, runtime } = lease.context;
   const start = runtime.wall();
-  const { placement, resources, token, ttl, unasked } = lease;
-  const { nodes } = placement;
-  const leftover = { placement, resources, token, ttl, unasked };
+  const { resources, token, ttl, unasked } = lease;
+  const leftover = { resources, token, ttl, unasked };
   const round = rollbacks.removal(leftover, nodes, nodeTimeoutFor(ttl, settings), isDecided);
   await round.ask().decided;
   return new Released(outcomeOf(round.answers), nodes, start, round);
@@ -171,8 +170,7 @@ export class Rollbacks implements Deletions {
       ask: deletionOf(leftover),
       isDecided,
       onAnswer: (index, answer) => {
-        // After a switch of the database the keys are reachable only for a short time; they expire.
-        if (answer.is !== "fault" || leftover.placement.whyLeft !== undefined) return;
+        if (answer.is !== "fault") return;
         this.#report(answer.error);
         // A hung master is asked for nothing, and while it hangs thousands of locks come and go.
         if (leftover.unasked?.includes(index)) return;
@@ -221,9 +219,7 @@ export class Rollbacks implements Deletions {
     const all = this.#pending.get(node) ?? [];
     this.#pending.delete(node);
     const now = this.#runtime.monotonic();
-    const [first, ...rest] = all.filter(
-      ({ until, leftover }) => until > now && leftover.placement.whyLeft === undefined,
-    );
+    const [first, ...rest] = all.filter(({ until }) => until > now);
     if (!first) {
       this.#unsubscribe.get(node)?.();
       this.#unsubscribe.delete(node);

@@ -2,12 +2,11 @@ import { describe, expect, test } from "vitest";
 import { LeaseClock } from "../time/lease-clock.ts";
 import { settle, virtualSetting } from "../virtual-time.test.ts";
 import type { Leftover } from "./context.ts";
-import { Placement } from "./placement.ts";
 import { Rollbacks } from "./release.ts";
 
 // PROTOCOL 2.6.
 
-const leftover: Leftover = { placement: new Placement([]), resources: ["r"], token: "t", ttl: 1000 };
+const leftover: Leftover = { resources: ["r"], token: "t", ttl: 1000 };
 
 function bed(count = 1, most?: number) {
   const { time, machine, nodes, masters } = virtualSetting(count);

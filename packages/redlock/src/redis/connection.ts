@@ -84,11 +84,11 @@ export interface Connection {
    */
   readonly serverIds?: readonly string[];
   /**
-   * Calls `listener` whenever the client is switched to another database: immediately, and from then on
-   * nothing is sent to the previous one except through `old`, which works for a short time. The listener is
+   * Calls `listener` whenever the client is switched to another database: immediately. That is another connection:
+   * what was not answered by then is rejected, and {@link onReady} tells when commands can be sent there. The listener is
    * called for as long as its owner keeps a reference to it.
    */
-  onMove?(listener: (why: string, old: Connection) => void): void;
+  onMove?(listener: (why: string) => void): void;
   /** Calls `listener` whenever commands can be sent again. Returns a function that removes the listener. */
   onReady(listener: () => void): () => void;
   /** A node begins to use the connection. Missing: see {@link leave}. */

@@ -24,7 +24,6 @@ import type {
 import { type Asked, operationOf, timeRead } from "../protocol/operation.ts";
 import { SharedReads } from "../protocol/shared-reads.ts";
 import { masked } from "../protocol/token.ts";
-import { WeakListeners } from "../protocol/weak-listeners.ts";
 import { readersScript, waitersScript } from "../scripts.generated.ts";
 import { outside } from "../time/async-context.ts";
 import { systemRuntime } from "../time/system.ts";
@@ -69,9 +68,6 @@ export class RedisNode implements LockNode {
   /** Set while the server votes through another node. */
   #refusal: Fault | undefined;
   #latestRefusal: Fault | undefined;
-  #moves: Moves | undefined;
-  /** Registered by weak reference: this field keeps it alive as long as the node. */
-  #onDatabaseLeft: ((why: string, old: Connection) => void) | undefined;
   #guard: Guard | undefined;
   #clock: MasterClock | undefined;
   readonly #waiterReads = new SharedReads();
@@ -170,9 +166,8 @@ export class RedisNode implements LockNode {
     this.#clock = clock;
   }
 
-  onMove(listener: (why: string, old: LockNode) => void): void {
-    this.#moves ??= this.#followMoves();
-    this.#moves.add(listener);
+  onMove(listener: (why: string) => void): void {
+    this.#connection.onMove?.(listener);
   }
 
   onReady(listener: () => void): () => void {
@@ -193,19 +188,6 @@ export class RedisNode implements LockNode {
 
   disconnect(): void {
     this.#connection.disconnect();
-  }
-
-  #followMoves(): Moves {
-    const moves: Moves = new WeakListeners();
-    const runtime = this.#runtime;
-    const options = { groupCommit: this.#groupCommit, queue: this.queue !== undefined, runtime };
-    this.#onDatabaseLeft = (why, connection) => {
-      const old = new RedisNode(connection, options);
-      if (this.#guard) old.watchGuard(this.#guard);
-      moves.call(why, old);
-    };
-    this.#connection.onMove?.(this.#onDatabaseLeft);
-    return moves;
   }
 
   #makeQueue(onFault: (error: NodeError) => void): LockQueue {
@@ -387,8 +369,6 @@ const nobody = "-";
 
 /** The owner that the script gives for a key of another type. */
 const otherType = masked("(no string)");
-
-type Moves = WeakListeners<[why: string, old: LockNode]>;
 
 /** A yes without a reading does not count. */
 function timed(answer: Yes | No, clock: MasterClock, reading: Reading | Fault): Answer | Timed {

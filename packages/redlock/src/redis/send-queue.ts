@@ -69,8 +69,6 @@ export class SendQueue implements PipelineOrigin {
   #isFlushScheduled = false;
   #timer: Timer | undefined;
   #isFlushing = false;
-  /** Registered by weak reference: this field keeps it alive as long as the send queue. */
-  readonly #onMove: (why: string, old: Connection) => void;
   #drainedAt = Number.NEGATIVE_INFINITY;
   #abandonedFault: Fault | undefined;
   #unsentFault: { readonly why: string; readonly fault: Fault } | undefined;
@@ -80,16 +78,9 @@ export class SendQueue implements PipelineOrigin {
     this.window = window;
     this.runtime = runtime;
     this.#pipeline = new Pipeline(this);
-    // Operations for one connection are never sent on the next: the round may have been decided since
-    // (PROTOCOL 2.2).
+    // Operations for one connection are never sent on the next, which may lead to another database: the round may have
+    // been decided since (PROTOCOL 2.2, 2.15).
     connection.onReady(() => this.#giveUpAll());
-    // Rollbacks of keys in the previous database are still sent there (PROTOCOL 2.15).
-    this.#onMove = (_, old) => {
-      for (const { operation, index } of [...this.#pipeline.drain(), ...this.#waiting.splice(0)]) {
-        sendQueueOf(old, runtime, window).post(operation, index);
-      }
-    };
-    connection.onMove?.(this.#onMove);
   }
 
   /** One shared error: under load many operations are abandoned, and an error is slow to build. */

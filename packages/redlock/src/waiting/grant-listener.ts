@@ -1,6 +1,5 @@
 import type { Context } from "../protocol/context.ts";
 import type { Grant, Push, Timed } from "../protocol/node.ts";
-import type { Placement } from "../protocol/placement.ts";
 import { quorumOf } from "../protocol/quorum.ts";
 import { waiterOf } from "../protocol/token.ts";
 import { askMost } from "./shared-work.ts";
@@ -19,7 +18,6 @@ export interface GrantHandler {
 
 /** The request of an acquire or a lease that has ended. */
 export interface FormerWaiter {
-  readonly placement: Placement;
   readonly resources: readonly string[];
   readonly ttl: number;
 }
@@ -106,11 +104,11 @@ export class GrantListener {
     const { token } = push.is === "timed" ? push.vote : push;
     const waiter = waiterOf(token);
     const former = this.#formerWaiters.get(waiter);
-    const { rollbacks } = this.#context;
+    const { nodes, rollbacks } = this.#context;
     const handler = this.#handlers.get(waiter);
     if (push.is === "wake") handler?.onWake(index, token);
     else handler?.onGrant(index, push);
     if (!former) return;
-    rollbacks.removal({ ...former, token }, [former.placement.nodes[index]!], rollbackTimeout).ask();
+    rollbacks.removal({ ...former, token }, [nodes[index]!], rollbackTimeout).ask();
   }
 }

@@ -212,11 +212,11 @@ export class LocalQueue {
   }
 
   /** Grants that still arrive for this lease are rolled back. */
-  #rollBackGrants({ placement, token, resources, ttl, isDetached }: Lease): void {
+  #rollBackGrants({ token, resources, ttl, isDetached }: Lease): void {
     const waiter = waiterOf(token);
     // The receiver of a detached lease may count them, through an extension that finds them (PROTOCOL 5.6).
     if (isDetached) this.#grantListener.forget(waiter);
-    else this.#grantListener.rollBackGrants(waiter, { placement, resources, ttl });
+    else this.#grantListener.rollBackGrants(waiter, { resources, ttl });
   }
 
   #clearLease(lease: Lease): void {

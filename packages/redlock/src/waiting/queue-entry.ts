@@ -4,7 +4,6 @@ import type { Attempts } from "../protocol/execution-stats.ts";
 import { Lease } from "../protocol/lease.ts";
 import type { Grant, Timed } from "../protocol/node.ts";
 import { QueueEntryClaim } from "../protocol/operation.ts";
-import type { Placement } from "../protocol/placement.ts";
 import {
   type Contention,
   contentionIn,
@@ -93,8 +92,6 @@ export class QueuedAcquire implements GrantHandler {
   #call: QueuedCall | undefined;
   #events: EntryEvents | undefined;
   readonly #id: string;
-  /** The databases of its queues. */
-  #placement: Placement;
   /** The proposed fencing token. */
   #proposal: number | undefined;
   /** Granted, or given up. */
@@ -148,7 +145,6 @@ export class QueuedAcquire implements GrantHandler {
     this.#attempts = call.attempts;
     this.#events = events;
     this.#id = context.tokens.next();
-    this.#placement = context.placements.current;
     this.#propose();
   }
 
@@ -189,7 +185,7 @@ export class QueuedAcquire implements GrantHandler {
     if (this.#isFinished) return;
     this.#stop();
     const { resources, ttl } = this.#request;
-    this.#grantListener.rollBackGrants(this.#id, { placement: this.#placement, resources, ttl });
+    this.#grantListener.rollBackGrants(this.#id, { resources, ttl });
     // PROTOCOL 7.15: the next caller here is in the queues before this one leaves them.
     this.#events?.onAway();
     this.#dequeue(() => this.#finish(undefined, error));
@@ -246,7 +242,7 @@ export class QueuedAcquire implements GrantHandler {
     this.#startNextRound();
   }
 
-  /** PROTOCOL 2.15: leaves the queues in the previous database and enters those in the new one. */
+  /** PROTOCOL 2.15: enters the queues in the new database; the entries in the previous one expire. */
   onDatabaseChange(): void {
     if (this.#isFinished) return;
     this.#fencing?.end();
@@ -288,10 +284,8 @@ export class QueuedAcquire implements GrantHandler {
   }
 
   #enqueue(): void {
-    const { placements, runtime, clock, quorum, report } = this.#context;
+    const { nodes, placements, runtime, clock, quorum, report } = this.#context;
     const { resources, ttl, settings } = this.#request;
-    const placement = placements.current;
-    this.#placement = placement;
     if (this.#hasVotes) this.#propose();
     this.#forgetVotes();
     this.#cancelNextRound();
@@ -304,7 +298,7 @@ export class QueuedAcquire implements GrantHandler {
     const entryTtl = this.#heartbeat * entryTtlInHeartbeats + nodeTimeoutFor(ttl, settings);
     const token = `${this.#id}.${this.#roundCount}`;
     const claim = new QueueEntryClaim(
-      placement,
+      placements.current,
       resources,
       token,
       ttl,
@@ -314,7 +308,7 @@ export class QueuedAcquire implements GrantHandler {
     claim.proposal = this.#proposal;
     this.#claim = claim;
     const round = new Round({
-      nodes: placement.nodes,
+      nodes,
       runtime,
       clock,
       timeout: nodeTimeoutFor(ttl, settings),
@@ -559,11 +553,10 @@ export class QueuedAcquire implements GrantHandler {
 
   /** Removes the entry from every queue and releases what was granted to it, behind all earlier commands. */
   #dequeue(onDequeued: () => void): void {
-    const { rollbacks } = this.#context;
-    const placement = this.#placement;
+    const { nodes, rollbacks } = this.#context;
     const { resources, ttl, settings } = this.#request;
     this.#forgetVotes();
-    const leftover = { placement, resources, token: `${this.#id}.${this.#roundCount}`, ttl };
-    rollbacks.removal(leftover, placement.nodes, nodeTimeoutFor(ttl, settings)).ask().onClosed(onDequeued);
+    const leftover = { resources, token: `${this.#id}.${this.#roundCount}`, ttl };
+    rollbacks.removal(leftover, nodes, nodeTimeoutFor(ttl, settings)).ask().onClosed(onDequeued);
   }
 }

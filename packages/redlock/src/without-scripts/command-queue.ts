@@ -104,17 +104,6 @@ export class CommandQueue {
     });
   }
 
-  /**
-   * The client was switched to another database, and `previous` leads to the one before. Waiting releases go
-   * there, since they undo keys there. All other waiting calls fail.
-   */
-  moveReleasesTo(previous: CommandQueue, why: string): void {
-    for (const call of this.#drain()) {
-      if (call.purpose !== "release") call.resolve(unsent(this.#connection.name, why));
-      else void previous.post(call).then(call.resolve);
-    }
-  }
-
   #refusalOf({ purpose }: Call<unknown>): Fault | undefined {
     const { name } = this.#connection;
     const isFull = this.#unanswered.size >= maxUnanswered;

@@ -84,7 +84,7 @@ export class Transaction {
 }
 
 /** Discards an open transaction and unwatches its keys. */
-export function discard(session: Session): void {
+function discard(session: Session): void {
   // If this fails, the next command fails too. If the connection is gone, so is the transaction.
   session.send("DISCARD", []).catch(() => {});
 }

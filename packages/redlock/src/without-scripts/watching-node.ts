@@ -1,4 +1,4 @@
-import { Session } from "../adapters/session.ts";
+import type { Session } from "../adapters/session.ts";
 import { abandoned, failed, fault } from "../protocol/faults.ts";
 import type {
   Answer,
@@ -13,12 +13,11 @@ import type {
   Purpose,
 } from "../protocol/node.ts";
 import { masked } from "../protocol/token.ts";
-import { WeakListeners } from "../protocol/weak-listeners.ts";
 import { ClosedConnection } from "../redis/closed-connection.ts";
 import type { Connection } from "../redis/connection.ts";
 import { countIn, timeLeftIn, UnexpectedReply } from "../redis/reply-numbers.ts";
 import { type Call, CommandQueue } from "./command-queue.ts";
-import { type Command, discard, type FoundKey, foundKeyIn, Transaction } from "./transaction.ts";
+import { type Command, type FoundKey, foundKeyIn, Transaction } from "./transaction.ts";
 
 /**
  * The maximum number of transactions for one call, if keys change during each of them. Each takes two round
@@ -39,10 +38,6 @@ export class WatchingNode implements LockNode {
   readonly client: object;
   #connection: Connection;
   #queue: CommandQueue;
-  readonly #moves: WeakListeners<[why: string, old: LockNode]> = new WeakListeners();
-  /** Registered by weak reference: this field keeps it alive as long as the node. */
-  readonly #onDatabaseLeft: (why: string, old: Connection) => void;
-
   /** Set while the server votes through another node. */
   #refusal: Fault | undefined;
   #latestRefusal: Fault | undefined;
@@ -54,12 +49,6 @@ export class WatchingNode implements LockNode {
     this.#queue = queue;
     this.name = connection.name;
     this.client = connection.client;
-    this.#onDatabaseLeft = (why, old) => {
-      const left = queueOfPrevious(old);
-      queue.moveReleasesTo(left, why);
-      this.#moves.call(why, new WatchingNode(old, left));
-    };
-    connection.onMove?.(this.#onDatabaseLeft);
   }
 
   get drainedAt(): number {
@@ -104,8 +93,8 @@ export class WatchingNode implements LockNode {
     return answer ?? { is: "no", resource: claim.resources[0]!, owner: undefined, remaining: 0 };
   }
 
-  onMove(listener: (why: string, old: LockNode) => void): void {
-    this.#moves.add(listener);
+  onMove(listener: (why: string) => void): void {
+    this.#connection.onMove?.(listener);
   }
 
   get server(): MasterServer {
@@ -204,21 +193,6 @@ export class WatchingNode implements LockNode {
     const detail = `others changed the keys during each of ${maxTransactions} transactions`;
     return fault(this.name, "CONTENDED", detail, false);
   }
-}
-
-/** One queue for each connection to a previous database, shared by all nodes that used it. */
-const previousQueues = new WeakMap<Connection, CommandQueue>();
-
-function queueOfPrevious(old: Connection): CommandQueue {
-  let queue = previousQueues.get(old);
-  if (!queue) {
-    // Discards an unfinished transaction. Before any other command, and only once: a second DISCARD would
-    // abort a later transaction.
-    discard(new Session(old));
-    queue = new CommandQueue(old);
-    previousQueues.set(old, queue);
-  }
-  return queue;
 }
 
 /**

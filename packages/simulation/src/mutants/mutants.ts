@@ -104,9 +104,9 @@ const holdMutants: readonly Mutant[] = [
   {
     name: "a lease is repaired in another database than its votes are in",
     breaks: ["2.15"],
-    from: 37,
+    from: 159,
     edits: {
-      "protocol/placement.ts Placement leave body": "{ void [why, node, old]; }",
+      "protocol/placement.ts #leave whyLeft": "void why;",
       "protocol/placement.ts #leave lose": "undefined",
     },
   },

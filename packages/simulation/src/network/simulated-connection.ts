@@ -66,7 +66,7 @@ export class SimulatedConnection implements Connection {
   readonly notReadyReason: string = "the connection was lost";
   readonly #readyListeners = new Set<() => void>();
   /** As a client keeps them: those who have to hear of it are kept elsewhere. */
-  readonly #moveListeners: Array<(why: string, old: Connection) => void> = [];
+  readonly #moveListeners: Array<(why: string) => void> = [];
   #database = 0;
   #state: "first" | "ready" | "lost" | "closed" = "first";
   #first: { readonly promise: Promise<void>; readonly resolve: () => void };
@@ -117,27 +117,29 @@ export class SimulatedConnection implements Connection {
     return this.#server.dialed !== this.#options.master;
   }
 
-  onMove(listener: (why: string, old: Connection) => void): void {
+  onMove(listener: (why: string) => void): void {
     this.#moveListeners.push(listener);
   }
 
-  /** The client's user switches it to another database. Commands sent before apply to the previous one. */
+  /**
+   * The client's user switches it to another database: that is another connection. What is on its way still arrives in
+   * the previous one, and is answered to nobody.
+   */
   select(database: number): void {
     this.#notifyClient(() => {
       const left = this.#database;
       if (this.#state === "closed" || database === left) return;
       this.#database = database;
-      this.session += 1;
       this.#kernel.trace.add(this.#kernel.now, this.#options.client.name, "selects", this.name, database);
+      for (const { command, hasArrived } of this.#unanswered)
+        if (hasArrived) this.#witness.replyLost(command);
+      this.#generation += 1;
+      if (this.#state !== "first") this.#first = deferred();
+      this.#state = "first";
+      this.#abandon("delivered");
+      this.#connect();
       const why = `switched from database ${left} to ${database}`;
-      const standing = this.#standing;
-      const old = new LeftConnection(
-        this,
-        why,
-        () => this.isReady && this.#standing === standing,
-        (command, args) => this.#sendTo(left, command, args),
-      );
-      for (const listener of this.#moveListeners) listener(why, old);
+      for (const listener of this.#moveListeners) listener(why);
     }, shortestDelay);
   }
 
@@ -146,10 +148,6 @@ export class SimulatedConnection implements Connection {
   }
 
   send(command: string, args: readonly (string | number)[]): Promise<unknown> {
-    return this.#sendTo(this.#database, command, args);
-  }
-
-  #sendTo(database: number, command: string, args: readonly (string | number)[]): Promise<unknown> {
     if (this.#state !== "ready") return Promise.reject(new ConnectionError("not connected"));
     const { client, requests } = this.#options;
     const master = this.#server.dialed;
@@ -165,7 +163,7 @@ export class SimulatedConnection implements Connection {
         number,
         command,
         args,
-        database,
+        database: this.#database,
         resolve,
         reject,
         sentAt,
@@ -351,49 +349,6 @@ export class SimulatedConnection implements Connection {
   #notifyClient(act: () => void, delay: number): void {
     this.#kernel.engine.schedule(() => this.#options.client.deliver(act), delay);
   }
-}
-
-/** The way to a database that was left: over the same connection, in the same order. */
-class LeftConnection implements Connection {
-  readonly name: string;
-  readonly client: object;
-  readonly notReadyReason: string;
-  readonly send: Connection["send"];
-  /** It is the only one: where it is lost, no other one is made. */
-  readonly session = 0;
-  readonly #current: SimulatedConnection;
-  readonly #stands: () => boolean;
-
-  constructor(current: SimulatedConnection, why: string, stands: () => boolean, send: Connection["send"]) {
-    this.name = current.name;
-    this.client = current.client;
-    this.notReadyReason = why;
-    this.send = send;
-    this.#stands = stands;
-    this.#current = current;
-  }
-
-  get isReady(): boolean {
-    return this.#stands();
-  }
-
-  connectFirst(): undefined {
-    return undefined;
-  }
-
-  isErrorReply(error: unknown): error is Error {
-    return this.#current.isErrorReply(error);
-  }
-
-  onReady(): () => void {
-    return () => {};
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  disconnect(): void {}
 }
 
 function deferred(): { promise: Promise<void>; resolve: () => void } {
