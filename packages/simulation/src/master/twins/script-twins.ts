@@ -60,15 +60,15 @@ interface TwinScript {
  */
 export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   claimScript: { script: claimScript, writtenFrom: "ebf1996487ec20fb055f0c1e227e4e106e374626" },
-  enqueueScript: { script: enqueueScript, writtenFrom: "bbba82459b36f42ea24e487e0bdb69d0d4e82184" },
+  enqueueScript: { script: enqueueScript, writtenFrom: "bf3bc8d716fd699ec5d804f5cbb5c7bea048d821" },
   releaseScript: { script: releaseScript, writtenFrom: "96cb332ef519d5b94aacef7bcfff07204cb6af31" },
-  leaveScript: { script: leaveScript, writtenFrom: "74cc8dc9a4500e07dab7cfb180b7acdbb48de668" },
+  leaveScript: { script: leaveScript, writtenFrom: "88a894d2effdd5d79920cf8fac13b92914200c8d" },
   guardedClaimScript: { script: guardedClaimScript, writtenFrom: "1d05c5590275efff3edceb03f9a3b6501c11272b" },
-  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "b79261b7e1325c5562a33f240ac0ca6ecb8a55a5" },
+  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "b05da2f1b88af058cb6fdcb2b50fb4ca8d834f2e" },
   voteBatchScript: { script: voteBatchScript, writtenFrom: "b10aaf518a89a7ad04c25b91c49b707473d50163" },
-  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "9d08e2f827cf6757fc47977490050e1dfe67afa5" },
-  batchScript: { script: batchScript, writtenFrom: "51fd14143aeac22ee4520b5b188e0339400917f9" },
-  sharedBatchScript: { script: sharedBatchScript, writtenFrom: "75d306fceb20f1cc7dc1e64257e91b796e1259a8" },
+  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "a01d0eda7728da086b16cf62e28b53a5de668e3d" },
+  batchScript: { script: batchScript, writtenFrom: "a5c9ddc1a2dd498c68999870d16d8cdafcba98e8" },
+  sharedBatchScript: { script: sharedBatchScript, writtenFrom: "edd2a055c79e93bd39401634e4725ddb9ba6c547" },
 };
 
 /** The scripts of records and of inspections. No rule of the protocol depends on them, so no mutant changes them. */

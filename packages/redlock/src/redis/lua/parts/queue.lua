@@ -87,44 +87,34 @@ local function headOf(queue, asking)
   end
 end
 
--- The first waiter that a key may be given to, its token, and its entry: ttl, inbox or false, proposal, how. A waiter without a
--- subscriber is dead. (PUBLISH also counts subscribers of patterns, such as a monitor of all channels, which takes no vote.
--- An ACL may forbid PUBSUB.)
-local function nextOf(queue)
-  while skips > 0 do
-    local waiter, entry = headOf(queue)
-    if not waiter then return nil end
-    local round, ttl, inbox, proposal, how = string.match(entry, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")
-    local isTold = round and inbox ~= "-"
-    local counts = isTold and mayAsk and redis.pcall("PUBSUB", "NUMSUB", inbox)
-    if round and (not counts or counts.err or counts[2] > 0) then
-      return waiter, waiter .. "." .. round, ttl, isTold and inbox, proposal, how
-    end
-    forget(queue, waiter)
-    skips = skips - 1
-  end
-end
-
 -- Gives a key to those at the head of its queue whom nobody keeps out: to one waiter, or to readers until a writer waits. The
 -- claim of `ending` ends before. A waiter that is subscribed and waits for this key alone gets its vote at once. For any other
--- waiter the key is reserved as long as its entry lives: the waiter's next heartbeat finds it.
+-- waiter the key is reserved as long as its entry lives: the waiter's next heartbeat finds it. A waiter without a subscriber is
+-- dead. (PUBLISH also counts subscribers of patterns, such as a monitor of all channels, which takes no vote. An ACL may forbid
+-- PUBSUB.)
 local function give(key, ending)
   -- A master that refuses writes refuses this one, before a grant is published.
   if ending then finish(key, ending) end
   local queue = queueOf(key)
-  while true do
-    local waiter, token, ttl, inbox, proposal, how = nextOf(queue)
+  while skips > 0 do
+    local waiter, entry = headOf(queue)
     if not waiter then return end
+    local round, ttl, inbox, proposal, how = string.match(entry, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")
+    local token, isTold = waiter .. "." .. (round or ""), round and inbox ~= "-"
+    local counts = isTold and mayAsk and redis.pcall("PUBSUB", "NUMSUB", inbox)
     key = keyFor(key, how)
-    if mayShare and ownerFor(key, token) then return end
-    if not inbox or how == "w" or how == "s" or not isSeeded and proposal ~= "" then
+    if not round or counts and not counts.err and counts[2] == 0 then
+      forget(queue, waiter)
+    elseif mayShare and ownerFor(key, token) then return
+    elseif isTold and (how == "g" or how == "r") and (isSeeded or proposal == "") then
+      local told = grant(key, queue, waiter, token, ttl, inbox, proposal)
+      if told ~= 0 and how == "g" then return end
+      if told == 0 then finish(key, token) end
+    else
       reserve(key, token, call("PTTL", queue .. ":" .. string.sub(waiter, 1, 20)), ttl)
-      if inbox and how == "w" then redis.pcall("PUBLISH", inbox, "wake " .. token) end
+      if isTold and how == "w" then redis.pcall("PUBLISH", inbox, "wake " .. token) end
       return
     end
-    local told = grant(key, queue, waiter, token, ttl, inbox, proposal)
-    if told ~= 0 and how == "g" then return end
-    if told == 0 then finish(key, token) end
     skips = skips - 1
   end
 end
