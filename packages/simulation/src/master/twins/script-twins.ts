@@ -60,15 +60,15 @@ interface TwinScript {
  */
 export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   claimScript: { script: claimScript, writtenFrom: "ebf1996487ec20fb055f0c1e227e4e106e374626" },
-  enqueueScript: { script: enqueueScript, writtenFrom: "bf3bc8d716fd699ec5d804f5cbb5c7bea048d821" },
+  enqueueScript: { script: enqueueScript, writtenFrom: "d69953d9feafe69e2d8514ef2b9cbe6a9125d4b7" },
   releaseScript: { script: releaseScript, writtenFrom: "96cb332ef519d5b94aacef7bcfff07204cb6af31" },
-  leaveScript: { script: leaveScript, writtenFrom: "88a894d2effdd5d79920cf8fac13b92914200c8d" },
+  leaveScript: { script: leaveScript, writtenFrom: "e2b805473cd763d9f4d77ee4461f47b69be84a35" },
   guardedClaimScript: { script: guardedClaimScript, writtenFrom: "1d05c5590275efff3edceb03f9a3b6501c11272b" },
-  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "b05da2f1b88af058cb6fdcb2b50fb4ca8d834f2e" },
+  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "58b3aa1bc02ee01bf00c5b00935a1c295a2e077c" },
   voteBatchScript: { script: voteBatchScript, writtenFrom: "b10aaf518a89a7ad04c25b91c49b707473d50163" },
-  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "a01d0eda7728da086b16cf62e28b53a5de668e3d" },
-  batchScript: { script: batchScript, writtenFrom: "a5c9ddc1a2dd498c68999870d16d8cdafcba98e8" },
-  sharedBatchScript: { script: sharedBatchScript, writtenFrom: "edd2a055c79e93bd39401634e4725ddb9ba6c547" },
+  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "0df22def979351fb124ea22c928adb2e6677311e" },
+  batchScript: { script: batchScript, writtenFrom: "5d397377ae2eb6f009713d5572eed908ca8c9123" },
+  sharedBatchScript: { script: sharedBatchScript, writtenFrom: "659a68fcc7516c89beb05e283c2cb794d15fdc76" },
 };
 
 /** The scripts of records and of inspections. No rule of the protocol depends on them, so no mutant changes them. */

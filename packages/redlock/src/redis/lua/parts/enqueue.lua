@@ -28,6 +28,7 @@ local function enqueue(first, last, token, ttl, ticket, entryTtl, proposal, inbo
   for index = first, blocked and first - 1 or last do waited = waited + call("EXISTS", queues[index]) end
   if not blocked and waited == 0 then return claim(first, last, token, ttl, true) end
   demand(KEYS[first], toEnter)
+  local place = ":" .. string.sub(waiter, 1, 20)
   local entry = round .. " " .. ttl .. " " .. inbox .. " " .. proposal .. " "
   local isFirst, waitsFor = {}, nil
   for index = first, last do
@@ -41,7 +42,7 @@ local function enqueue(first, last, token, ttl, ticket, entryTtl, proposal, inbo
   local inTheWay, refusal = blocked or waitsFor, nil
   for index = first, inTheWay and last or first - 1 do
     local how = first == last and alone or index == inTheWay and "w" or "s"
-    call("SET", queues[index] .. ":" .. string.sub(waiter, 1, 20), entry .. how, "PX", entryTtl)
+    call("SET", queues[index] .. place, entry .. how, "PX", entryTtl)
     if isFirst[index] then
       reserve(KEYS[index], token, tonumber(entryTtl), ttl)
     else

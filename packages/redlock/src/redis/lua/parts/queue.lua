@@ -19,8 +19,9 @@
 -- An ACL refuses a command behind a write as well: then a queue would have no expiry, or a waiter would not get the key that was
 -- freed. So the commands are checked before the first write. (Before Redis 7 a script cannot ask.)
 local function demand(key, commands)
-  for command in string.gmatch(redis.acl_check_cmd and commands or "", "%u+") do
-    if not redis.acl_check_cmd(command, key) then
+  local check = redis.acl_check_cmd
+  for command in string.gmatch(check and commands or "", "%u+") do
+    if not check(command, key) then
       error({err = "NOPERM this user has no permissions to run the '" .. string.lower(command) .. "' command"})
     end
   end
