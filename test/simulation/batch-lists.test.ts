@@ -1,9 +1,8 @@
-import type { Operation } from "@quorlock/redlock/internal";
+import { questionOf } from "@quorlock/redlock/internal";
 import { Random } from "@quorlock/simulation";
 import { describe, expect, it } from "vitest";
 // The packages have no names for these: the two have to understand each other.
-import { operationOf } from "../../packages/redlock/src/protocol/operation.ts";
-import { batchArgs, kindLetters } from "../../packages/redlock/src/redis/commands.ts";
+import { batchArgs, type Posted, purposeOf, verbLetters } from "../../packages/redlock/src/redis/commands.ts";
 import { operationsIn, repliedIn } from "../../packages/simulation/src/master/twins/batch.ts";
 
 function understood(list: string, keys: readonly string[], args: readonly string[]): unknown {
@@ -32,13 +31,13 @@ describe("the list of a batch, as the model of a master reads it", () => {
     let runs = 0;
     for (let seed = 0; seed < 300; seed += 1) {
       const random = new Random(seed, "batch lists");
-      const operations = Array.from({ length: random.integer(1, 12) }, () => drawn(random));
-      const [count, ...args] = batchArgs(operations).map(String);
+      const all = Array.from({ length: random.integer(1, 12) }, () => drawn(random));
+      const [count, ...args] = batchArgs(all).map(String);
       const keys = args.slice(0, Number(count));
       const [list, ...words] = args.slice(Number(count));
       const read = repliedIn(operationsIn(list!, keys, words));
       expect(read.map(({ kind, keys, args }) => [kind, keys, args])).toEqual(
-        operations.map(({ kind, keys, values: words }) => [kindLetters[kind], keys, words]),
+        all.map(({ question: { verb, keys, words } }) => [verbLetters[verb], keys, words]),
       );
       if (/(^|;)\d+[a-z]/.test(list!)) runs += 1;
     }
@@ -47,8 +46,8 @@ describe("the list of a batch, as the model of a master reads it", () => {
 });
 
 /** One of few kinds, so that many are alike. */
-function drawn(random: Random): Operation {
-  const kind = random.pick(["vote", "vote", "release", "release", "inspect", "time"] as const);
+function drawn(random: Random): Posted {
+  const verb = random.pick(["vote", "vote", "release", "release", "inspect", "time"] as const);
   const key = () => random.pick(["a", "b", "c"]);
   const words = {
     vote: ["t1"],
@@ -56,10 +55,20 @@ function drawn(random: Random): Operation {
     inspect: [],
     time: [],
   };
-  const keys = kind === "time" ? [] : kind === "inspect" || random.chance(0.8) ? [key()] : [key(), key()];
+  const keys = verb === "time" ? [] : verb === "inspect" || random.chance(0.8) ? [key()] : [key(), key()];
   const guard = random.chance(0.9)
     ? undefined
-    : { terms: "60000,11,0,1,1,0,0", refused: () => {}, extendedInQuarantine: () => {} };
-  const ttl = kind === "vote" ? random.pick([1000, 2000]) : 0;
-  return operationOf({ kind, keys, values: words[kind], ttl, claim: undefined }, () => {}, { guard });
+    : { terms: () => "60000,11,0,1,1,0,0", refused: () => {}, extendedInQuarantine: () => {} };
+  const ttl = verb === "vote" ? random.pick([1000, 2000]) : 0;
+  const question = questionOf({ verb, keys, words: words[verb], ttl });
+  const sink = { answered: () => {} };
+  return {
+    question,
+    place: 0,
+    sink,
+    purpose: purposeOf(question),
+    isUnbatched: false,
+    guard,
+    onSend: undefined,
+  };
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Client, RedlockOptions } from "./client.ts";
 import { ClosedError, ExecutionError, InvalidArgumentError } from "./errors.ts";
 import type { Lock } from "./holding/lock.ts";
-import type { Answer, LockNode, Timed } from "./protocol/node.ts";
+import type { LockNode, Sink } from "./protocol/node.ts";
 import { Redlock } from "./redlock.ts";
 import { Gate, resumedHere, VirtualClient, virtualSetting } from "./virtual-time.test.ts";
 
@@ -484,17 +484,17 @@ describe("quit", () => {
         const { time, nodes, masters, redlock } = virtualSetting(1, { reentrant });
         const askNode = nodes[0]!.ask.bind(nodes[0]);
         let quitting: Promise<void> | undefined;
-        nodes[0]!.ask = (operation, index) => {
-          const onAnswer = (_: number, answer: Answer | Timed): void => {
+        nodes[0]!.ask = (question, place, sink) => {
+          const answered: Sink["answered"] = (_, answer) => {
             let turns = Promise.resolve();
             for (let turn = 0; turn < moment; turn += 1) turns = turns.then(() => {});
             void turns.then(() => {
               quitting = redlock.quit();
             });
             // The first of the moments is before the answer arrives.
-            void Promise.resolve().then(() => operation.onAnswer(index, answer));
+            void Promise.resolve().then(() => sink.answered(place, answer));
           };
-          askNode(operation.kind === "vote" ? { ...operation, onAnswer } : operation, index);
+          askNode(question, place, question.verb === "vote" ? { answered } : sink);
         };
         const acquiring = redlock.acquire("r", 1000).then(
           (lock) => {

@@ -3,17 +3,8 @@ import { describe, expect, test } from "vitest";
 import type { Client, RedlockOptions } from "./client.ts";
 import { NodeError } from "./errors.ts";
 import type { Lock } from "./holding/lock.ts";
-import type {
-  Answer,
-  Claim,
-  Fault,
-  LockNode,
-  No,
-  Operation,
-  OperationKind,
-  QueueEntry,
-} from "./protocol/node.ts";
-import { type Asked, operationOf } from "./protocol/operation.ts";
+import type { Answer, Claim, Fault, LockNode, No, Question, Sink, Verb } from "./protocol/node.ts";
+import { answerOf, questionOf } from "./protocol/question.ts";
 import { Redlock } from "./redlock.ts";
 import { maxTimerDelay, type Runtime, type Timer } from "./time/runtime.ts";
 
@@ -25,38 +16,33 @@ export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
+/** A claim, as the tests write it; with a ticket also a queue entry. */
+export interface TestClaim extends Claim {
+  readonly resources: readonly string[];
+  readonly token: string;
+  readonly ttl: number;
+  readonly proposal?: number | undefined;
+  readonly ticket?: number;
+  readonly entryTtl?: number;
+}
+
 /** The calls of a node, sent immediately as always, with the answers as promises. */
 export function ask(node: LockNode) {
   return {
-    vote: (claim: Claim) => voteOf(node, "vote", claim),
-    extend: (claim: Claim, repair: boolean) => voteOf(node, repair ? "repair" : "extend", claim),
-    release: (keys: readonly string[], values: readonly string[]) =>
-      answerTo(node, { kind: "release", keys, values, ttl: 0, claim: undefined }),
-    inspect: (key: string) =>
-      answerTo(node, { kind: "inspect", keys: [key], values: [], ttl: 0, claim: undefined }),
-    enqueue: (entry: QueueEntry) => voteOf(node, "enqueue", entry),
+    vote: (claim: TestClaim) => answerOf(node, claimed("vote", claim)),
+    extend: (claim: TestClaim, repair: boolean) =>
+      answerOf(node, claimed(repair ? "repair" : "extend", claim)),
+    release: (keys: readonly string[], words: readonly string[]) =>
+      answerOf(node, questionOf({ verb: "release", keys, words })),
+    inspect: (key: string) => answerOf(node, questionOf({ verb: "inspect", keys: [key], words: [] })),
+    enqueue: (entry: TestClaim) => answerOf(node, claimed("enqueue", entry)),
   };
 }
 
-/** Asks the node alone. Votes are not judged by their clocks here. */
-function answerTo(node: LockNode, asked: Asked): Promise<Answer> {
-  return new Promise((resolve) =>
-    node.ask(
-      operationOf(asked, (_, answer) => resolve(answer.is === "timed" ? answer.vote : answer)),
-      0,
-    ),
-  );
-}
-
-function claimed(kind: OperationKind, claim: Claim, ...more: readonly string[]): Asked {
-  return { kind, keys: claim.resources, values: [claim.token, ...more], ttl: claim.ttl, claim };
-}
-
-/** Votes are not judged by their clocks here. */
-async function voteOf(node: LockNode, ...asked: Parameters<typeof claimed>): Promise<Answer> {
-  const answer = await answerTo(node, claimed(...asked));
-  // The type of an answer follows from the kind of its operation.
-  return ("reading" in answer ? answer.is : answer) as Answer;
+export function claimed(verb: Verb, claim: TestClaim): Question {
+  const { resources: keys, token, ttl, proposal, ticket, entryTtl = 0 } = claim;
+  const entry = ticket === undefined ? undefined : { ticket, ttl: entryTtl };
+  return questionOf({ verb, keys, words: [token], ttl, proposal, entry, claim });
 }
 
 /** A promise that a test settles. */
@@ -299,7 +285,7 @@ export class VirtualMaster {
     this.#keys.clear();
   }
 
-  claim({ resources, token, ttl }: Claim, create: boolean): Answer {
+  claim({ resources, token, ttl }: Omit<TestClaim, "abandoned">, create: boolean): Answer {
     for (const resource of resources) {
       const owner = this.owner(resource);
       if (owner !== token && (owner !== undefined || !create)) {
@@ -376,29 +362,24 @@ export class VirtualNode implements LockNode {
     this.master = master;
   }
 
-  ask(operation: Operation, index: number): void {
-    const { kind, keys: resources, values: tokens, ttl, claim } = operation;
-    const repair = kind === "repair" || kind === "vote";
-    const command = {
-      kind: kind === "repair" ? "extend" : (kind as Command["kind"]),
-      resources,
-      tokens,
-      ttl,
-      repair,
-    };
-    const settle = (answer: Answer): void => operation.onAnswer(index, answer);
-    if (!this.#first) this.#send(command, () => this.#execute(operation, repair), settle);
+  ask(question: Question, place: number, sink: Sink): void {
+    const { verb, keys: resources, words: tokens, ttl, claim } = question;
+    const repair = verb === "repair" || verb === "vote";
+    const kind = verb === "repair" ? "extend" : (verb as Command["kind"]);
+    const command = { kind, resources, tokens, ttl, repair };
+    const settle = (answer: Answer): void => sink.answered(place, answer);
+    if (!this.#first) this.#send(command, () => this.#execute(question, repair), settle);
     else {
       void this.#first.then(() => {
         if (claim?.abandoned) settle(this.fault(false));
-        else this.#send(command, () => this.#execute(operation, repair), settle);
+        else this.#send(command, () => this.#execute(question, repair), settle);
       });
     }
   }
 
-  #execute({ kind, keys, values, claim }: Operation, create: boolean): Answer {
-    if (claim) return this.master.claim(claim, create);
-    if (kind === "release") return this.master.release(keys, values);
+  #execute({ verb, keys, words, ttl, claim }: Question, create: boolean): Answer {
+    if (claim) return this.master.claim({ resources: keys, token: words[0]!, ttl }, create);
+    if (verb === "release") return this.master.release(keys, words);
     const [key] = keys as readonly [string];
     return {
       is: "state",

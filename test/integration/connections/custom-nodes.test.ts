@@ -1,5 +1,11 @@
 import { Redlock, type RedlockOptions } from "@quorlock/redlock";
-import { type LockNode, type LockQueue, type Operation, RedisNode } from "@quorlock/redlock/internal";
+import {
+  type LockNode,
+  type LockQueue,
+  type Question,
+  RedisNode,
+  type Sink,
+} from "@quorlock/redlock/internal";
 import { Redis } from "ioredis";
 import { describe, expect, it, onTestFinished } from "vitest";
 // The package makes connections of clients by itself and has no name for it.
@@ -26,8 +32,8 @@ class Wrapped implements LockNode {
     this.queue = this.inner.queue;
   }
 
-  ask(operation: Operation, index: number): void {
-    this.inner.ask(operation, index);
+  ask(question: Question, place: number, sink: Sink): void {
+    this.inner.ask(question, place, sink);
   }
 
   watchGuard(guard: Parameters<RedisNode["watchGuard"]>[0]): void {
@@ -55,15 +61,15 @@ class Throwing extends Wrapped {
 
 /** Its command goes out, and its answer comes. */
 class ThrowingLater extends Wrapped {
-  override ask(operation: Operation, index: number): void {
-    super.ask(operation, index);
+  override ask(question: Question, place: number, sink: Sink): void {
+    super.ask(question, place, sink);
     throw new Error("out of order");
   }
 }
 
 class Forgetful extends Wrapped {
-  override ask(operation: Operation): void {
-    this.inner.ask(operation, undefined as unknown as number);
+  override ask(question: Question, _: number, sink: Sink): void {
+    this.inner.ask(question, undefined as unknown as number, sink);
   }
 }
 
@@ -100,7 +106,7 @@ const forgetful = (client: Redis): LockNode => new Forgetful(client);
 describe.each([
   ["throws", (client: Redis) => new Throwing(client)],
   ["throws after it has sent", (client: Redis) => new ThrowingLater(client)],
-  ["does not pass on its index", forgetful],
+  ["does not pass on its place", forgetful],
   ["throws when it is to subscribe", (client: Redis) => new Deaf(client)],
   ["rejects when it is to subscribe", (client: Redis) => new Rejecting(client)],
 ])("one of three nodes that %s", (_, wrong) => {
@@ -128,14 +134,14 @@ describe.each([
   );
 });
 
-it("acquire rejects in time if no node passes on its index", async () => {
+it("acquire rejects in time if no node passes on its place", async () => {
   const redlock = opened([forgetful, forgetful, forgetful], { nodeTimeout: 100 });
   await expect(redlock.tryAcquire(fresh(), ttl)).rejects.toThrow("No quorum");
 });
 
 describe("a node of this library is asked in the user's way", () => {
   const asked: string[] = [];
-  const note = (operation: Operation): void => void asked.push(operation.kind);
+  const note = ({ verb }: Question): void => void asked.push(verb);
 
   it.each<readonly [string, (client: Redis) => LockNode]>([
     [
@@ -146,9 +152,9 @@ describe("a node of this library is asked in the user's way", () => {
           get(target, name) {
             const value: unknown = Reflect.get(target, name, target);
             if (name === "ask")
-              return (operation: Operation, index: number) => {
-                note(operation);
-                target.ask(operation, index);
+              return (question: Question, place: number, sink: Sink) => {
+                note(question);
+                target.ask(question, place, sink);
               };
             return typeof value === "function" ? value.bind(target) : value;
           },
@@ -160,9 +166,9 @@ describe("a node of this library is asked in the user's way", () => {
       (client) => {
         const node = new RedisNode(connectionOf(client));
         const ask = node.ask.bind(node);
-        node.ask = (operation, index) => {
-          note(operation);
-          ask(operation, index);
+        node.ask = (question, place, sink) => {
+          note(question);
+          ask(question, place, sink);
         };
         return node;
       },
@@ -171,9 +177,9 @@ describe("a node of this library is asked in the user's way", () => {
       "by a subclass",
       (client) =>
         new (class extends RedisNode {
-          override ask(operation: Operation, index: number): void {
-            note(operation);
-            super.ask(operation, index);
+          override ask(question: Question, place: number, sink: Sink): void {
+            note(question);
+            super.ask(question, place, sink);
           }
         })(connectionOf(client)),
     ],

@@ -4,7 +4,7 @@ import { Redis } from "ioredis";
 import { expect, it } from "vitest";
 // The package makes guards of nodes and does not export them.
 import { connectionOf } from "../../../packages/redlock/src/adapters/client-libraries.ts";
-import { MasterGuard } from "../../../packages/redlock/src/safeguards/master-guard.ts";
+import { MasterGuard, stateRead } from "../../../packages/redlock/src/safeguards/master-guard.ts";
 import { until } from "../../contract/until.ts";
 import { Fleet, untilConnected } from "../fleet/fleet.ts";
 
@@ -31,7 +31,8 @@ it("an epoch that could not be read is read soon, without a vote or an extension
       restoreCounters: () => Promise.resolve(true),
     };
     const guard = new MasterGuard(node, coordinator, false);
-    const largestEpoch = (): number => Number(guard.terms.split(",").at(-1));
+    node.watchGuard(guard);
+    const largestEpoch = (): number => Number(guard.terms(stateRead()).split(",").at(-1));
     await until("its node is connected", () => Promise.resolve(connection.isReady));
     const refusals = async (): Promise<number> => {
       const log = (await admin!.call("ACL", "LOG")) as unknown[][];

@@ -6,7 +6,7 @@ import {
   type Runtime,
   systemRuntime,
 } from "@quorlock/redlock";
-import { type Operation, RedisNode } from "@quorlock/redlock/internal";
+import { type Question, RedisNode, type Sink } from "@quorlock/redlock/internal";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
@@ -169,9 +169,9 @@ describe("a second round that fails", () => {
     let lost = 0;
     /** Between the rounds the key goes, as if it had expired. */
     class LosingNode extends RedisNode {
-      override ask(operation: Operation, index: number): void {
-        const extend = () => super.ask(operation, index);
-        const isSecond = operation.kind === "extend" && operation.claim?.proposal !== undefined;
+      override ask(question: Question, place: number, sink: Sink): void {
+        const extend = () => super.ask(question, place, sink);
+        const isSecond = question.verb === "extend" && question.proposal !== undefined;
         if (!isSecond || lost === count) extend();
         else {
           lost += 1;

@@ -1,11 +1,10 @@
 import {
   type Answer,
+  answerOf,
   type Guard,
   type GuardState,
-  operationOf,
-  type QueueEntry,
+  questionOf,
   RedisNode,
-  type Timed,
 } from "@quorlock/redlock/internal";
 import type { Master } from "@quorlock/testbed";
 import { Redis } from "ioredis";
@@ -24,24 +23,16 @@ const ttl = 30_000;
 /** The answer of a node to a question about its guard. */
 function asked(
   node: RedisNode,
-  kind: "guardState" | "restoreCounters",
-  values: readonly string[] = [],
-): Promise<Answer | Timed> {
-  const question = { kind, keys: [], values, ttl: 0, claim: undefined };
-  return new Promise((resolve) =>
-    node.ask(
-      operationOf(question, (_, answer) => resolve(answer)),
-      0,
-    ),
-  );
+  verb: "guardState" | "restoreCounters",
+  words: readonly string[] = [],
+): Promise<Answer> {
+  return answerOf(node, questionOf({ verb, keys: [], words }));
 }
 
 /** A guard that may put the master into quarantine, for so short a time that it is over at once. */
 function briefGuard(): Guard {
   return {
-    get terms() {
-      return `${ttl},${Date.now() * 1000},0,1,${Date.now() + 2 * ttl},0,0`;
-    },
+    terms: () => `${ttl},${Date.now() * 1000},0,1,${Date.now() + 2 * ttl},0,0`,
     refused: () => {},
     extendedInQuarantine: () => {},
   };
@@ -91,9 +82,9 @@ describe("a master that has lost its fencing counters, and releases a key with a
         const keys = Array.from({ length: count }, () => fresh("unseeded"));
         const channel = `quorlock:inbox:${fresh()}`;
         const heard: string[] = [];
-        await ask(plain).listen(channel, (push) => void ("token" in push && heard.push(push.token)));
+        await ask(plain).listen(channel, (push) => void (push.is !== "timed" && heard.push(push.token)));
         const claim = (key: string, token: string) => ({ resources: [key], token, ttl, abandoned: false });
-        const waiting = (key: string, round: number, proposal?: number): QueueEntry => ({
+        const waiting = (key: string, round: number, proposal?: number) => ({
           ...claim(key, `waiter-of-${key}.${round}`),
           ticket: 1,
           entryTtl: ttl,

@@ -1,5 +1,5 @@
 import type { Lease } from "../protocol/lease.ts";
-import { RoundClaim } from "../protocol/operation.ts";
+import { RoundClaim } from "../protocol/question.ts";
 import { Round } from "../protocol/round.ts";
 import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import type { DetachedLock } from "./lock.ts";
@@ -22,7 +22,7 @@ export async function detach(lease: Lease, settings: Settings): Promise<Detached
     runtime,
     clock,
     timeout,
-    ask: claim.question("extend"),
+    question: claim.question("extend"),
     claim,
     onAnswer: (_, answer) => {
       if (answer.is === "fault") report(answer.error);

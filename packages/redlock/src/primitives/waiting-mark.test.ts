@@ -13,8 +13,8 @@ function marked() {
   const time = new VirtualTime();
   const written: { at: number; ttl: number }[] = [];
   const node = {
-    ask: ({ kind, ttl }) => {
-      expect(kind).toBe("mark");
+    ask: ({ verb, ttl }) => {
+      expect(verb).toBe("mark");
       written.push({ at: time.now(), ttl });
     },
   } as Pick<LockNode, "ask"> as LockNode;

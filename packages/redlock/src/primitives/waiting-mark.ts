@@ -1,6 +1,6 @@
 import type { Mark } from "../protocol/attempt.ts";
 import type { Context } from "../protocol/context.ts";
-import { operationOf } from "../protocol/operation.ts";
+import { answerOf, questionOf } from "../protocol/question.ts";
 import type { Timer } from "../time/runtime.ts";
 
 /** How long a mark lasts beside one `nodeTimeout` after its last renewal, and the time between two renewals, ms. */
@@ -45,8 +45,7 @@ export class WaitingMark implements Mark {
 
   /** A master that this does not reach lets the mark expire. */
   #write(ttl: number): void {
-    const mark = { kind: "mark", keys: [this.#key], values: [this.#name], ttl, claim: undefined } as const;
-    const operation = operationOf(mark, () => {});
-    for (const [index, node] of this.#context.nodes.entries()) node.ask(operation, index);
+    const mark = questionOf({ verb: "mark", keys: [this.#key], words: [this.#name], ttl });
+    for (const node of this.#context.nodes) void answerOf(node, mark);
   }
 }

@@ -8,7 +8,7 @@ import type { Attempts } from "./execution-stats.ts";
 import { type Counters, countersIn, isStored, tokenOf } from "./fencing.ts";
 import { Lease } from "./lease.ts";
 import type { Answer } from "./node.ts";
-import { type Asked, RoundClaim } from "./operation.ts";
+import { RoundClaim } from "./question.ts";
 import { contentionIn, decide, isDecided, type Tally, type Verdict, verdictOf } from "./quorum.ts";
 import { Round } from "./round.ts";
 
@@ -80,7 +80,7 @@ export async function attempt(
     const token = isQueued ? tokens.first() : tokens.next();
     claim = new RoundClaim(placements.current, request.resources, token, request.ttl);
     if (proposals) claim.proposal = proposals.at(runtime.wall());
-    const vote = voteFor(context, request, claim, claim.vote(request.unless));
+    const vote = voteFor(context, request, claim);
     attempts.add(vote.round);
     // PROTOCOL 2.2: all masters are asked in parallel.
     vote.round.ask();
@@ -121,12 +121,7 @@ interface Vote {
 }
 
 /** The vote round for `claim`. It reads the clocks; the caller asks directly afterwards (PROTOCOL 2.2). */
-export function voteFor(
-  context: Context,
-  { ttl, settings }: LockRequest,
-  claim: RoundClaim,
-  ask: Asked,
-): Vote {
+export function voteFor(context: Context, { ttl, settings, unless }: LockRequest, claim: RoundClaim): Vote {
   const { nodes, runtime, clock, report } = context;
   const deadlines: number[] = [];
   for (const _ of nodes) deadlines.push(never);
@@ -136,7 +131,7 @@ export function voteFor(
     clock,
     timeout: nodeTimeoutFor(ttl, settings),
     log: context.log,
-    ask,
+    question: unless === undefined ? claim.question("vote") : claim.question("voteUnless", { unless }),
     claim,
     // PROTOCOL 2.3: the round is decided as soon as possible: at q yes votes, or with more than N - q against.
     isDecided,
@@ -255,7 +250,7 @@ export async function fence(
     runtime,
     clock,
     timeout: nodeTimeoutFor(ttl, settings),
-    ask: storing.question("extend"),
+    question: storing.question("extend"),
     claim: storing,
     isDecided: (answers) => verdict(answers) !== "open",
     onAnswer: (index, answer, { sentAt }) => {

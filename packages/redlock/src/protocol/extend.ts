@@ -10,7 +10,7 @@ import { traceExtend } from "../tracing/traces.ts";
 import { Attempts } from "./execution-stats.ts";
 import { inQuarantine } from "./faults.ts";
 import type { Lease } from "./lease.ts";
-import { RoundClaim } from "./operation.ts";
+import { RoundClaim } from "./question.ts";
 import { isDecided, isRefused, type Tally, verdictOf } from "./quorum.ts";
 import { Round } from "./round.ts";
 
@@ -101,7 +101,7 @@ export async function verify(lease: Lease, settings: Settings): Promise<boolean>
   );
 }
 
-interface Question {
+interface Asked {
   /**
    * How long the masters are to keep the keys from now, ms, if the limit of `settings` allows it. They never shorten
    * the time of a key.
@@ -118,12 +118,12 @@ interface Question {
  * One round over the masters of an active lease, for `extend` and `verify`. Each answer goes directly to the lease,
  * which accepts it only before its deadline; a refusal by a majority ends the lease.
  */
-async function confirm(lease: Lease, question: Question, attempts: Attempts, ended: Latch): Promise<Tally> {
+async function confirm(lease: Lease, asked: Asked, attempts: Attempts, ended: Latch): Promise<Tally> {
   const { nodes, runtime, clock, report, admission } = lease.context;
-  const { repair, settings, due } = question;
+  const { repair, settings, due } = asked;
   const driftFactor = Math.max(settings.driftFactor, lease.driftFactor);
   // Computed for each attempt, since time has passed: no key outlives the handle that requested it.
-  const ttl = ttlWithin(settings.limit, question.ttl, clock.now());
+  const ttl = ttlWithin(settings.limit, asked.ttl, clock.now());
   lease.askedFor(ttl);
   const claim = new RoundClaim(lease.placement, lease.resources, lease.token, ttl, lease);
   const round = new Round({
@@ -133,7 +133,7 @@ async function confirm(lease: Lease, question: Question, attempts: Attempts, end
     timeout: nodeTimeoutFor(lease.ttl, settings),
     maxTimeout: lease.ttl,
     log: lease.context.log,
-    ask: claim.question(repair ? "repair" : "extend"),
+    question: claim.question(repair ? "repair" : "extend"),
     claim,
     isDecided,
     onAnswer: (index, answer, { answers, sentAt }) => {
@@ -158,7 +158,7 @@ async function confirm(lease: Lease, question: Question, attempts: Attempts, end
   if (verdictOf(round.answers) === "failed" && !isRefused(round.answers)) await ended.race(round.closed);
   const isConfirmed = verdictOf(round.answers) === "won";
   lease.confirm(isConfirmed);
-  if (settings.limit && isConfirmed && ttl < question.ttl) settings.limit.isReached = true;
+  if (settings.limit && isConfirmed && ttl < asked.ttl) settings.limit.isReached = true;
   if (isRefused(round.answers)) lease.loseToMajority();
   return round.answers;
 }

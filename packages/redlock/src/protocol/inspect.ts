@@ -3,6 +3,7 @@ import { Latch } from "../time/cancellation.ts";
 import { sleep } from "../time/sleep.ts";
 import type { Context } from "./context.ts";
 import type { Answer, RecordStore } from "./node.ts";
+import { questionOf } from "./question.ts";
 import { quorumOf, type Tally } from "./quorum.ts";
 import { Round } from "./round.ts";
 import { tagIn, waiterOf } from "./token.ts";
@@ -64,7 +65,7 @@ export async function inspect(
     runtime,
     clock,
     timeout,
-    ask: { kind: "inspect", keys: [resource], values: [], ttl: 0, claim: undefined },
+    question: questionOf({ verb: "inspect", keys: [resource], words: [] }),
   });
   const telling = toldBy(context, timeout, (records) => records.waitersOf(resource));
   await round.ask().decided;

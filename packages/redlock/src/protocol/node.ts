@@ -46,29 +46,21 @@ export interface Outcome {
 /** Told apart by `is`. */
 export type Answer = Yes | No | Fault | Outcome | KeyState | GuardState | Time;
 
-/** One request, the same for every master; see {@link RoundClaim}. */
+/** What a question asks for may be unwanted by now: then it is not sent any more. */
 export interface Claim {
-  readonly resources: readonly string[];
-  readonly token: string;
-  readonly ttl: number;
   /**
-   * A fencing token. A master that grants the claim stores it as the counter of each resource in the same step,
-   * unless the counter is larger already (PROTOCOL 8.1). A node without counters answers without a `counter`.
-   */
-  readonly proposal?: number | undefined;
-  /**
-   * The caller gave up, or its lease has ended. Commands not sent by now must not be sent any more: behind the
-   * rollback or the release they would set a key that nothing deletes.
+   * The caller gave up, or its lease has ended. Behind the rollback or the release the question would set a key that
+   * nothing deletes.
    */
   readonly abandoned: boolean;
 }
 
-/** A claim that waits: a master that refuses it keeps an entry for it in the queue of each resource. */
-export interface QueueEntry extends Claim {
+/** A place in the queues of the masters that refuse. */
+export interface Entry {
   /** Smaller tickets are served first, on every master. */
   readonly ticket: number;
-  /** How long the entry lasts unless it is renewed by another request, ms. */
-  readonly entryTtl: number;
+  /** How long it lasts unless it is renewed by another question, ms. */
+  readonly ttl: number;
 }
 
 /**
@@ -84,7 +76,7 @@ export interface QueueEntry extends Claim {
  * - `guardState`: reads the guard state; the terms of the guard are applied first. `restoreCounters`: declares the
  *   counters complete with this floor, if the master has not lost its memory again since the epoch.
  */
-export type OperationKind =
+export type Verb =
   | "vote"
   | "voteUnless"
   | "extend"
@@ -98,32 +90,35 @@ export type OperationKind =
   | "restoreCounters"
   | "time";
 
-/**
- * `keep`: for a lease that is held. `release`: gives one back. `request`: requests a new one, or only reads.
- * Operations that cannot all be sent go in this order.
- */
-export type Purpose = "keep" | "release" | "request";
-
-/** One request, to one master or the same to several; made by `operationOf`, whose file explains it. */
-export interface Operation {
-  readonly kind: OperationKind;
+/** One question, the same object for every master; made by `questionOf`, whose file explains it. */
+export interface Question {
+  readonly verb: Verb;
   readonly keys: readonly string[];
-  /** The token of a claim or a release; the epoch and the floor for `restoreCounters`. */
-  readonly values: readonly string[];
-  /** ms; 0 for an operation that is no claim. */
+  /**
+   * The token of a claim or a release; the name of a mark; the epoch and the floor for `restoreCounters`; for `guardState`
+   * what its guard makes terms of.
+   */
+  readonly words: readonly string[];
+  /** ms; 0 for a question that sets nothing. */
   readonly ttl: number;
-  /** An abandoned claim is not sent any more. `undefined` for a release, which is always sent. */
+  /**
+   * A fencing token. A master that grants the claim stores it as the counter of each key in the same step, unless the
+   * counter is larger already (PROTOCOL 8.1). A node without counters answers without a `counter`.
+   */
+  readonly proposal: number | undefined;
+  /** For `enqueue`. */
+  readonly entry: Entry | undefined;
+  /** Set if it requests keys; read again before each send. Any other question is always sent. */
   readonly claim: Claim | undefined;
-  /** Called once for each master that was asked, with its index and its answer, possibly before `ask` returns. It must not throw. */
-  readonly onAnswer: (index: number, answer: Answer | Timed) => void;
-  /** Whether it is sent immediately in a command of its own, instead of with the other waiting operations. */
-  readonly isUnbatched: boolean;
-  /** The restart guard, if this is for one guarded master. */
-  readonly guard: Guard | undefined;
-  /** Overrides the purpose that follows from the kind, for an operation that accompanies another one. */
-  readonly purpose: Purpose | undefined;
-  /** Called right before each send; only for operations to one master. */
-  readonly onSend: (() => void) | undefined;
+}
+
+/** Hears the answers of masters. */
+export interface Sink {
+  /**
+   * Called once for each master that was asked, with the place and its answer, possibly before `ask` returns. It must
+   * not throw.
+   */
+  answered(place: number, answer: Answer | Timed): void;
 }
 
 /** The reading of a master's clock, ms since the epoch. */
@@ -196,7 +191,7 @@ export interface Wake {
 export type Push = Grant | Timed<Grant> | Wake;
 export type OnPush = (push: Push) => void;
 
-/** The queue of one master (PROTOCOL 7). A node with a queue knows the operations `enqueue` and `time`. */
+/** The queue of one master (PROTOCOL 7). A node with a queue knows the verbs `enqueue` and `time`. */
 export interface LockQueue {
   /**
    * Subscribes to grants of this master, on a connection of its own. Resolves once it is known whether the
@@ -210,8 +205,8 @@ export interface LockQueue {
 
 /** The restart guard of one client at one master; see `MasterGuard`. */
 export interface Guard {
-  /** The arguments for the scripts. */
-  readonly terms: string;
+  /** The arguments for the scripts that the question is sent with, as of now. */
+  terms(question: Question): string;
   /** Called when the master gave no vote to a claim, or was not asked. */
   refused(error: NodeError): void;
   /** Called when the master extended a claim in quarantine. */
@@ -238,7 +233,7 @@ export interface GuardState {
   readonly floor: number;
 }
 
-/** Where the records of owners are kept: by commands beside the operations, which no operation waits for. */
+/** Where the records of owners are kept: by commands beside the questions, which no question waits for. */
 export interface RecordStore {
   /** Identifies the connection; `undefined` if nothing can be sent now. */
   readonly session: number | undefined;
@@ -285,7 +280,7 @@ export interface KeyState {
  * - *No late execution.* A command is sent on the connection of the call or not at all: no offline queue, no
  *   resending after a reconnect.
  * - *A first connection is waited for*, within the round's timeout; a lost one is an immediate {@link Fault}.
- * - *Answers are values*, one for each operation: no reply and no failure of a master throws. They go to a callback: a
+ * - *Answers are values*, one for each question: no reply and no failure of a master throws. They go to a sink: a
  *   lock sends ten requests, and promises would be most of their cost.
  */
 export interface LockNode {
@@ -300,15 +295,15 @@ export interface LockNode {
    * they are not in one hash slot of a Cluster. `undefined` if they can. (Names that begin with `quorlock:` are refused before.)
    */
   refuses?(resources: readonly string[]): string | undefined;
-  /** Asks the master. The answer goes to `operation.onAnswer`, with `index`: the caller's number of this master. */
-  ask(operation: Operation, index: number): void;
+  /** Asks the master. Its answer goes to the sink, with `place`: the caller's number of this master. */
+  ask(question: Question, place: number, sink: Sink): void;
   /** Whether the master stores the fencing tokens that claims propose. */
   readonly keepsCounters?: boolean;
   /** Makes waiting fair. Without a queue, waiting means asking again. */
   readonly queue?: LockQueue | undefined;
   /**
-   * From now on every request to the master carries the terms of `guard`, unless it has others (PROTOCOL 9), and the node
-   * knows the operations `guardState` and `restoreCounters`. Missing if the master cannot be guarded.
+   * From now on every request to the master carries the terms of `guard` (PROTOCOL 9), and the node knows the verbs
+   * `guardState` and `restoreCounters`. Missing if the master cannot be guarded.
    */
   watchGuard?(guard: Guard): void;
   /**
@@ -327,7 +322,7 @@ export interface LockNode {
    */
   onMove?(listener: (why: string) => void): void;
   /**
-   * The last time at which the master answered while operations waited for room, or had no answer yet since they
+   * The last time at which the master answered while questions waited for room, or had no answer yet since they
    * waited, by the monotonic clock. A missing answer soon after that is not the master's fault: the request waits
    * behind others of this client. Missing if nothing waits.
    */

@@ -4,6 +4,7 @@ import { sleep } from "../time/sleep.ts";
 import type { Context } from "./context.ts";
 import { Attempts } from "./execution-stats.ts";
 import type { Answer, LockNode } from "./node.ts";
+import { questionOf } from "./question.ts";
 import { decide, type Tally, type Verdict } from "./quorum.ts";
 import { Round } from "./round.ts";
 
@@ -31,7 +32,7 @@ export async function ready(
       clock,
       log,
       timeout: Math.max(until - runtime.monotonic(), 1),
-      ask: { kind: "inspect", keys: [probe], values: [], ttl: 0, claim: undefined },
+      question: questionOf({ verb: "inspect", keys: [probe], words: [] }),
       isDecided: (answers) => verdictOf(answers) !== "open",
     });
     await round.ask().decidedOr(ended);

@@ -8,8 +8,8 @@ import { traceRelease } from "../tracing/traces.ts";
 import type { Deletions, Leftover } from "./context.ts";
 import { Attempts, type VoteRecord } from "./execution-stats.ts";
 import type { ExecutionResult, Lease } from "./lease.ts";
-import type { Fault, LockNode } from "./node.ts";
-import { type Asked, askAlone } from "./operation.ts";
+import type { Fault, LockNode, Question } from "./node.ts";
+import { answerOf, questionOf } from "./question.ts";
 import { quorumOf, type Tally, toleratedFailures } from "./quorum.ts";
 import { Round } from "./round.ts";
 
@@ -89,8 +89,8 @@ function outcomeOf(answers: Tally): ExecutionResult["outcome"] {
   return gone > toleratedFailures(answers.length) ? "expired" : "partial";
 }
 
-function deletionOf({ resources, token }: Leftover): Asked {
-  return { kind: "release", keys: resources, values: [token], ttl: 0, claim: undefined };
+function deletionOf({ resources, token }: Leftover): Question {
+  return questionOf({ verb: "release", keys: resources, words: [token] });
 }
 
 interface PendingDelete {
@@ -167,7 +167,7 @@ export class Rollbacks implements Deletions {
       log: this.#log,
       timeout,
       maxTimeout: leftover.ttl,
-      ask: deletionOf(leftover),
+      question: deletionOf(leftover),
       isDecided,
       onAnswer: (index, answer) => {
         if (answer.is !== "fault") return;
@@ -225,24 +225,23 @@ export class Rollbacks implements Deletions {
       this.#unsubscribe.delete(node);
       return;
     }
-    this.#send(node, first, (isAnswered) => {
-      if (isAnswered) for (const pending of rest) this.#send(node, pending);
+    void this.#send(node, first).then((isAnswered) => {
+      if (isAnswered) for (const pending of rest) void this.#send(node, pending);
       else if (!this.#stopped) {
         this.#pending.set(node, this.#latest([...rest, ...(this.#pending.get(node) ?? [])]));
       }
     });
   }
 
-  #send(node: LockNode, pending: PendingDelete, then?: (isAnswered: boolean) => void): void {
-    askAlone(node, deletionOf(pending.leftover), (answer) => {
-      if (answer.is === "fault") this.#keep(node, pending, answer);
-      then?.(answer.is !== "fault");
-    });
+  /** Resolves to whether it was answered. */
+  async #send(node: LockNode, pending: PendingDelete): Promise<boolean> {
+    const answer = await answerOf(node, deletionOf(pending.leftover));
+    if (answer.is === "fault") this.#keep(node, pending, answer);
+    return answer.is !== "fault";
   }
 
   #retryLater(): Timer {
     const timer = this.#runtime.setTimer(() => {
-      // A delete that fails synchronously is kept again in here, and must not start a second timer.
       for (const node of [...this.#unsubscribe.keys()]) this.#retry(node);
       this.#timer = this.#unsubscribe.size > 0 ? this.#retryLater() : undefined;
     }, retryInterval);

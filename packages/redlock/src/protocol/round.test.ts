@@ -2,12 +2,13 @@ import { describe, expect, test } from "vitest";
 import { LeaseClock } from "../time/lease-clock.ts";
 import { settle, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
 import type { Claim, Fault, LockNode } from "./node.ts";
+import { questionOf } from "./question.ts";
 import { Round } from "./round.ts";
 
 // PROTOCOL 2.2, 12.9.
 
-const claim: Claim = { resources: ["r"], token: "t", ttl: 1000, abandoned: false };
-const ask = { kind: "vote", keys: ["r"], values: ["t"], ttl: 1000, claim } as const;
+const claim: Claim = { abandoned: false };
+const question = questionOf({ verb: "vote", keys: ["r"], words: ["t"], ttl: 1000, claim });
 
 /** A vote round that is decided at `enough` answers; `told` records its answers and their times. */
 function roundOf(setting: VirtualSetting, { timeout = 50, enough = 99, maxTimeout = 0 } = {}) {
@@ -19,7 +20,7 @@ function roundOf(setting: VirtualSetting, { timeout = 50, enough = 99, maxTimeou
     clock: new LeaseClock(machine),
     timeout,
     maxTimeout,
-    ask,
+    question,
     onAnswer: (index, answer) => {
       told.push(`${index} ${answer.is} at ${time.now()}`);
     },
@@ -98,7 +99,7 @@ describe("a round", () => {
       runtime: machine,
       clock: new LeaseClock(machine),
       timeout: 50,
-      ask,
+      question,
     }).ask();
     await round.closed;
     expect(machine.timers.size).toBe(0);
@@ -107,7 +108,7 @@ describe("a round", () => {
 
 describe("a node that answers synchronously", () => {
   const granted = { is: "yes", remaining: 1000 } as const;
-  const grant: LockNode["ask"] = ({ onAnswer }, index) => onAnswer(index, granted);
+  const grant: LockNode["ask"] = (_, place, sink) => sink.answered(place, granted);
 
   test("is processed after all have been asked", async () => {
     const setting = virtualSetting(3);
@@ -119,7 +120,7 @@ describe("a node that answers synchronously", () => {
       runtime: machine,
       clock: new LeaseClock(machine),
       timeout: 50,
-      ask,
+      question,
       onAnswer: (index, _, { sentAt }) => {
         asked.push(index, nodes[0]!.sent.length + nodes[2]!.sent.length, sentAt);
       },
@@ -141,8 +142,8 @@ describe("a node that answers synchronously", () => {
 
   test("has given its answer even if it throws afterwards", async () => {
     const setting = virtualSetting(2);
-    setting.nodes[0]!.ask = (operation, index) => {
-      grant(operation, index);
+    setting.nodes[0]!.ask = (...asked) => {
+      grant(...asked);
       throw new Error("oops");
     };
     const { round, told } = roundOf(setting);
@@ -172,7 +173,7 @@ test.each([2, -1, 0.5, undefined])(
   "a node that answers with the index %s, of no master, gives no vote: it counts as silent, and its error says why",
   async (index) => {
     const setting = virtualSetting(2);
-    setting.nodes[0]!.ask = ({ onAnswer }) => onAnswer(index as number, { is: "yes", remaining: 1000 });
+    setting.nodes[0]!.ask = (_, __, sink) => sink.answered(index as number, { is: "yes", remaining: 1000 });
     const { round, told } = roundOf(setting);
     await setting.time.run(round.closed);
     expect(told).toEqual(["1 yes at 2", "0 fault at 50"]);

@@ -6,25 +6,12 @@ import { answered } from "../tracing/channels.ts";
 import type { StateLog } from "../tracing/state-log.ts";
 import { traceAnswer } from "../tracing/traces.ts";
 import { fault, nodeFailed } from "./faults.ts";
-import type { Answer, Fault, LockNode, Timed } from "./node.ts";
-import { type Asked, operationOf } from "./operation.ts";
+import type { Answer, Fault, LockNode, Question, Sink, Timed } from "./node.ts";
 import type { Tally } from "./quorum.ts";
 import { RoundClocks } from "./round-clocks.ts";
 
-/** A master, or a wrapper of its node, as a round asks it. */
+/** A master, as a round asks it. */
 export type Voter = Pick<LockNode, "name" | "client" | "ask" | "drainedAt">;
-
-/** The node, asked through `ask`. */
-export function voterBy(node: LockNode, ask: Voter["ask"]): Voter {
-  return {
-    name: node.name,
-    client: node.client,
-    ask,
-    get drainedAt() {
-      return node.drainedAt ?? Number.NEGATIVE_INFINITY;
-    },
-  };
-}
 
 export interface RoundPlan {
   readonly nodes: readonly Voter[];
@@ -39,8 +26,7 @@ export interface RoundPlan {
   readonly maxTimeout?: number;
   /** Told of each master's answer. */
   readonly log?: StateLog | undefined;
-  /** The request, the same for all masters. */
-  readonly ask: Asked;
+  readonly question: Question;
   /** Abandoned when the round is closed: commands not sent by then are not sent any more. */
   readonly claim?: { giveUp(): void };
   /**
@@ -62,10 +48,9 @@ const stalledFraction = 1 / 10;
  * Asks all masters the same at the same time, and gives each the same short time to answer (PROTOCOL 2.2).
  *
  * `decided` resolves as soon as the answers can decide, at the latest when the time is up: no caller waits longer,
- * whatever the masters do (PROTOCOL 1.10). `closed` resolves when every master has answered or has been given up. After that only the
- * answers are kept: a lock keeps its rounds for as long as it is held.
+ * whatever the masters do (PROTOCOL 1.10). `closed` resolves when every master has answered or has been given up.
  */
-export class Round {
+export class Round implements Sink {
   /** The time of the first send, in lease time: read before anything is sent (PROTOCOL 2.4). */
   readonly sentAt: number;
   readonly decided: Promise<void>;
@@ -88,8 +73,7 @@ export class Round {
   #hasStalled = false;
   /** Whether an answer came without the index of a master. */
   #hasStray = false;
-  /** Until it is asked: a closed round keeps its answers only. */
-  #plan: RoundPlan | undefined;
+  readonly #plan: RoundPlan;
 
   constructor(plan: RoundPlan) {
     this.timeout = plan.timeout;
@@ -107,21 +91,17 @@ export class Round {
   ask(): this {
     // Batches, timers and connections that this starts serve other calls as well.
     if (isInFrame()) return outside(() => this.ask());
-    const plan = this.#plan!;
-    this.#plan = undefined;
-    const { nodes } = plan;
-    const operation = operationOf(plan.ask, (index, answer) => this.#receive(plan, index, answer));
+    const { nodes, question } = this.#plan;
     for (let index = 0; index < nodes.length; index += 1) {
       const node = nodes[index]!;
-      // (As `ask` of one node, which would be one more frame of each lock.)
       try {
-        node.ask(operation, index);
+        node.ask(question, index, this);
       } catch (error) {
-        this.#receive(plan, index, nodeFailed(node.name, error));
+        this.answered(index, nodeFailed(node.name, error));
       }
     }
-    this.#setTimer(plan, this.sentAt);
-    if (this.#missing === 0) this.#close(plan);
+    this.#setTimer(this.sentAt);
+    if (this.#missing === 0) this.#close();
     return this;
   }
 
@@ -165,7 +145,7 @@ export class Round {
   }
 
   /** The single entry point for all answers, in time or late. */
-  #receive(plan: RoundPlan, index: number, reply: Answer | Timed): void {
+  answered(index: number, reply: Answer | Timed): void {
     // A vote belongs to its round: one more than masters were asked could make a quorum (PROTOCOL 2.14). A node that does
     // not pass on its index counts as silent.
     if (!(index in this.answers)) {
@@ -174,27 +154,28 @@ export class Round {
     }
     if (!this.#timer && this.#missing > 0) {
       // An answer given synchronously is processed after all masters have been asked.
-      void Promise.resolve().then(() => this.#receive(plan, index, reply));
+      void Promise.resolve().then(() => this.answered(index, reply));
     } else if (reply.is === "timed") {
       this.#clocks ??= new RoundClocks(this.answers);
-      this.#clocks.judge(index, reply, (answer) => this.#accept(plan, index, answer));
-    } else this.#accept(plan, index, reply);
+      this.#clocks.judge(index, reply, (answer) => this.#accept(index, answer));
+    } else this.#accept(index, reply);
   }
 
-  #accept(plan: RoundPlan, index: number, answer: Answer): void {
+  #accept(index: number, answer: Answer): void {
+    const plan = this.#plan;
     const late = this.answers[index] !== undefined;
     if (!late) {
       this.answers[index] = answer;
       this.#missing -= 1;
       if (answered.hasSubscribers)
-        traceAnswer(plan.nodes[index]!.name, plan.ask.kind, plan.clock.now() - this.sentAt, answer);
+        traceAnswer(plan.nodes[index]!.name, plan.question.verb, plan.clock.now() - this.sentAt, answer);
     }
     plan.onAnswer?.(index, answer, this);
     // The rules may have made a fault of it.
-    if (!late) plan.log?.onAnswer(plan.nodes[index]!, plan.ask.kind, this.answers[index]!);
+    if (!late) plan.log?.onAnswer(plan.nodes[index]!, plan.question.verb, this.answers[index]!);
     if (late) return;
     if (plan.isDecided?.(this.answers)) this.#decide();
-    if (this.#missing === 0) this.#close(plan);
+    if (this.#missing === 0) this.#close();
     this.#onAnswered?.();
     this.#clocks?.review();
   }
@@ -204,14 +185,15 @@ export class Round {
    * let nothing be sent or read: the masters get their time once more. Deadlines count from the send in any case
    * (PROTOCOL 3.1), so this costs no safety.
    */
-  #expire(plan: RoundPlan, due: number): void {
-    const stall = plan.clock.now() - due;
-    if (stall <= lateTimerThreshold || this.#hasStalled) this.#giveUp(plan, stall);
+  #expire(due: number): void {
+    const { clock, runtime } = this.#plan;
+    const stall = clock.now() - due;
+    if (stall <= lateTimerThreshold || this.#hasStalled) this.#giveUp(stall);
     else if (stall <= this.timeout * stalledFraction) {
-      this.#timer = plan.runtime.setTimer(() => this.#giveUp(plan, stall), 1);
+      this.#timer = runtime.setTimer(() => this.#giveUp(stall), 1);
     } else {
       this.#hasStalled = true;
-      this.#setTimer(plan);
+      this.#setTimer();
     }
   }
 
@@ -219,8 +201,8 @@ export class Round {
    * Gives up all missing masters. Those that work off other requests of this client get more time, if the round has
    * more.
    */
-  #giveUp(plan: RoundPlan, stall: number): void {
-    const { nodes, runtime, clock, maxTimeout = 0 } = plan;
+  #giveUp(stall: number): void {
+    const { nodes, runtime, clock, maxTimeout = 0 } = this.#plan;
     const hasTime = clock.now() - this.sentAt < maxTimeout;
     const drainedSince = runtime.monotonic() - this.timeout - stall;
     for (const [index, node] of nodes.entries()) {
@@ -228,15 +210,15 @@ export class Round {
       if (this.answers[index] !== undefined || (isDraining && hasTime)) continue;
       const silenceOf = isDraining ? overtaken : timedOut;
       const silence = (this.#hasStray ? unnumbered : silenceOf)(node, this.timeout);
-      this.#accept(plan, index, this.#clocks?.giveUp(index) ?? silence);
+      this.#accept(index, this.#clocks?.giveUp(index) ?? silence);
     }
-    if (this.#missing > 0) this.#setTimer(plan);
+    if (this.#missing > 0) this.#setTimer();
   }
 
-  #setTimer(plan: RoundPlan, from = plan.clock.now()): void {
+  #setTimer(from = this.#plan.clock.now()): void {
     const delay = Math.min(this.timeout, maxTimerDelay);
     const due = from + delay;
-    this.#timer = plan.runtime.setTimer(() => this.#expire(plan, due), delay);
+    this.#timer = this.#plan.runtime.setTimer(() => this.#expire(due), delay);
     if (!this.#resolveDecided) this.#timer.unref();
   }
 
@@ -250,8 +232,8 @@ export class Round {
     this.#forget = undefined;
   }
 
-  #close({ claim }: RoundPlan): void {
-    claim?.giveUp();
+  #close(): void {
+    this.#plan.claim?.giveUp();
     this.#timer?.cancel();
     this.#timer = undefined;
     this.#decide();

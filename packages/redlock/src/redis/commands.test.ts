@@ -1,34 +1,56 @@
 import { describe, expect, test } from "vitest";
-import type { Claim, Guard, Operation } from "../protocol/node.ts";
-import { operationOf } from "../protocol/operation.ts";
+import type { Guard, Question, Verb } from "../protocol/node.ts";
+import { questionOf } from "../protocol/question.ts";
 import { batchScript, releaseBatchScript, voteBatchScript } from "../scripts.generated.ts";
-import { answerIn, batchArgs, batchCommand, encoded, forgetEncoded, type Posted } from "./commands.ts";
+import { claimed, type TestClaim } from "../virtual-time.test.ts";
+import {
+  answerIn,
+  batchArgs,
+  batchCommand,
+  encoded,
+  forgetEncoded,
+  type Posted,
+  purposeOf,
+} from "./commands.ts";
 
 // PROTOCOL 12.1, 12.4.
 
-const guard: Guard = { terms: "60000,11,0,1,1,0,0", refused: () => {}, extendedInQuarantine: () => {} };
-
-function operation(kind: Operation["kind"], keys: readonly string[], values: readonly string[]) {
-  return operationOf({ kind, keys, values, ttl: 0, claim: undefined }, () => {});
+function guardWith(terms: string): Guard {
+  return { terms: () => terms, refused: () => {}, extendedInQuarantine: () => {} };
 }
 
-function vote(key: string, token: string, options: Partial<Claim> & { guard?: Guard } = {}): Operation {
-  const { guard, ttl = 1000, ...rest } = options;
-  const claim = { resources: [key], token, ttl, abandoned: false, ...rest };
-  return { ...operation("vote", claim.resources, [token]), ttl, claim, guard };
+const guard = guardWith("first terms");
+
+function posted(question: Question, of?: Guard): Posted {
+  const purpose = purposeOf(question);
+  const sink = { answered: () => {} };
+  return { question, place: 0, sink, purpose, isUnbatched: false, guard: of, onSend: undefined };
 }
 
-function release(key: string, ...tokens: readonly string[]): Operation {
-  return operation("release", [key], tokens);
+function plain(verb: Verb, keys: readonly string[], words: readonly string[]): Posted {
+  return posted(questionOf({ verb, keys, words }));
+}
+
+function vote(
+  key: string,
+  token: string,
+  { guard: of, ...options }: Partial<TestClaim> & { verb?: Verb; guard?: Guard } = {},
+): Posted {
+  const claim = { resources: [key], token, ttl: 1000, abandoned: false, ...options };
+  return posted(claimed(options.verb ?? "vote", claim), of);
+}
+
+function release(key: string, ...tokens: readonly string[]): Posted {
+  return plain("release", [key], tokens);
 }
 
 /** The list, and the arguments before and after it. */
-function listOf(...operations: readonly Operation[]): unknown {
-  const [count, ...args] = batchArgs(operations);
+function listOf(...all: readonly Posted[]): unknown {
+  const [count, ...args] = batchArgs(all);
   return args[Number(count)];
 }
 
-describe("operations that are alike", () => {
+describe("questions that are alike", () => {
   test("go out by a special script if they vote for one key each: the ttl, rounded up, and the tokens", () => {
     const votes = [vote("r1", "t1", { ttl: 9.5 }), vote("r2", "t2", { ttl: 9.5 })];
     expect(batchCommand(votes)).toEqual({ script: voteBatchScript, args: [2, "r1", "r2", 10, "t1", "t2"] });
@@ -42,15 +64,15 @@ describe("operations that are alike", () => {
     });
   });
 
-  const two = operation("release", ["r1", "r2"], ["t"]);
+  const two = plain("release", ["r1", "r2"], ["t"]);
   test.each([
     ["a vote and a release", vote("r", "t"), release("r", "t")],
     ["votes for different times", vote("r", "t"), vote("s", "u", { ttl: 1 })],
-    ["a vote for two keys", vote("r", "t"), { ...vote("s", "t"), keys: ["s", "u"] }],
+    ["a vote for two keys", vote("r", "t"), vote("s", "t", { resources: ["s", "u"] })],
     [
       "votes for two keys each",
-      { ...vote("s", "t"), keys: ["s", "u"] },
-      { ...vote("s", "t"), keys: ["s", "u"] },
+      vote("s", "t", { resources: ["s", "u"] }),
+      vote("s", "t", { resources: ["s", "u"] }),
     ],
     ["votes for fencing tokens", vote("r", "t", { proposal: 7 }), vote("s", "u", { proposal: 7 })],
     ["a second vote for a fencing token", vote("r", "t"), vote("s", "u", { proposal: 7 })],
@@ -58,35 +80,27 @@ describe("operations that are alike", () => {
     ["a guarded release", release("r", "t"), { ...release("s", "u"), guard }],
     ["releases by several tokens", release("r", "t", "u"), release("s", "t", "u")],
     ["releases of several keys", two, two],
-    [
-      "releases that leave the queue, and do not",
-      release("r", "t"),
-      { ...release("s", "u"), kind: "delete" as const },
-    ],
-    ["releases that leave no queue", operation("delete", ["r"], ["t"]), operation("delete", ["s"], ["u"])],
-    [
-      "extensions",
-      { ...vote("r", "t"), kind: "extend" as const },
-      { ...vote("s", "u"), kind: "extend" as const },
-    ],
+    ["releases that leave the queue, and do not", release("r", "t"), plain("delete", ["s"], ["u"])],
+    ["releases that leave no queue", plain("delete", ["r"], ["t"]), plain("delete", ["s"], ["u"])],
+    ["extensions", vote("r", "t", { verb: "extend" }), vote("s", "u", { verb: "extend" })],
   ])("go out as a batch if they differ in something: %s", (_, one, other) => {
     expect(batchCommand([one, other]).script).toBe(batchScript);
   });
 });
 
 describe("the list of a batch", () => {
-  test("counts operations that differ only in their keys and tokens", () => {
+  test("counts questions that differ only in their keys and tokens", () => {
     const votes = Array.from({ length: 64 }, (_, index) => vote(`r${index}`, `t${index}`));
     const args = batchArgs(votes);
     expect(args).toEqual([
       64,
-      ...votes.map(({ keys }) => keys[0]),
+      ...votes.map(({ question }) => question.keys[0]),
       "64v1,1000;",
-      ...votes.map(({ values }) => values[0]),
+      ...votes.map(({ question }) => question.words[0]),
     ]);
   });
 
-  test("counts only equal operations in a row", () => {
+  test("counts only equal questions in a row", () => {
     const list = listOf(
       release("a", "t"),
       release("b", "t"),
@@ -103,14 +117,14 @@ describe("the list of a batch", () => {
     ["a number of keys", vote("a", "t"), vote("b", "t", { resources: ["b", "c"] }), "v1,1000;v2,1000;"],
     ["a number of tokens", release("a", "t"), release("b", "t", "u"), "l1,1;l1,2;"],
     ["a proposal", vote("a", "t"), vote("b", "t", { proposal: 7 }), "v1,1000;v1,1000,0,0,7;"],
-    ["a kind", release("a", "t"), operation("delete", ["b"], ["t"]), "l1,1;r1,1;"],
+    ["a verb", release("a", "t"), plain("delete", ["b"], ["t"]), "l1,1;r1,1;"],
   ])("two that differ by %s are not alike", (_, one, other, list) => {
     expect(listOf(one, other)).toBe(list);
   });
 
-  test("an operation with another guard is not equal: it follows that guard", () => {
-    const other = { ...guard, terms: "60000,12,0,1,1,0,0" };
-    const operations = [
+  test("a question with another guard is not equal: it follows that guard", () => {
+    const other = guardWith("other terms");
+    const all = [
       vote("a", "t"),
       vote("b", "t", { guard }),
       vote("c", "t", { guard }),
@@ -118,9 +132,17 @@ describe("the list of a batch", () => {
       vote("e", "t"),
       vote("f", "t"),
     ];
-    expect(listOf(...operations)).toBe("v1,1000;g0,0;2v1,1000;g0,0;v1,1000;g0,0;2v1,1000;");
-    const values = batchArgs(operations).slice(-9);
-    expect(values).toEqual(["t", guard.terms, "t", "t", other.terms, "t", "0", "t", "t"]);
+    expect(listOf(...all)).toBe("v1,1000;g0,0;2v1,1000;g0,0;v1,1000;g0,0;2v1,1000;");
+    const values = batchArgs(all).slice(-9);
+    expect(values).toEqual(["t", "first terms", "t", "t", "other terms", "t", "0", "t", "t"]);
+  });
+
+  test("gives a reading of the guard state terms of its own, which apply to nothing behind it", () => {
+    const of: Guard = { ...guard, terms: ({ verb, words }) => (verb === "guardState" ? words[0]! : "usual") };
+    const read = posted(questionOf({ verb: "guardState", keys: [], words: ["distrust"] }), of);
+    const all = [vote("a", "t", { guard: of }), read, vote("b", "u", { guard: of }), vote("c", "v")];
+    expect(listOf(...all)).toBe("g0,0;v1,1000;g0,0;h0,0;g0,0;v1,1000;g0,0;v1,1000;");
+    expect(batchArgs(all).slice(-7)).toEqual(["usual", "t", "distrust", "usual", "u", "0", "v"]);
   });
 
   test("of nothing is empty", () => {
@@ -128,16 +150,12 @@ describe("the list of a batch", () => {
   });
 });
 
-function posted(...operations: readonly Operation[]): readonly Posted[] {
-  return operations.map((operation, index) => ({ operation, index }));
-}
-
 describe("the command of a batch", () => {
-  const votes = posted(vote("r1", "t1"), vote("r2", "t2"));
+  const votes = [vote("r1", "t1"), vote("r2", "t2")];
 
   test("is made once for all masters that are asked the same, until the first of them has answered", () => {
     const first = encoded(votes);
-    expect(encoded(votes.map((one) => ({ ...one, index: 7 })))).toBe(first);
+    expect(encoded(votes.map((one) => ({ ...one, place: 7 })))).toBe(first);
     forgetEncoded(first);
     const another = encoded(votes);
     expect(another).not.toBe(first);
@@ -149,20 +167,21 @@ describe("the command of a batch", () => {
 
   test.each([
     ["fewer", [votes[0]!]],
-    ["more", [...votes, ...posted(vote("r3", "t3"))]],
-    ["others", [votes[0]!, ...posted(vote("r2", "t2"))]],
+    ["more", [...votes, vote("r3", "t3")]],
+    ["others", [votes[0]!, vote("r2", "t2")]],
     ["the same in another order", [votes[1]!, votes[0]!]],
+    ["the same with a guard", votes.map((one) => ({ ...one, guard }))],
   ])("is not that of %s", (_, others) => {
     const first = encoded(votes);
     expect(encoded(others)).not.toBe(first);
-    expect(encoded(others).operations).toEqual(others.map(({ operation }) => operation));
+    expect(encoded(others).posted).toEqual(others);
   });
 });
 
 describe("the answer in a reply", () => {
   const [done, missed] = [{ is: "done" }, { is: "missed" }];
 
-  test.each<readonly [Operation["kind"], unknown, unknown]>([
+  test.each<readonly [Verb, unknown, unknown]>([
     ["release", 2, done],
     ["release", 1, missed],
     ["release", 0, missed],
@@ -189,7 +208,9 @@ describe("the answer in a reply", () => {
     ["enqueue", [-3, 1000, "x"], undefined],
     ["vote", [-1, 1000, "5"], { is: "yes", remaining: 1000, counter: 5 }],
     ["vote", [-1, 1000, "x"], undefined],
-  ])("to %s is, for %j, %j", (kind, reply, expected) => {
-    expect(answerIn({ ...operation(kind, ["a", "b"], ["t"]), ttl: 1000 }, reply)).toEqual(expected);
+  ])("to %s is, for %j, %j", (verb, reply, expected) => {
+    expect(answerIn(questionOf({ verb, keys: ["a", "b"], words: ["t"], ttl: 1000 }), reply)).toEqual(
+      expected,
+    );
   });
 });

@@ -1,14 +1,4 @@
-import type {
-  Answer,
-  Guard,
-  GuardState,
-  KeyState,
-  Operation,
-  OperationKind,
-  Outcome,
-  Purpose,
-  QueueEntry,
-} from "../protocol/node.ts";
+import type { Answer, Guard, GuardState, KeyState, Outcome, Question, Sink, Verb } from "../protocol/node.ts";
 import {
   batchScript,
   claimScript,
@@ -26,8 +16,8 @@ import type { Args, Message } from "./connection.ts";
 import { claimedTimeIn, counterIn, countIn, epochIn, ticketIn, timeIn, timeLeftIn } from "./reply-numbers.ts";
 import { companionsOf, isSharable } from "./sharable-keys.ts";
 
-/** The letters that the batch script uses for the kinds of operations. */
-export const kindLetters: Readonly<Record<OperationKind, string>> = {
+/** The letters that the batch script uses for the verbs. */
+export const verbLetters: Readonly<Record<Verb, string>> = {
   vote: "v",
   voteUnless: "u",
   repair: "p",
@@ -42,57 +32,67 @@ export const kindLetters: Readonly<Record<OperationKind, string>> = {
   time: "c",
 };
 
-/** An operation on its way to one master. `index` goes back with the answer. */
+/**
+ * `keep`: for a lease that is held. `release`: gives one back. `request`: requests a new one, or only reads.
+ * Questions that cannot all be sent go in this order (PROTOCOL 12.7).
+ */
+export type Purpose = "keep" | "release" | "request";
+
+/** A question on its way to one master, with what is only for that one. */
 export interface Posted {
-  readonly operation: Operation;
-  readonly index: number;
+  readonly question: Question;
+  /** Goes back to the sink with the answer. */
+  readonly place: number;
+  readonly sink: Sink;
+  readonly purpose: Purpose;
+  /** Whether it is sent immediately in a command of its own, instead of with the others that wait. */
+  readonly isUnbatched: boolean;
+  readonly guard: Guard | undefined;
+  /** Called right before each send. */
+  readonly onSend: (() => void) | undefined;
 }
 
-/**
- * Whether the operation may be removed before it is sent. Only claims can be abandoned. The check may read
- * the clocks and end a lease.
- */
-export function isAbandoned({ claim }: Operation): boolean {
+/** Whether the question may be removed before it is sent. The check may read the clocks and end a lease. */
+export function isAbandoned({ claim }: Question): boolean {
   return claim?.abandoned === true;
 }
 
 /** Whether no caller waits for the answer any more, as far as is known. */
-export function isUnawaited({ claim }: Operation): boolean {
+export function isUnawaited({ claim }: Question): boolean {
   return claim === undefined || claim.abandoned;
 }
 
 /** Whether it deletes or grants keys, and therefore must reach the master, even late. */
-export function isRelease({ kind }: Operation): boolean {
-  return kind === "release" || kind === "delete";
+export function isRelease({ verb }: Question): boolean {
+  return verb === "release" || verb === "delete";
 }
 
-/** Its place among operations that cannot all be sent (PROTOCOL 12.7). */
-export function purposeOf({ kind, purpose }: Operation): Purpose {
-  if (purpose) return purpose;
-  if (kind === "vote" || kind === "voteUnless" || kind === "enqueue" || kind === "inspect" || kind === "mark")
-    return "request";
-  return kind === "release" || kind === "delete" ? "release" : "keep";
+const requests: ReadonlySet<Verb> = new Set(["vote", "voteUnless", "enqueue", "inspect", "mark", "time"]);
+
+export function purposeOf(question: Question): Purpose {
+  if (requests.has(question.verb)) return "request";
+  return isRelease(question) ? "release" : "keep";
 }
 
 /** Whether the two cannot be in one batch: locks that may be shared have a script of their own. */
-export function needsOtherScript({ keys: [key] }: Operation, { keys: [other] }: Operation): boolean {
+export function needsOtherScript({ keys: [key] }: Question, { keys: [other] }: Question): boolean {
   return key !== undefined && other !== undefined && isSharable(key) !== isSharable(other);
 }
 
-/** The operations of one batch, encoded as one command, once for all masters with the same operations. */
+/** The questions of one batch, encoded as one command, once for all masters with the same questions. */
 export interface EncodedBatch extends Message {
-  readonly operations: readonly Operation[];
+  /** As they were posted for the first of the masters. */
+  readonly posted: readonly Posted[];
   /** `undefined` for a SET. */
   readonly script: Script | undefined;
 }
 
 /**
- * The command for operations of one batch. All masters are asked in one turn, mostly with the same batches, so the
+ * The command for the questions of one batch. All masters are asked in one turn, mostly with the same batches, so the
  * latest encoding usually fits the next master as well (PROTOCOL 12.1).
  */
 export function encoded(posted: readonly Posted[]): EncodedBatch {
-  if (!latestEncoded || !areEqual(latestEncoded.operations, posted))
-    latestEncoded = encodeAnew(posted.map(({ operation }) => operation));
+  if (!latestEncoded || !areEqual(latestEncoded.posted, posted)) latestEncoded = encodeAnew(posted);
   return latestEncoded;
 }
 
@@ -103,134 +103,125 @@ export function forgetEncoded(batch: EncodedBatch): void {
   if (latestEncoded === batch) latestEncoded = undefined;
 }
 
-function areEqual(operations: readonly Operation[], posted: readonly Posted[]): boolean {
-  if (operations.length !== posted.length) return false;
-  for (let place = 0; place < operations.length; place += 1)
-    if (operations[place] !== posted[place]!.operation) return false;
+function areEqual(batch: readonly Posted[], posted: readonly Posted[]): boolean {
+  if (batch.length !== posted.length) return false;
+  for (let index = 0; index < batch.length; index += 1) {
+    const [one, other] = [batch[index]!, posted[index]!];
+    if (one.question !== other.question || one.guard !== other.guard) return false;
+  }
   return true;
 }
 
-function encodeAnew(operations: readonly Operation[]): EncodedBatch {
-  const [first] = operations as [Operation];
-  const { kind, keys, values, claim, guard, ttl } = first;
-  const shared = operations.find((operation) => operation.keys.length > 0)?.keys[0];
-  if (shared !== undefined && isSharable(shared)) {
+function encodeAnew(posted: readonly Posted[]): EncodedBatch {
+  const { question, guard } = posted[0]!;
+  const { verb, keys, words, ttl, proposal } = question;
+  const keyed = posted.find((one) => one.question.keys.length > 0)?.question.keys[0];
+  if (keyed !== undefined && isSharable(keyed)) {
     // PROTOCOL 12.6.
-    const companions = operations.flatMap(({ keys: all }) => all.flatMap(companionsOf));
-    const args = [sharedBatchScript.sha1, ...batchArgs(operations, companions)];
-    return { operations, command: "EVALSHA", args, script: sharedBatchScript, wire: undefined };
+    const companions = posted.flatMap((one) => one.question.keys.flatMap(companionsOf));
+    const args = [sharedBatchScript.sha1, ...batchArgs(posted, companions)];
+    return { posted, command: "EVALSHA", args, script: sharedBatchScript, wire: undefined };
   }
-  if (
-    operations.length === 1 &&
-    kind === "vote" &&
-    keys.length === 1 &&
-    !guard &&
-    claim?.proposal === undefined
-  ) {
+  if (posted.length === 1 && verb === "vote" && keys.length === 1 && !guard && proposal === undefined) {
     // A plain SET for one resource, so that a single lock costs no script call (PROTOCOL 13.1).
-    const args = [keys[0]!, values[0]!, "NX", "PX", Math.ceil(ttl)];
-    return { operations, command: "SET", args, script: undefined, wire: undefined };
+    const args = [keys[0]!, words[0]!, "NX", "PX", Math.ceil(ttl)];
+    return { posted, command: "SET", args, script: undefined, wire: undefined };
   }
-  const { script, args } = operations.length === 1 ? singleCommand(first) : batchCommand(operations);
-  return { operations, command: "EVALSHA", args: [script.sha1, ...args], script, wire: undefined };
+  const { script, args } = posted.length === 1 ? singleCommand(posted[0]!) : batchCommand(posted);
+  return { posted, command: "EVALSHA", args: [script.sha1, ...args], script, wire: undefined };
 }
 
-/** The script for one operation, with its arguments. */
-function singleCommand(operation: Operation): { script: Script; args: Args } {
-  const { kind, keys, values, ttl, claim, guard } = operation;
-  if (!hasOwnScript(operation)) return { script: batchScript, args: batchArgs([operation]) };
+/** The script for one question, with its arguments. */
+function singleCommand(posted: Posted): { script: Script; args: Args } {
+  const { question, guard } = posted;
+  const { verb, keys, words, ttl, proposal = "", entry } = question;
+  if (!hasOwnScript(posted)) return { script: batchScript, args: batchArgs([posted]) };
   const count = keys.length;
   // Without a queue, a release grants no key, so the guard has nothing to check.
-  if (kind === "delete") return { script: releaseScript, args: [count, ...keys, ...values] };
-  if (kind === "release" && guard) {
-    return { script: guardedReleaseScript, args: [count, ...keys, guard.terms, ...values] };
+  if (verb === "delete") return { script: releaseScript, args: [count, ...keys, ...words] };
+  if (verb === "release" && guard) {
+    return { script: guardedReleaseScript, args: [count, ...keys, guard.terms(question), ...words] };
   }
-  if (kind === "release") return { script: releaseAndGrantScript, args: [count, ...keys, ...values] };
-  const [token = "", inbox = ""] = values;
-  const proposal = claim?.proposal ?? "";
+  if (verb === "release") return { script: releaseAndGrantScript, args: [count, ...keys, ...words] };
+  const [token = "", inbox = ""] = words;
   const wholeTtl = Math.ceil(ttl);
   if (guard) {
-    const args = [count, ...keys, kindLetters[kind], token, wholeTtl, proposal, guard.terms];
+    const args = [count, ...keys, verbLetters[verb], token, wholeTtl, proposal, guard.terms(question)];
     return { script: guardedClaimScript, args };
   }
   const args = [count, ...keys, token, wholeTtl];
-  if (kind === "enqueue") {
-    const { ticket, entryTtl } = claim as QueueEntry;
-    args.push(Math.ceil(ticket), Math.ceil(entryTtl), proposal, inbox);
+  if (entry) {
+    args.push(Math.ceil(entry.ticket), Math.ceil(entry.ttl), proposal, inbox);
     return { script: enqueueScript, args };
   }
-  args.push(kind === "extend" ? 0 : 1);
+  args.push(verb === "extend" ? 0 : 1);
   if (proposal !== "") args.push(proposal);
   return { script: claimScript, args };
 }
 
-/**
- * Whether the operation has a script of its own: all claims and releases do, except a guarded queue entry.
- */
-function hasOwnScript({ kind, guard }: Operation): boolean {
-  return (guard ? "vperl" : "vpeqrl").includes(kindLetters[kind]);
+/** Whether the question has a script of its own: all claims and releases do, except a guarded queue entry. */
+function hasOwnScript({ question: { verb }, guard }: Posted): boolean {
+  return (guard ? "vperl" : "vpeqrl").includes(verbLetters[verb]);
 }
 
-/**
- * The script for several operations, with its arguments: a special one if all are votes or all are releases.
- */
-export function batchCommand(operations: readonly Operation[]): { script: Script; args: Args } {
-  const script = homogeneousScript(operations);
-  if (!script) return { script: batchScript, args: batchArgs(operations) };
-  const args: (string | number)[] = [operations.length];
-  for (const { keys } of operations) args.push(keys[0]!);
-  if (script === voteBatchScript) args.push(Math.ceil(operations[0]!.ttl));
-  for (const { values } of operations) args.push(values[0]!);
+/** The script for several questions, with its arguments: a special one if all are votes or all are releases. */
+export function batchCommand(posted: readonly Posted[]): { script: Script; args: Args } {
+  const script = homogeneousScript(posted);
+  if (!script) return { script: batchScript, args: batchArgs(posted) };
+  const args: (string | number)[] = [posted.length];
+  for (const { question } of posted) args.push(question.keys[0]!);
+  if (script === voteBatchScript) args.push(Math.ceil(posted[0]!.question.ttl));
+  for (const { question } of posted) args.push(question.words[0]!);
   return { script, args };
 }
 
 /**
- * The reply to each operation of a batch, in order. With too few or too many replies they cannot be assigned:
+ * The reply to each question of a batch, in order. With too few or too many replies they cannot be assigned:
  * then none (PROTOCOL 12.3).
  */
-export function repliesIn({ operations, script }: EncodedBatch, reply: unknown): readonly unknown[] {
+export function repliesIn({ posted, script }: EncodedBatch, reply: unknown): readonly unknown[] {
   const isBatch = script === batchScript || script === sharedBatchScript;
-  if (operations.length === 1 && !isBatch) return [reply];
-  if (Array.isArray(reply)) return reply.length === operations.length ? reply : [];
-  // The short form: every operation succeeded.
-  if (reply !== operations.length || isBatch) return [];
-  return operations.map(({ kind, ttl }) => (kind === "vote" ? Math.ceil(ttl) : 1));
+  if (posted.length === 1 && !isBatch) return [reply];
+  if (Array.isArray(reply)) return reply.length === posted.length ? reply : [];
+  // The short form: every question succeeded.
+  if (reply !== posted.length || isBatch) return [];
+  return posted.map(({ question }) => (question.verb === "vote" ? Math.ceil(question.ttl) : 1));
 }
 
-function homogeneousScript(operations: readonly Operation[]): Script | undefined {
-  const first = operations[0]!;
-  const { kind, keys, values, claim, guard } = first;
-  if (keys.length > 1 || values.length > 1 || guard || claim?.proposal !== undefined) return undefined;
-  const script = kind === "vote" ? voteBatchScript : kind === "release" ? releaseBatchScript : undefined;
-  return script && operations.every((_, index) => sameShapeAt(operations, index, first)) ? script : undefined;
+function homogeneousScript(posted: readonly Posted[]): Script | undefined {
+  const first = posted[0]!;
+  const { verb, keys, words, proposal } = first.question;
+  if (keys.length > 1 || words.length > 1 || first.guard || proposal !== undefined) return undefined;
+  const script = verb === "vote" ? voteBatchScript : verb === "release" ? releaseBatchScript : undefined;
+  return script && posted.every((_, index) => sameShapeAt(posted, index, first)) ? script : undefined;
 }
 
 /** The arguments of the batch script. `companions`: further keys to declare. */
-export function batchArgs(operations: readonly Operation[], companions: readonly string[] = []): Args {
+export function batchArgs(posted: readonly Posted[], companions: readonly string[] = []): Args {
   const args: (string | number)[] = [0];
   const values: string[] = [];
   let list = "";
-  let guard: Guard | undefined;
-  for (let index = 0; index < operations.length; ) {
-    const operation = operations[index]!;
-    if (operation.guard !== guard) {
+  let latest: Guard | Question | undefined;
+  for (let index = 0; index < posted.length; ) {
+    const first = posted[index]!;
+    const { question, guard } = first;
+    const { verb } = question;
+    // The terms of a guard are the same for all but a question that says which.
+    const terms = verb === "guardState" && question.words.length > 0 ? question : guard;
+    if (terms !== latest) {
       list += "g0,0;";
-      values.push(operation.guard?.terms ?? "0");
+      values.push(guard?.terms(question) ?? "0");
     }
-    guard = operation.guard;
-    // Equal operations in a row are written once, with a count.
+    latest = terms;
+    // Equal questions in a row are written once, with a count.
     let times = 0;
-    for (
-      let next: Operation | undefined = operation;
-      next;
-      next = sameShapeAt(operations, index, operation)
-    ) {
-      for (const key of next.keys) args.push(key);
-      if (next.kind !== "restoreCounters") for (const word of next.values) values.push(word);
+    for (let next: Posted | undefined = first; next; next = sameShapeAt(posted, index, first)) {
+      for (const key of next.question.keys) args.push(key);
+      if (!isListed.has(verb)) for (const word of next.question.words) values.push(word);
       times += 1;
       index += 1;
     }
-    list += `${times > 1 ? times : ""}${kindLetters[operation.kind]}${operation.keys.length},${numbersOf(operation)};`;
+    list += `${times > 1 ? times : ""}${verbLetters[verb]}${question.keys.length},${numbersOf(question)};`;
   }
   args.push(...companions);
   args[0] = args.length - 1;
@@ -239,50 +230,49 @@ export function batchArgs(operations: readonly Operation[], companions: readonly
   return args;
 }
 
-/** The operation at `index`, if the batch list describes it in the same way as `other`. */
-function sameShapeAt(
-  operations: readonly Operation[],
-  index: number,
-  other: Operation,
-): Operation | undefined {
-  const next = operations[index];
+/** The posted question at `index`, if the batch list describes it in the same way as `other`. */
+function sameShapeAt(posted: readonly Posted[], index: number, other: Posted): Posted | undefined {
+  const next = posted[index];
+  if (next === undefined || next.guard !== other.guard) return undefined;
+  const [one, two] = [next.question, other.question];
   const isAlike =
-    next !== undefined &&
-    next.kind === other.kind &&
-    next.keys.length === other.keys.length &&
-    next.values.length === other.values.length &&
-    // An operation keeps its own ttl (PROTOCOL 12.4).
-    next.ttl === other.ttl &&
-    next.guard === other.guard &&
-    next.claim?.proposal === other.claim?.proposal;
-  // Queue entries and restored counters carry further numbers.
-  return isAlike && next.kind !== "enqueue" && next.kind !== "restoreCounters" ? next : undefined;
+    one.verb === two.verb &&
+    one.keys.length === two.keys.length &&
+    one.words.length === two.words.length &&
+    // A question keeps its own ttl (PROTOCOL 12.4).
+    one.ttl === two.ttl &&
+    one.proposal === two.proposal;
+  // Queue entries and restored counters carry further numbers, and a reading of the guard state its own terms.
+  return isAlike && one.verb !== "enqueue" && !isListed.has(one.verb) ? next : undefined;
 }
 
-/** The meaning of a reply; `undefined` if it is not a valid answer to the operation. */
-export function answerIn(operation: Operation, reply: unknown): Answer | undefined {
-  const { kind, keys } = operation;
-  if (kind === "release" || kind === "delete") {
+/** The verbs whose words are no values of the batch: they are in its list, or in the terms of the guard. */
+const isListed: ReadonlySet<Verb> = new Set(["restoreCounters", "guardState"]);
+
+/** The meaning of a reply; `undefined` if it is not a valid answer to the question. */
+export function answerIn(question: Question, reply: unknown): Answer | undefined {
+  const { verb, keys } = question;
+  if (verb === "release" || verb === "delete") {
     // The usual reply, without a look at what else it may be.
     if (reply === keys.length) return done;
     return countIn(reply, keys.length) === undefined ? undefined : missed;
   }
-  if (kind === "restoreCounters" || kind === "mark") {
+  if (verb === "restoreCounters" || verb === "mark") {
     const restored = countIn(reply, 1);
     if (restored === undefined) return undefined;
     return restored === 1 ? done : missed;
   }
-  if (kind === "time") {
+  if (verb === "time") {
     const time = timeIn(reply);
     return time === undefined ? undefined : { is: "time", time };
   }
-  if (kind === "inspect") return Array.isArray(reply) ? keyStateIn(reply) : undefined;
-  if (kind === "guardState") return Array.isArray(reply) ? guardStateIn(reply) : undefined;
-  return claimAnswerIn(operation, reply);
+  if (verb === "inspect") return Array.isArray(reply) ? keyStateIn(reply) : undefined;
+  if (verb === "guardState") return Array.isArray(reply) ? guardStateIn(reply) : undefined;
+  return claimAnswerIn(question, reply);
 }
 
 /** The answer to a claim of any kind. */
-function claimAnswerIn({ keys, ttl }: Operation, reply: unknown): Answer | undefined {
+function claimAnswerIn({ keys, ttl }: Question, reply: unknown): Answer | undefined {
   if (!Array.isArray(reply)) {
     const remaining = claimedTimeIn(reply, ttl);
     return remaining === undefined ? undefined : { is: "yes", remaining };
@@ -344,13 +334,10 @@ function guardStateIn(reply: readonly unknown[]): GuardState | undefined {
 }
 
 /** Integers only: the script reads the list digit by digit. */
-function numbersOf({ kind, values, ttl, claim }: Operation): string {
-  if (kind === "release" || kind === "delete") return `${values.length}`;
-  if (kind === "restoreCounters") return values.join();
-  const fence = claim?.proposal === undefined ? "" : `,${claim.proposal}`;
-  if (kind === "enqueue") {
-    const { ticket, entryTtl } = claim as QueueEntry;
-    return `${Math.ceil(ttl)},${Math.ceil(ticket)},${Math.ceil(entryTtl)}${fence}`;
-  }
+function numbersOf({ verb, words, ttl, proposal, entry }: Question): string {
+  if (verb === "release" || verb === "delete") return `${words.length}`;
+  if (verb === "restoreCounters") return words.join();
+  const fence = proposal === undefined ? "" : `,${proposal}`;
+  if (entry) return `${Math.ceil(ttl)},${Math.ceil(entry.ticket)},${Math.ceil(entry.ttl)}${fence}`;
   return fence === "" ? `${Math.ceil(ttl)}` : `${Math.ceil(ttl)},0,0${fence}`;
 }

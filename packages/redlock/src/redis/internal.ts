@@ -13,6 +13,7 @@ export {
 export type {
   Answer,
   Claim,
+  Entry,
   Fault,
   Grant,
   Guard,
@@ -25,20 +26,19 @@ export type {
   Moment,
   No,
   OnPush,
-  Operation,
-  OperationKind,
   Outcome,
-  Purpose,
   Push,
-  QueueEntry,
+  Question,
   Reading,
   RecordStore,
+  Sink,
   Time,
   Timed,
+  Verb,
   Wake,
   Yes,
 } from "../protocol/node.ts";
-export { type Asked, operationOf } from "../protocol/operation.ts";
+export { answerOf, questionOf } from "../protocol/question.ts";
 export {
   batchScript,
   claimScript,

@@ -1,6 +1,6 @@
 import { crowdedOut, failed, unexpected } from "../protocol/faults.ts";
-import type { Answer, Fault, Operation } from "../protocol/node.ts";
-import { operationOf } from "../protocol/operation.ts";
+import type { Answer, Fault, Question } from "../protocol/node.ts";
+import { questionOf } from "../protocol/question.ts";
 import { waiterOf } from "../protocol/token.ts";
 import { Fifo } from "../time/fifo.ts";
 import type { Runtime } from "../time/runtime.ts";
@@ -15,21 +15,20 @@ import {
   isUnawaited,
   needsOtherScript,
   type Posted,
-  purposeOf,
   repliesIn,
 } from "./commands.ts";
 import type { Connection, Done } from "./connection.ts";
 
 /**
- * Operations in one batch. The master executes a batch without interruption, at about 3 us per key: 128
+ * Questions in one batch. The master executes a batch without interruption, at about 3 us per key: 128
  * of one key each take less than 0.5 ms.
  */
 export const maxBatchSize = 128;
 /** Keys in one batch: about 1.5 ms of the master. */
 const maxBatchKeys = 512;
 /**
- * The default send window: the maximum number of operations in flight, and the same number again of those
- * that keep a lease. 512 are four full batches, enough to keep a master busy. Operations beyond it wait here,
+ * The default send window: the maximum number of questions in flight, and the same number again of those
+ * that keep a lease. 512 are four full batches, enough to keep a master busy. Questions beyond it wait here,
  * where an extension can overtake them; in the master's socket it could not.
  */
 export const defaultWindow = 512;
@@ -41,7 +40,7 @@ const maxWaitingRequests = 4096;
  */
 const maxWaitingReleases = 4096;
 /**
- * A master without an answer for this time is silent and gets no further operations, ms. It is half of the
+ * A master without an answer for this time is silent and gets no further questions, ms. It is half of the
  * longest requested ttl, within these bounds. The lower bound is several times the default node timeout: on a
  * slow network a master that is only late must not count as dead, because a few of those would leave no
  * quorum to ask (simulation, seeds 588 and guarded 1688).
@@ -50,7 +49,7 @@ const minSilence = 2500;
 const maxSilence = 10_000;
 const silenceFraction = 1 / 2;
 /**
- * A master that takes longer than this for one batch is slow by itself, ms: waiting behind other operations
+ * A master that takes longer than this for one batch is slow by itself, ms: waiting behind other questions
  * is then no reason to give it more time.
  */
 export const slowAnswerThreshold = 500;
@@ -64,10 +63,10 @@ export function isOpen(connection: Pick<Connection, "isOpen" | "isReady">): bool
 export interface PipelineOrigin {
   readonly connection: Connection;
   readonly abandonedFault: Fault;
-  /** The maximum number of operations in flight, and the same again of those that keep a lease. */
+  /** The maximum number of questions in flight, and the same again of those that keep a lease. */
   readonly window: number;
   readonly runtime: Pick<Runtime, "monotonic">;
-  /** The fault for operations that are not sent, for the reason `why`. */
+  /** The fault for questions that are not sent, for the reason `why`. */
   unsentFault(why: string): Fault;
   /** Called when a batch is sent. */
   onBatchSent(): void;
@@ -78,9 +77,9 @@ export interface PipelineOrigin {
 /**
  * The path to one master.
  *
- * Backpressure: while the window is full, operations wait by purpose. Those that keep a lease go first, then
+ * Backpressure: while the window is full, questions wait by purpose. Those that keep a lease go first, then
  * releases, then requests, each group in the order of the calls (PROTOCOL 12.7). Extensions have a window of
- * their own, so that no other operations can fill it: a delayed request costs latency, a delayed extension
+ * their own, so that no other questions can fill it: a delayed request costs latency, a delayed extension
  * costs a lock. A release may overtake the vote that it undoes: that vote is abandoned and no longer sent. A
  * master that stays silent gets no requests and no extensions, and keeps a bounded number of releases.
  */
@@ -89,30 +88,30 @@ export class Pipeline {
   readonly #origin: PipelineOrigin;
   /** In the order of sending. */
   readonly #inFlight: Batch[] = [];
-  /** The operations of the next batch. */
+  /** The questions of the next batch. */
   #next: Posted[] = [];
   #keys = 0;
   /** One of them that has a key: it decides on the script. */
-  #keyed: Operation | undefined;
-  /** The number of operations that keep a lease, in flight and in the next batch. */
+  #keyed: Question | undefined;
+  /** The number of questions that keep a lease, in flight and in the next batch. */
   #keepCount = 0;
   /** The part of it that is in the next batch. */
   #nextKeepCount = 0;
-  /** The number of all other operations, in flight and in the next batch. */
+  /** The number of all other questions, in flight and in the next batch. */
   #otherCount = 0;
   readonly #keeps = new Fifo<Posted>();
   readonly #releases = new Fifo<Posted>();
   #requests = new Fifo<Posted>();
   /** The votes among the waiting requests, by token. */
-  readonly #unsentVotes = new Map<string, Operation>();
+  readonly #unsentVotes = new Map<string, Question>();
   #isSilent = false;
   #maxTtl = 0;
-  /** False only if no operation waits for room. */
+  /** False only if no question waits for room. */
   #mayHaveBacklog = false;
-  /** The latest batch with operations that had to wait for room. */
+  /** The latest batch with questions that had to wait for room. */
   #lastOfBacklog: Batch | undefined;
   /**
-   * Whether operations wait for room or did so recently, apart from releases that were kept because the
+   * Whether questions wait for room or did so recently, apart from releases that were kept because the
    * master is silent.
    */
   #hadBacklog = false;
@@ -130,14 +129,14 @@ export class Pipeline {
     return this.#origin.abandonedFault;
   }
 
-  /** Whether operations wait for room. */
+  /** Whether questions wait for room. */
   get hasBacklog(): boolean {
     this.#mayHaveBacklog &&= this.#keeps.length + this.#releases.length + this.#requests.length > 0;
     return this.#mayHaveBacklog;
   }
 
   /**
-   * Whether operations wait for room, or had to and are unanswered. Releases kept for a silent master do not
+   * Whether questions wait for room, or had to and are unanswered. Releases kept for a silent master do not
    * count: they are no reason to give it more time.
    */
   get isDraining(): boolean {
@@ -148,14 +147,14 @@ export class Pipeline {
   }
 
   /** Whether a claim is in flight that `release` undoes. */
-  hasClaimUndoneBy(release: Operation): boolean {
-    const waiters = release.values.map(waiterOf);
+  hasClaimUndoneBy(release: Question): boolean {
+    const waiters = release.words.map(waiterOf);
     for (const batch of this.#inFlight) if (batch.hasClaimOf(waiters)) return true;
     return false;
   }
 
   /**
-   * All `operations` as one batch, for the caller to send. That batch is then identical on all masters with enough room,
+   * All of them as one batch, for the caller to send. That batch is then identical on all masters with enough room,
    * and is encoded once. `undefined` if they must be sent one by one instead. `flush` is the number of the current
    * flush.
    */
@@ -166,15 +165,16 @@ export class Pipeline {
     let keys = 0;
     let keepCount = 0;
     let maxTtl = this.#maxTtl;
-    let { operation: other } = all[0]!;
-    for (const { operation } of all) {
-      if (operation.claim?.abandoned || (operation.isUnbatched && all.length > 1)) return undefined;
-      if (operation !== other && needsOtherScript(operation, other)) return undefined;
+    let { question: other } = all[0]!;
+    for (const posted of all) {
+      const { question } = posted;
+      if (question.claim?.abandoned || (posted.isUnbatched && all.length > 1)) return undefined;
+      if (question !== other && needsOtherScript(question, other)) return undefined;
       // One without keys, such as a time read, fits both scripts.
-      if (operation.keys.length > 0) other = operation;
-      keys += operation.keys.length;
-      if (purposeOf(operation) === "keep") keepCount += 1;
-      if (operation.ttl > maxTtl) maxTtl = operation.ttl;
+      if (question.keys.length > 0) other = question;
+      keys += question.keys.length;
+      if (posted.purpose === "keep") keepCount += 1;
+      if (question.ttl > maxTtl) maxTtl = question.ttl;
     }
     const others = all.length - keepCount;
     if (keys > maxBatchKeys && all.length > 1) return undefined;
@@ -187,20 +187,20 @@ export class Pipeline {
   }
 
   /**
-   * Adds the operation to the next batch, or to the operations that wait for room. `flush` is the number of
+   * Adds the question to the next batch, or to the questions that wait for room. `flush` is the number of
    * the current flush.
    */
   take(posted: Posted, flush: number): void {
-    const { operation } = posted;
+    const { question } = posted;
     this.#isSilentIn(flush);
-    if (isRelease(operation)) this.#takeRelease(posted);
+    if (isRelease(question)) this.#takeRelease(posted);
     else if (this.#isSilent) this.#answer(posted, this.#silenceFault());
-    else if (purposeOf(operation) === "request") this.#takeRequest(posted, flush);
+    else if (posted.purpose === "request") this.#takeRequest(posted, flush);
     else if (this.#keepCount < this.#origin.window && this.#keeps.length === 0) this.#add(posted);
     else this.#waitForRoom(this.#keeps, posted);
   }
 
-  /** Fills the window with waiting operations and sends them. */
+  /** Fills the window with waiting questions and sends them. */
   refill(): void {
     this.#fill();
     this.#lastOfBacklog = this.send() ?? this.#lastOfBacklog;
@@ -216,7 +216,7 @@ export class Pipeline {
     }
   }
 
-  /** Sends all waiting operations: the connection is about to be closed. */
+  /** Sends all waiting questions: the connection is about to be closed. */
   finish(): void {
     for (const posted of this.drain()) this.#addUnlessAbandoned(posted);
     this.send();
@@ -224,11 +224,11 @@ export class Pipeline {
 
   #shiftRequest(): Posted | undefined {
     const request = this.#requests.shift();
-    if (request?.operation.kind === "vote") this.#unsentVotes.delete(request.operation.values[0]!);
+    if (request?.question.verb === "vote") this.#unsentVotes.delete(request.question.words[0]!);
     return request;
   }
 
-  /** Removes and returns all waiting operations. */
+  /** Removes and returns all waiting questions. */
   drain(): readonly Posted[] {
     this.#unsentVotes.clear();
     return [...this.#keeps.drain(), ...this.#releases.drain(), ...this.#requests.drain()];
@@ -264,7 +264,7 @@ export class Pipeline {
     return isOpen(this.connection) && batch.session === this.connection.session;
   }
 
-  /** Every operation of `batch` has been answered. */
+  /** Every question of `batch` has been answered. */
   onBatchAnswered(batch: Batch): void {
     const wasDraining =
       this.#hadBacklog &&
@@ -291,7 +291,7 @@ export class Pipeline {
     const oldest: Batch | undefined = this.#inFlight[0];
     const isOverdue = oldest && this.#origin.runtime.monotonic() - oldest.sentAt > this.#silence;
     // Being overdue is not enough: a caller with a longer timeout may still be waiting.
-    return isOverdue === true && oldest.posted.some(({ operation }) => isUnawaited(operation));
+    return isOverdue === true && oldest.posted.some(({ question }) => isUnawaited(question));
   }
 
   /** The time after which an unanswered batch counts as silence, ms. */
@@ -299,7 +299,7 @@ export class Pipeline {
     return Math.min(Math.max(minSilence, this.#maxTtl * silenceFraction), maxSilence);
   }
 
-  /** The fault while the master is silent. An answer to an operation in flight ends the silence. */
+  /** The fault while the master is silent. An answer to a question in flight ends the silence. */
   #silenceFault(): Fault {
     return this.#origin.unsentFault(`it has not answered for ${this.#silence} ms`);
   }
@@ -309,15 +309,15 @@ export class Pipeline {
    * connection it might overtake the claim (PROTOCOL 2.6, 12.8).
    */
   #takeRelease(posted: Posted): void {
-    const { operation } = posted;
+    const { question } = posted;
     // An abandoned vote that was never sent stays unsent, so it set no key here (PROTOCOL 12.2).
-    const vote = operation.values.length === 1 ? this.#unsentVotes.get(operation.values[0]!) : undefined;
+    const vote = question.words.length === 1 ? this.#unsentVotes.get(question.words[0]!) : undefined;
     if (vote && isAbandoned(vote)) {
       this.#answer(posted, { is: "missed" });
       return;
     }
     const canSend = this.#otherCount < this.#origin.window && this.#releases.length === 0 && !this.#isSilent;
-    if (canSend || this.hasClaimUndoneBy(operation)) this.#add(posted);
+    if (canSend || this.hasClaimUndoneBy(question)) this.#add(posted);
     else if (this.#isSilent && this.#releases.length >= maxWaitingReleases)
       this.#answer(posted, this.#silenceFault());
     else if (this.#isSilent) {
@@ -340,14 +340,14 @@ export class Pipeline {
   }
 
   #keepRequest(posted: Posted, flush: number): void {
-    const { operation } = posted;
+    const { question } = posted;
     // Once per flush: for each of thousands of refused requests it would read thousands of waiting ones.
     if (this.#requests.length >= maxWaitingRequests && this.#droppedInFlush !== flush) {
       this.#droppedInFlush = flush;
       this.#dropAbandoned();
     }
     if (this.#requests.length < maxWaitingRequests) {
-      if (operation.kind === "vote") this.#unsentVotes.set(operation.values[0]!, operation);
+      if (question.verb === "vote") this.#unsentVotes.set(question.words[0]!, question);
       this.#waitForRoom(this.#requests, posted);
     } else this.#answer(posted, crowdedOut(this.connection.name, maxWaitingRequests));
   }
@@ -355,47 +355,47 @@ export class Pipeline {
   #dropAbandoned(): void {
     const all = this.#requests.drain();
     for (const request of all) {
-      if (!isAbandoned(request.operation)) {
+      if (!isAbandoned(request.question)) {
         this.#mayHaveBacklog = true;
         this.#requests.push(request);
       } else {
-        this.#unsentVotes.delete(request.operation.values[0]!);
+        this.#unsentVotes.delete(request.question.words[0]!);
         this.#answer(request, this.abandonedFault);
       }
     }
   }
 
   #addUnlessAbandoned(posted: Posted): void {
-    if (isAbandoned(posted.operation)) this.#answer(posted, this.abandonedFault);
+    if (isAbandoned(posted.question)) this.#answer(posted, this.abandonedFault);
     else this.#add(posted);
   }
 
-  #answer({ operation, index }: Posted, answer: Answer): void {
-    operation.onAnswer(index, answer);
+  #answer({ place, sink }: Posted, answer: Answer): void {
+    sink.answered(place, answer);
   }
 
-  /** Adds the operation to the next batch. A batch that would become too large is sent first. */
+  /** Adds the question to the next batch. A batch that would become too large is sent first. */
   #add(posted: Posted): void {
-    const { operation } = posted;
-    const isFull = this.#next.length >= maxBatchSize || this.#keys + operation.keys.length > maxBatchKeys;
-    const isOther = this.#keyed !== undefined && needsOtherScript(operation, this.#keyed);
-    if (operation.isUnbatched || isFull || isOther) this.send();
-    if (purposeOf(operation) === "keep") {
+    const { question } = posted;
+    const isFull = this.#next.length >= maxBatchSize || this.#keys + question.keys.length > maxBatchKeys;
+    const isOther = this.#keyed !== undefined && needsOtherScript(question, this.#keyed);
+    if (posted.isUnbatched || isFull || isOther) this.send();
+    if (posted.purpose === "keep") {
       this.#keepCount += 1;
       this.#nextKeepCount += 1;
     } else this.#otherCount += 1;
     this.#next.push(posted);
-    this.#keys += operation.keys.length;
-    if (operation.keys.length > 0) this.#keyed = operation;
-    this.#maxTtl = Math.max(this.#maxTtl, operation.ttl);
-    if (operation.isUnbatched) this.send();
+    this.#keys += question.keys.length;
+    if (question.keys.length > 0) this.#keyed = question;
+    this.#maxTtl = Math.max(this.#maxTtl, question.ttl);
+    if (posted.isUnbatched) this.send();
   }
 }
 
-/** Operations sent together, until the last one is answered. Each has its own reply or its own error. */
+/** Questions sent together, until the last one is answered. Each has its own reply or its own error. */
 class Batch {
   readonly posted: readonly Posted[];
-  /** The number of operations that keep a lease. */
+  /** The number of questions that keep a lease. */
   readonly keepCount: number;
   /** The {@link Connection.session} it was sent in. */
   readonly session: number;
@@ -427,8 +427,8 @@ class Batch {
   hasClaimOf(waiters: readonly string[]): boolean {
     this.#waiters ??= new Set(
       this.posted
-        .filter(({ operation }) => operation.claim)
-        .map(({ operation }) => waiterOf(operation.values[0]!)),
+        .filter(({ question }) => question.claim)
+        .map(({ question }) => waiterOf(question.words[0]!)),
     );
     for (const waiter of waiters) if (this.#waiters.has(waiter)) return true;
     return false;
@@ -437,8 +437,7 @@ class Batch {
   send(posted: readonly Posted[] = this.posted, message: EncodedBatch = encoded(posted)): void {
     this.#open += 1;
     // Time reads are at the end of the batch.
-    for (let place = posted.length - 1; posted[place]?.operation.onSend; place -= 1)
-      posted[place]!.operation.onSend!();
+    for (let place = posted.length - 1; posted[place]?.onSend; place -= 1) posted[place]!.onSend!();
     const done: Done = (reply, error) => {
       forgetEncoded(message);
       if (error === undefined) this.#read(posted, message, reply);
@@ -459,24 +458,24 @@ class Batch {
     }
   }
 
-  /** Gives each operation the reply at its own position (PROTOCOL 12.3). */
+  /** Gives each question the reply at its own position (PROTOCOL 12.3). */
   #read(posted: readonly Posted[], message: EncodedBatch, reply: unknown): void {
     const { name } = this.#connection;
     if (!message.script) {
-      const { operation: vote, index } = posted[0]!;
-      if (reply === "OK") vote.onAnswer(index, { is: "yes", remaining: vote.ttl });
+      const { question, place, sink } = posted[0]!;
+      if (reply === "OK") sink.answered(place, { is: "yes", remaining: question.ttl });
       else if (reply === null) this.#askForOwner(posted[0]!);
-      else vote.onAnswer(index, unexpected(name, reply));
+      else sink.answered(place, unexpected(name, reply));
       return;
     }
     const replies = repliesIn(message, reply);
-    for (let place = 0; place < posted.length; place += 1) {
-      const { operation, index } = posted[place]!;
-      const ownReply = replies[place];
+    for (let index = 0; index < posted.length; index += 1) {
+      const { question, place, sink } = posted[index]!;
+      const ownReply = replies[index];
       const error = errorIn(ownReply);
       if (error === undefined)
-        operation.onAnswer(index, answerIn(operation, ownReply) ?? unexpected(name, ownReply));
-      else this.#refused(posted[place]!, error);
+        sink.answered(place, answerIn(question, ownReply) ?? unexpected(name, ownReply));
+      else this.#refused(posted[index]!, error);
     }
   }
 
@@ -485,12 +484,12 @@ class Batch {
    * earlier reply was lost (PROTOCOL 2.7). The question sets no key, so it may be asked even after the round
    * was rolled back.
    */
-  #askForOwner({ operation: vote, index }: Posted): void {
+  #askForOwner(vote: Posted): void {
     const { name, notReadyReason } = this.#connection;
-    const question = operationOf({ ...vote, kind: "extend", claim: undefined }, vote.onAnswer);
-    if (this.#origin.isCurrent(this)) this.send([{ operation: question, index }]);
+    const question = questionOf({ ...vote.question, verb: "extend", claim: undefined });
+    if (this.#origin.isCurrent(this)) this.send([{ ...vote, question, onSend: undefined }]);
     // The SET was sent: the key may hold the token.
-    else vote.onAnswer(index, failed(name, notReadyReason, false, vote.values));
+    else vote.sink.answered(vote.place, failed(name, notReadyReason, false, question.words));
   }
 
   #fail(posted: readonly Posted[], message: EncodedBatch, error: unknown): void {
@@ -514,26 +513,26 @@ class Batch {
     } else if (canRetry && posted.length > 1 && isRefusedUnexecuted.test(reason)) {
       for (const one of this.#withoutAbandoned(posted)) this.send([one]);
     } else {
-      const values = posted.flatMap(({ operation }) => operation.values);
+      const values = posted.flatMap(({ question }) => question.words);
       const fault = failed(name, error, isReply, values);
       if (isReply) this.#reportErrorReply(fault);
-      for (const { operation, index } of posted) operation.onAnswer(index, fault);
+      for (const { place, sink } of posted) sink.answered(place, fault);
     }
   }
 
-  /** The operations without the abandoned ones, which are answered here. */
+  /** The questions without the abandoned ones, which are answered here. */
   #withoutAbandoned(posted: readonly Posted[]): readonly Posted[] {
-    return posted.filter(({ operation, index }) => {
-      const isWanted = !isAbandoned(operation);
-      if (!isWanted) operation.onAnswer(index, this.#origin.abandonedFault);
+    return posted.filter(({ question, place, sink }) => {
+      const isWanted = !isAbandoned(question);
+      if (!isWanted) sink.answered(place, this.#origin.abandonedFault);
       return isWanted;
     });
   }
 
-  #refused({ operation, index }: Posted, error: string): void {
-    const fault = failed(this.#connection.name, error, true, operation.values);
+  #refused({ question, place, sink }: Posted, error: string): void {
+    const fault = failed(this.#connection.name, error, true, question.words);
     this.#reportErrorReply(fault);
-    operation.onAnswer(index, fault);
+    sink.answered(place, fault);
   }
 
   #reportErrorReply({ error }: Fault): void {
@@ -544,21 +543,21 @@ class Batch {
 const noReason = new Error("rejected without a reason");
 
 /**
- * Moves time reads to the end: behind the operations they belong to, and once for all of them. The order of
- * the other operations stays the same.
+ * Moves time reads to the end: behind the questions they belong to, and once for all of them. The order of
+ * the other questions stays the same.
  */
 function timeReadsLast(posted: readonly Posted[]): readonly Posted[] {
   if (!posted.some(isTimeRead)) return posted;
   return [...posted.filter((one) => !isTimeRead(one)), ...posted.filter(isTimeRead)];
 }
 
-function isTimeRead({ operation }: Posted): boolean {
-  return operation.kind === "time";
+function isTimeRead({ question }: Posted): boolean {
+  return question.verb === "time";
 }
 
 /**
  * Errors by which a master refuses a whole batch before executing any part of it: the user may not run the script on
- * some of the keys, it is a server of a Cluster, or the list does not match its arguments. Each operation may be sent
+ * some of the keys, it is a server of a Cluster, or the list does not match its arguments. Each question may be sent
  * again by itself (PROTOCOL 12.6).
  */
 const isRefusedUnexecuted = /^(NOPERM|CROSSSLOT|BATCH)\b/;

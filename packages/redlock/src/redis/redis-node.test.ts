@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { NodeError } from "../errors.ts";
-import type { Claim, Guard, Push } from "../protocol/node.ts";
-import { type Asked, operationOf } from "../protocol/operation.ts";
+import type { Guard, Push, Question } from "../protocol/node.ts";
+import { answerOf, questionOf } from "../protocol/question.ts";
 import { maxUnanswered } from "../protocol/shared-reads.ts";
 import {
   batchScript,
@@ -14,14 +14,15 @@ import {
   releaseScript,
   sharedBatchScript,
 } from "../scripts.generated.ts";
-import { ask, Gate, settle } from "../virtual-time.test.ts";
+import { ask, Gate, settle, type TestClaim } from "../virtual-time.test.ts";
 import type { Connection } from "./connection.ts";
 import { RedisNode } from "./redis-node.ts";
 
 // PROTOCOL 2.7.
 
+const terms = "60000,4711,0,1,1700000000000,0,0";
 const guard: Guard = {
-  terms: "60000,4711,0,1,1700000000000,0,0",
+  terms: () => terms,
   refused: () => {},
   extendedInQuarantine: () => {},
 };
@@ -107,9 +108,9 @@ function nodeWith(...replies: unknown[]) {
   return { connection, node: new RedisNode(connection, { groupCommit: false, runtime: standstill }) };
 }
 
-const claim: Claim = { resources: ["r"], token: "t", ttl: 1000, abandoned: false };
-const both: Claim = { ...claim, resources: ["a", "b"] };
-const abandoned: Claim = { ...claim, abandoned: true };
+const claim: TestClaim = { resources: ["r"], token: "t", ttl: 1000, abandoned: false };
+const both: TestClaim = { ...claim, resources: ["a", "b"] };
+const abandoned: TestClaim = { ...claim, abandoned: true };
 
 describe("a vote", () => {
   test("for one resource is the bare SET", async () => {
@@ -259,7 +260,7 @@ describe("a queue", () => {
     node.watchGuard(guard);
     expect(await ask(node).enqueue(entry)).toEqual({ is: "yes", remaining: 1000 });
     expect(connection.sent).toEqual([
-      ["EVALSHA", batchScript.sha1, 1, "r", "g0,0;q1,1000,17,300;", guard.terms, "w.1", "-"],
+      ["EVALSHA", batchScript.sha1, 1, "r", "g0,0;q1,1000,17,300;", terms, "w.1", "-"],
     ]);
   });
 
@@ -274,10 +275,10 @@ describe("a queue", () => {
     expect(await ask(node).release(["r"], ["t", "u"])).toEqual({ is: "done" });
     const guarded = ["EVALSHA", guardedClaimScript.sha1, 1, "r"];
     expect(connection.sent).toEqual([
-      [...guarded, "v", "t", 1000, "", guard.terms],
-      [...guarded, "p", "t", 900, "", guard.terms],
-      [...guarded, "v", "t", 1000, 8, guard.terms],
-      ["EVALSHA", guardedReleaseScript.sha1, 1, "r", guard.terms, "t", "u"],
+      [...guarded, "v", "t", 1000, "", terms],
+      [...guarded, "p", "t", 900, "", terms],
+      [...guarded, "v", "t", 1000, 8, terms],
+      ["EVALSHA", guardedReleaseScript.sha1, 1, "r", terms, "t", "u"],
     ]);
   });
 
@@ -418,28 +419,24 @@ test("a release of a lock that may be shared grants nothing on a master without 
   expect(connection.sent).toEqual([sent]);
 });
 
-/** What is sent to a Cluster for one operation after the other, all in one turn. */
-async function sentToCluster(...all: readonly Asked[]) {
+/** What is sent to a Cluster for one question after the other, all in one turn. */
+async function sentToCluster(...all: readonly Question[]) {
   const connection: Connection & ScriptedConnection = new ScriptedConnection(...all.map(() => 1));
   const node = new RedisNode(Object.assign(connection, { isCluster: true }), { runtime: standstill });
-  for (const asked of all)
-    node.ask(
-      operationOf(asked, () => {}),
-      0,
-    );
+  for (const question of all) void answerOf(node, question);
   await settle();
   return { node, sent: connection.sent };
 }
 
 describe("on a Cluster", () => {
-  const released: Asked = { kind: "release", keys: ["{}r"], values: ["t"], ttl: 0, claim: undefined };
+  const released = questionOf({ verb: "release", keys: ["{}r"], words: ["t"] });
 
   test("there is no queue, and no counter", async () => {
     const { node } = await sentToCluster();
     expect([node.queue, node.keepsCounters, node.records.isCluster]).toEqual([undefined, false, true]);
   });
 
-  test("each operation is a command of its own, which names all keys that it looks at", async () => {
+  test("each question is a command of its own, which names all keys that it looks at", async () => {
     const { sent } = await sentToCluster(released, { ...released, keys: ["s"] });
     expect(sent).toEqual(["{}r", "s"].map((key) => ["EVALSHA", releaseScript.sha1, 1, key, "t"]));
   });

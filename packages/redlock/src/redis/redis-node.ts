@@ -2,7 +2,6 @@ import type { NodeError } from "../errors.ts";
 import { failed, fault, unexpected, unsent } from "../protocol/faults.ts";
 import type {
   Answer,
-  Claim,
   Fault,
   Grant,
   Guard,
@@ -13,29 +12,29 @@ import type {
   MasterServer,
   No,
   OnPush,
-  Operation,
-  Purpose,
+  Question,
   Reading,
   RecordStore,
+  Sink,
   Timed,
   Wake,
   Yes,
 } from "../protocol/node.ts";
-import { type Asked, operationOf, timeRead } from "../protocol/operation.ts";
+import { questionOf, timeRead } from "../protocol/question.ts";
 import { SharedReads } from "../protocol/shared-reads.ts";
 import { masked } from "../protocol/token.ts";
 import { readersScript, waitersScript } from "../scripts.generated.ts";
 import { outside } from "../time/async-context.ts";
 import { systemRuntime } from "../time/system.ts";
 import { ClosedConnection } from "./closed-connection.ts";
-import { isAbandoned, isRelease, purposeOf } from "./commands.ts";
+import { isAbandoned, isRelease, type Posted, type Purpose, purposeOf } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 import { GrantSubscription } from "./grant-subscription.ts";
 import { UnexpectedReply } from "./reply-numbers.ts";
 import { type SendQueue, type SendQueueRuntime, sendQueueOf } from "./send-queue.ts";
 
 export interface RedisNodeOptions {
-  /** Whether operations are sent together while earlier ones are unanswered. Default true. Always off on a Cluster. */
+  /** Whether questions are sent together while earlier ones are unanswered. Default true. Always off on a Cluster. */
   readonly groupCommit?: boolean;
   /** Whether the master keeps queues of waiting claims. Default true. Always off on a Cluster. */
   readonly queue?: boolean;
@@ -44,13 +43,13 @@ export interface RedisNodeOptions {
   /** Default: the system clock and timers. */
   readonly runtime?: SendQueueRuntime;
   /**
-   * The maximum number of operations in flight, and the same again of those that keep a lease. Default 512.
+   * The maximum number of questions in flight, and the same again of those that keep a lease. Default 512.
    */
   readonly window?: number;
 }
 
 /**
- * A master reached by plain commands and Lua scripts: turns calls into operations, and replies into answers.
+ * A master reached by plain commands and Lua scripts: turns calls into questions, and replies into answers.
  */
 export class RedisNode implements LockNode {
   readonly name: string;
@@ -114,14 +113,14 @@ export class RedisNode implements LockNode {
   }
 
   /** The only way to the master: a claim of any kind passes the guard and the clock watch here. */
-  ask(operation: Operation, index: number): void {
-    const { kind } = operation;
-    if (this.#isPlain && kind !== "enqueue" && kind !== "time") this.#sendQueue.post(operation, index);
-    else if (kind === "time")
-      this.#askTime(purposeOf(operation), (answer) => operation.onAnswer(index, answer));
-    else if (kind === "inspect" && !this.queue) this.#inspectByRefusal(operation, index);
-    else if (!operation.claim) this.#post(this.#own(operation, operation.onAnswer), index);
-    else this.#claim(operation, operation.claim, index);
+  ask(question: Question, place: number, sink: Sink): void {
+    const { verb, claim } = question;
+    if (this.#isPlain && verb !== "enqueue" && verb !== "time")
+      this.#sendQueue.post(this.#posted(question, place, sink));
+    else if (verb === "time") this.#askTime("request", (answer) => sink.answered(place, answer));
+    else if (verb === "inspect" && !this.queue) this.#inspectByRefusal(question, place, sink);
+    else if (!claim) this.#post(this.#posted(this.#own(question), place, sink, this.#guard));
+    else this.#claim(this.#own(question), place, sink);
   }
 
   get database(): number {
@@ -208,23 +207,29 @@ export class RedisNode implements LockNode {
     };
   }
 
-  /** Whether an operation of a round is sent as it is, and now. */
+  /** Whether a question of a round is sent as it is, and now. */
   get #isPlain(): boolean {
     const addsNothing = this.#groupCommit && this.queue !== undefined && !this.#guard && !this.#clock;
     return addsNothing && !this.#refusal && this.#connection.isReady;
   }
 
-  /** The operation with what this master adds to it. */
-  #own(operation: Operation, onAnswer: Operation["onAnswer"], onSend?: () => void): Operation {
-    const { kind, values, guard = this.#guard, purpose } = operation;
-    const asked: Asked =
-      kind === "release" && !this.queue
-        ? { ...operation, kind: "delete" }
-        : kind === "enqueue"
-          ? { ...operation, values: [values[0]!, this.#inbox!.address] }
-          : operation;
-    const isUnbatched = operation.isUnbatched || !this.#groupCommit;
-    return operationOf(asked, onAnswer, { isUnbatched, guard, purpose, onSend });
+  /** The question as this master is asked it. */
+  #own(question: Question): Question {
+    const { verb, words } = question;
+    if (verb === "release" && !this.queue) return questionOf({ ...question, verb: "delete" });
+    if (verb !== "enqueue") return question;
+    return questionOf({ ...question, words: [words[0]!, this.#inbox!.address] });
+  }
+
+  #posted(
+    question: Question,
+    place: number,
+    sink: Sink,
+    guard?: Guard,
+    purpose: Purpose = purposeOf(question),
+    onSend?: () => void,
+  ): Posted {
+    return { question, place, sink, purpose, isUnbatched: !this.#groupCommit, guard, onSend };
   }
 
   /**
@@ -232,50 +237,52 @@ export class RedisNode implements LockNode {
    * requested behind each vote on the same connection, and in a batch both execute in one step. The reading then shows every
    * step of the clock before the vote, unless the clock was set right in the short time between.
    */
-  #claim(operation: Operation, { ttl }: Claim, index: number): void {
+  #claim(question: Question, place: number, sink: Sink): void {
     const clock = this.#clock;
-    const onVote = (_: number, answer: Answer | Timed): void => {
-      this.#reportRefusal(answer);
-      operation.onAnswer(index, answer);
-    };
-    clock?.askedFor(ttl);
-    if (clock?.judgesVotes) this.#claimWithReading(operation, clock, index);
-    else {
-      this.#post(this.#own(operation, this.#guard ? onVote : operation.onAnswer), index);
-      // One time read at a time is enough (PROTOCOL 11.1).
-      if (clock && !this.#isReading) this.#readTime(purposeOf(operation), () => {});
+    clock?.askedFor(question.ttl);
+    if (clock?.judgesVotes) {
+      this.#claimWithReading(question, clock, place, sink);
+      return;
     }
+    const answered: Sink["answered"] = (_, answer) => {
+      this.#reportRefusal(answer);
+      sink.answered(place, answer);
+    };
+    this.#post(this.#posted(question, place, this.#guard ? { answered } : sink, this.#guard));
+    // One time read at a time is enough (PROTOCOL 11.1).
+    if (clock && !this.#isReading) this.#readTime(purposeOf(question), () => {});
   }
 
-  #claimWithReading(operation: Operation, clock: MasterClock, index: number): void {
+  #claimWithReading(question: Question, clock: MasterClock, place: number, sink: Sink): void {
     let answer: Answer | Timed | undefined;
     let reading: Reading | Fault | undefined;
     let readings = 0;
     const forward = (): void => {
       if (answer?.is !== "yes" && answer?.is !== "no") {
-        if (answer) operation.onAnswer(index, answer);
-      } else if (reading) operation.onAnswer(index, timed(answer, clock, reading));
+        if (answer) sink.answered(place, answer);
+      } else if (reading) sink.answered(place, timed(answer, clock, reading));
     };
-    const onAnswer = (_: number, its: Answer | Timed): void => {
+    const answered: Sink["answered"] = (_, its) => {
       answer = its;
       this.#reportRefusal(its);
       forward();
     };
+    const purpose = purposeOf(question);
     const read = (): void => {
       readings += 1;
       const number = readings;
       reading = undefined;
-      this.#readTime(purposeOf(operation), (its) => {
+      this.#readTime(purpose, (its) => {
         if (number !== readings) return;
         reading = its;
         if (answer?.is === "yes" || answer?.is === "no") forward();
       });
     };
-    const isAlone = operation.isUnbatched || !this.#groupCommit;
     // A claim that is sent again is read again: the latest reading is the one behind it. In a batch both are sent again.
     const readBehind = (): void => void Promise.resolve().then(read);
-    this.#post(this.#own(operation, onAnswer, isAlone ? readBehind : undefined), index);
-    if (!isAlone) read();
+    const onSend = this.#groupCommit ? undefined : readBehind;
+    this.#post(this.#posted(question, place, { answered }, this.#guard, purpose, onSend));
+    if (this.#groupCommit) read();
   }
 
   /** Reports to the guard that a vote was refused, or that the master is in quarantine. */
@@ -312,24 +319,19 @@ export class RedisNode implements LockNode {
     const onSend = (): void => {
       sent = clock?.now();
     };
-    const onAnswer = (_: number, answer: Answer | Timed): void =>
+    const answered: Sink["answered"] = (_, answer) =>
       onTime(answer, answer.is === "time" ? clock?.observe(sent!, answer.time) : undefined);
-    const isUnbatched = !this.#groupCommit;
-    this.#post(operationOf(timeRead, onAnswer, { isUnbatched, purpose, onSend }), 0);
+    this.#post(this.#posted(timeRead, 0, { answered }, undefined, purpose, onSend));
   }
 
   /**
    * Without a queue: what a claim that nobody makes would be refused by. A GET would show the token (PROTOCOL 2.17).
    */
-  #inspectByRefusal(operation: Operation, index: number): void {
-    const onAnswer = (_: number, answer: Answer | Timed): void =>
-      operation.onAnswer(
-        index,
-        answer.is === "yes" || answer.is === "no" ? this.#keyStateIn(answer) : answer,
-      );
-    const claim: Asked = { ...operation, kind: "extend", values: [nobody], ttl: 1 };
-    const isUnbatched = !this.#groupCommit;
-    this.#post(operationOf(claim, onAnswer, { isUnbatched, purpose: purposeOf(operation) }), index);
+  #inspectByRefusal(question: Question, place: number, sink: Sink): void {
+    const answered: Sink["answered"] = (_, answer) =>
+      sink.answered(place, answer.is === "yes" || answer.is === "no" ? this.#keyStateIn(answer) : answer);
+    const claim = questionOf({ ...question, verb: "extend", words: [nobody], ttl: 1 });
+    this.#post(this.#posted(claim, place, { answered }, undefined, "request"));
   }
 
   #keyStateIn(answer: Yes | No): KeyState | Fault {
@@ -338,23 +340,24 @@ export class RedisNode implements LockNode {
     return { is: "state", owner, remaining: answer.remaining, queueLength: 0 };
   }
 
-  #post(operation: Operation, index: number): void {
-    if (!this.#connection.isReady) void this.#postWhenConnected(operation, index);
+  #post(posted: Posted): void {
+    if (!this.#connection.isReady) void this.#postWhenConnected(posted);
     // The connection has been made, so it is known whether its server votes through another node.
-    else if (this.#refusal && !isRelease(operation)) operation.onAnswer(index, this.#refusal);
-    else this.#sendQueue.post(operation, index);
+    else if (this.#refusal && !isRelease(posted.question)) posted.sink.answered(posted.place, this.#refusal);
+    else this.#sendQueue.post(posted);
   }
 
   /** Sends once the first connection is ready, or not at all. */
-  async #postWhenConnected(operation: Operation, index: number): Promise<void> {
+  async #postWhenConnected(posted: Posted): Promise<void> {
+    const { question, place, sink } = posted;
     const before = this.#latestRefusal;
     const notReadyReason = await this.#connected();
     // PROTOCOL 2.10: the round may have a vote of this server by another address.
     const hasVoted = this.#latestRefusal !== before;
-    if (isAbandoned(operation)) operation.onAnswer(index, this.#sendQueue.abandonedFault);
-    else if (notReadyReason !== undefined) operation.onAnswer(index, unsent(this.name, notReadyReason));
-    else if (hasVoted && operation.claim) operation.onAnswer(index, this.#latestRefusal!);
-    else this.#post(operation, index);
+    if (isAbandoned(question)) sink.answered(place, this.#sendQueue.abandonedFault);
+    else if (notReadyReason !== undefined) sink.answered(place, unsent(this.name, notReadyReason));
+    else if (hasVoted && question.claim) sink.answered(place, this.#latestRefusal!);
+    else this.#post(posted);
   }
 
   /** The reason why the connection is not ready, after the first attempt to connect; `undefined` if it is. */

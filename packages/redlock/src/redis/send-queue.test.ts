@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Answer, Claim } from "../protocol/node.ts";
-import { operationOf, timeRead } from "../protocol/operation.ts";
+import type { Answer } from "../protocol/node.ts";
+import { answerOf, timeRead } from "../protocol/question.ts";
 import {
   batchScript,
   claimScript,
@@ -11,7 +11,7 @@ import {
   voteBatchScript,
 } from "../scripts.generated.ts";
 import type { Timer } from "../time/runtime.ts";
-import { ask, settle } from "../virtual-time.test.ts";
+import { ask, settle, type TestClaim } from "../virtual-time.test.ts";
 import type { Connection } from "./connection.ts";
 import { RedisNode, type RedisNodeOptions } from "./redis-node.ts";
 
@@ -111,7 +111,7 @@ function start(connection = new SilentConnection(), options: RedisNodeOptions = 
 }
 
 function claimOf(token: string, ...resources: readonly string[]) {
-  return { resources, token, ttl: 1000, abandoned: false } satisfies Claim;
+  return { resources, token, ttl: 1000, abandoned: false } satisfies TestClaim;
 }
 
 function keysOf(count: number): readonly string[] {
@@ -932,10 +932,7 @@ test.each([
   ["a readers-writer lock", "quorlock:rw:{r}:write", "r"],
 ])("a batch that begins with a time read for %s has no lock of the other kind", async (_, first, second) => {
   const { node, sent } = start();
-  node.ask(
-    operationOf(timeRead, () => {}),
-    0,
-  );
+  void answerOf(node, timeRead);
   void ask(node).extend(claimOf("t1", first), true);
   void ask(node).extend(claimOf("t2", second), true);
   await settle();

@@ -1,25 +1,25 @@
 import { abandoned, unsent } from "../protocol/faults.ts";
-import type { Answer, Fault, Operation } from "../protocol/node.ts";
+import type { Answer, Fault } from "../protocol/node.ts";
 import type { Runtime, Timer } from "../time/runtime.ts";
 import { isAbandoned, isRelease, type Posted } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 import { defaultWindow, isOpen, maxBatchSize, Pipeline, type PipelineOrigin } from "./pipeline.ts";
 
-// The road of an operation, from a node to the socket and back. Three parts, from the outside to the inside:
+// The road of a question, from a node to the socket and back. Three parts, from the outside to the inside:
 //
 //   RedisNode.ask ─▶ SendQueue ────────────────▶ Pipeline ───────────────────────────▶ Batch ──────────▶ Connection
 //                    one for a connection        one for a send queue                  until it is answered
-//                    collects the operations     counts what is in flight, and keeps   encodes, sends, reads the
+//                    collects the questions      counts what is in flight, and keeps   encodes, sends, reads the
 //                    of a turn                   the backlog beyond the window         reply at each position
 //                         ▲                           ▲                                    │
-//                         └── sends what waits ───────┴─── makes room ◀── last answer ◀────┴─▶ onAnswer(index, answer)
+//                         └── sends what waits ───────┴─── makes room ◀── last answer ◀────┴─▶ sink.answered(place, answer)
 //
 // - *A single lock* takes the short way: `post` schedules one microtask for all masters, `flushAll`; each send queue
-//   hands its operations over at once (`Pipeline.batchOfAll`), and the batch goes to the socket. The masters get the same operations,
+//   hands its questions over at once (`Pipeline.batchOfAll`), and the batch goes to the socket. The masters get the same questions,
 //   so `encoded` makes one message for all of them.
-// - *Under load* batches collect operations while others are in flight. Beyond the window operations wait in the
+// - *Under load* batches collect questions while others are in flight. Beyond the window questions wait in the
 //   pipeline, extensions before releases before requests, and are sent as answers make room (PROTOCOL 12.7).
-// - *If the connection is lost*, nothing that waits here is sent on the next one (PROTOCOL 2.2): every operation is
+// - *If the connection is lost*, nothing that waits here is sent on the next one (PROTOCOL 2.2): every question is
 //   answered with a fault, once.
 
 /**
@@ -37,20 +37,20 @@ const maxWait = 1;
 export type SendQueueRuntime = Pick<Runtime, "monotonic" | "setTimer">;
 
 /**
- * The operations to send on one connection (PROTOCOL 12).
+ * The questions to send on one connection (PROTOCOL 12).
  *
- * Problem: a process may request thousands of locks at a time. One command per operation costs the master and
- * both socket ends more than the operation itself. The usual remedies do not fit. A fixed batching interval
+ * Problem: a process may request thousands of locks at a time. One command per question costs the master and
+ * both socket ends more than the question itself. The usual remedies do not fit. A fixed batching interval
  * delays every single lock by that interval. Pipelining without a limit moves the queue into the master's
  * socket, where an urgent extension cannot overtake anything. A plain bounded queue refuses extensions and
  * releases along with new requests, which loses locks that are held.
  *
  * Solution:
- * - Operations requested in one turn of the event loop leave together, in a microtask after that turn. A
+ * - Questions requested in one turn of the event loop leave together, in a microtask after that turn. A
  *   single lock pays nothing for this.
- * - While {@link maxBatchesInFlight} batches are unanswered, operations collect here until an answer arrives,
+ * - While {@link maxBatchesInFlight} batches are unanswered, questions collect here until an answer arrives,
  *   {@link maxWait} passes, or a batch is full. The batch size therefore adapts to the load.
- * - Operations beyond the send window wait in the {@link Pipeline}, which orders them by purpose.
+ * - Questions beyond the send window wait in the {@link Pipeline}, which orders them by purpose.
  *
  * The order of the calls is preserved as long as nothing waits for room. A claim that is abandoned while it
  * waits is removed. A release is never removed, and neither a release nor an extension is refused because of
@@ -78,12 +78,12 @@ export class SendQueue implements PipelineOrigin {
     this.window = window;
     this.runtime = runtime;
     this.#pipeline = new Pipeline(this);
-    // Operations for one connection are never sent on the next, which may lead to another database: the round may have
+    // Questions for one connection are never sent on the next, which may lead to another database: the round may have
     // been decided since (PROTOCOL 2.2, 2.15).
     connection.onReady(() => this.#giveUpAll());
   }
 
-  /** One shared error: under load many operations are abandoned, and an error is slow to build. */
+  /** One shared error: under load many questions are abandoned, and an error is slow to build. */
   get abandonedFault(): Fault {
     this.#abandonedFault ??= abandoned(this.connection.name);
     return this.#abandonedFault;
@@ -100,14 +100,15 @@ export class SendQueue implements PipelineOrigin {
   }
 
   /** Requires a ready connection. */
-  post(operation: Operation, index: number): void {
+  post(posted: Posted): void {
+    const { question } = posted;
     // A rollback goes behind its vote (PROTOCOL 2.6).
-    this.#waiting.push({ operation, index });
-    if (operation.isUnbatched && !this.#isFlushing) this.flush();
+    this.#waiting.push(posted);
+    if (posted.isUnbatched && !this.#isFlushing) this.flush();
     else if (!this.#isFlushScheduled) {
       // In a microtask after the current turn, together with everything that waits.
       const isFull = this.#waiting.length >= maxBatchSize;
-      const undoesClaim = isRelease(operation) && this.#pipeline.hasClaimUndoneBy(operation);
+      const undoesClaim = isRelease(question) && this.#pipeline.hasClaimUndoneBy(question);
       if (this.#inFlight < maxBatchesInFlight || isFull || undoesClaim) {
         this.#isFlushScheduled = true;
         if (scheduled.length === 0) void microtask.then(flushAll);
@@ -116,14 +117,14 @@ export class SendQueue implements PipelineOrigin {
     }
   }
 
-  /** Sends the waiting operations, as far as the window allows. */
+  /** Sends the waiting questions, as far as the window allows. */
   readonly flush = (): void => {
     this.#isFlushScheduled = false;
     this.#timer?.cancel();
     this.#timer = undefined;
     if (this.#waiting.length === 0) return;
     // Emptied first: the check whether a claim is abandoned may end a lease, and its owner may post more
-    // operations.
+    // questions.
     const waiting = this.#waiting;
     this.#waiting = [];
     if (!isOpen(this.connection)) {
@@ -159,25 +160,25 @@ export class SendQueue implements PipelineOrigin {
   onBatchAnswered(wasDraining: boolean): void {
     this.#inFlight -= 1;
     if (wasDraining) this.#drainedAt = this.runtime.monotonic();
-    // Operations that were posted since go first: they may include an extension.
+    // Questions that were posted since go first: they may include an extension.
     if (this.#waiting.length > 0) this.flush();
     if (!this.#pipeline.hasBacklog) return;
     if (isOpen(this.connection)) this.#pipeline.refill();
     else this.#giveUp(this.#pipeline.drain());
   }
 
-  /** Takes each operation by itself and in order, if some wait for room or are abandoned. */
+  /** Takes each question by itself and in order, if some wait for room or are abandoned. */
   #sendEach(waiting: readonly Posted[]): void {
     const unsent = new Set<string>();
     for (const posted of waiting) {
-      const { operation } = posted;
-      if (isAbandoned(operation)) {
-        if (operation.kind === "vote") unsent.add(operation.values[0]!);
+      const { question } = posted;
+      if (isAbandoned(question)) {
+        if (question.verb === "vote") unsent.add(question.words[0]!);
         answer(posted, this.abandonedFault);
         continue;
       }
       // The vote before it was never sent: there is nothing to roll back.
-      if (unsent.size > 0 && isRelease(operation) && operation.values.every((token) => unsent.has(token))) {
+      if (unsent.size > 0 && isRelease(question) && question.words.every((token) => unsent.has(token))) {
         answer(posted, { is: "missed" });
         continue;
       }
@@ -197,8 +198,8 @@ export class SendQueue implements PipelineOrigin {
   }
 }
 
-function answer({ operation, index }: Posted, its: Answer): void {
-  operation.onAnswer(index, its);
+function answer({ place, sink }: Posted, its: Answer): void {
+  sink.answered(place, its);
 }
 
 const microtask = Promise.resolve();

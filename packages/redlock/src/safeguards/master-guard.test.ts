@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { NodeError } from "../errors.ts";
-import type { Fault, GuardState, LockNode, Operation } from "../protocol/node.ts";
+import type { Fault, GuardState, LockNode, Question, Sink } from "../protocol/node.ts";
 import { VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
 import { MasterGuard } from "./master-guard.ts";
 
@@ -26,11 +26,11 @@ function setting() {
   let answerNow: ((answer: GuardState | Fault) => void) | undefined;
   const node = {
     name: "m",
-    ask: ({ onAnswer }: Operation, index: number) => {
+    ask: (_: Question, place: number, sink: Sink) => {
       readAt.push(time.now());
-      answerNow = (one) => onAnswer(index, one);
+      answerNow = (one) => sink.answered(place, one);
       if (answer === "thrown") throw new Error("oops");
-      if (answer !== "none yet") onAnswer(index, answer);
+      if (answer !== "none yet") sink.answered(place, answer);
     },
   };
   const coordinator = {

@@ -1,6 +1,6 @@
 import type { NodeError } from "../errors.ts";
-import type { Answer, Guard, LockNode, Operation, Timed } from "../protocol/node.ts";
-import { type Asked, ask, operationOf } from "../protocol/operation.ts";
+import type { Answer, Guard, LockNode, Question } from "../protocol/node.ts";
+import { answerOf, questionOf } from "../protocol/question.ts";
 import { outside } from "../time/async-context.ts";
 import { type Runtime, randomFraction, type Timer } from "../time/runtime.ts";
 import { QuarantineReports } from "./quarantine-reports.ts";
@@ -14,7 +14,7 @@ import { QuarantineReports } from "./quarantine-reports.ts";
  * - `distrust`: start the quarantine, whatever the marker says.
  */
 export type Permission = "nothing" | "quarantine" | "declare new" | "ask whether new" | "distrust";
-const permissions: readonly Permission[] = [
+const permissions: readonly string[] = [
   "nothing",
   "quarantine",
   "declare new",
@@ -22,8 +22,10 @@ const permissions: readonly Permission[] = [
   "distrust",
 ];
 
-/** A reading of the guard state. */
-export const stateRead: Asked = { kind: "guardState", keys: [], values: [], ttl: 0, claim: undefined };
+/** A reading of the guard state, with this permission. Default: that of any other question. */
+export function stateRead(...permission: readonly Permission[]): Question {
+  return questionOf({ verb: "guardState", keys: [], words: permission });
+}
 
 /** Shared by the guards of all masters of one client. */
 export interface GuardCoordinator {
@@ -65,6 +67,8 @@ export class MasterGuard implements Guard {
   #retryDelay = minRetryDelay;
   #retryTimer: Timer | undefined;
   #latestEpoch = 0;
+  /** The one in which it was last asked whether it is new. */
+  #initialEpoch = 0;
   /** Random within a millisecond, so that two clients do not draw the same epoch. */
   #epochOffset: number | undefined;
   /** The time since which it is known to lack its fencing counters, by the monotonic clock. */
@@ -79,8 +83,14 @@ export class MasterGuard implements Guard {
     this.#reports = new QuarantineReports(coordinator.runtime, coordinator.maxTtl);
   }
 
-  get terms(): string {
-    return this.#termsFor(this.#coordinator.isAgreed() ? "quarantine" : "nothing", this.#newEpoch());
+  terms({ verb, words }: Question): string {
+    const { maxTtl, runtime } = this.#coordinator;
+    const usual: Permission = this.#coordinator.isAgreed() ? "quarantine" : "nothing";
+    const [permission = usual] = verb === "guardState" ? words : [];
+    const now = Math.floor(runtime.wall());
+    const durable = this.#isDurable ? 1 : 0;
+    const database = this.node.database ?? 0;
+    return `${maxTtl},${this.#epochFor(permission)},${durable},${permissions.indexOf(permission)},${now},${database},${this.#maxSeenEpoch}`;
   }
 
   refused(error: NodeError): void {
@@ -115,12 +125,11 @@ export class MasterGuard implements Guard {
     if (this.#isEpochKnown || this.#isReading) return;
     this.#isReading = true;
     this.#readAt = this.#coordinator.runtime.monotonic();
-    const onAnswer = (_: number, answer: Answer | Timed): void => {
+    void outside(() => this.#read(stateRead())).then((answer) => {
       this.#isReading = false;
       if (answer.is !== "fault") this.#retryDelay = minRetryDelay;
       else this.#readAgainLater();
-    };
-    outside(() => this.askWith(this, operationOf(stateRead, onAnswer), 0));
+    });
   }
 
   /**
@@ -141,23 +150,6 @@ export class MasterGuard implements Guard {
     return this.#alreadyReported.has(error);
   }
 
-  /** The guards that ask whether the master is new and declare it so, both in one epoch. */
-  initializing(): { readonly ask: Guard; readonly declare: Guard } {
-    const epoch = this.#newEpoch();
-    return { ask: this.#guardWith("ask whether new", epoch), declare: this.#guardWith("declare new", epoch) };
-  }
-
-  #guardWith(permission: Permission, epoch: number): Guard {
-    const termsFor = (): string => this.#termsFor(permission, epoch);
-    return {
-      get terms() {
-        return termsFor();
-      },
-      refused: (error) => this.refused(error),
-      extendedInQuarantine: () => this.extendedInQuarantine(),
-    };
-  }
-
   /** Forgets everything: the node leads to another database. */
   forget(): void {
     this.#maxSeenEpoch = 0;
@@ -166,18 +158,18 @@ export class MasterGuard implements Guard {
     this.#distrustedAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Asks the master for its guard state under the terms of `guard`, and records the epoch. */
-  askWith(guard: Guard, operation: Operation, index: number): void {
-    const database = this.node.database;
-    const onAnswer = (_: number, answer: Answer | Timed): void => {
-      const isOfHere = database === this.node.database;
-      if (isOfHere && answer.is === "guard" && answer.isCurrent) {
-        this.#maxSeenEpoch = Math.max(this.#maxSeenEpoch, answer.epoch);
-        this.#isEpochKnown = true;
-      }
-      operation.onAnswer(index, answer);
-    };
-    ask(this.node, operationOf(operation, onAnswer, { guard }), index);
+  /** Records the epoch in an answer to a question that was asked while the node led to `database`. */
+  hear(answer: Answer, database: number | undefined): void {
+    if (database !== this.node.database || answer.is !== "guard" || !answer.isCurrent) return;
+    this.#maxSeenEpoch = Math.max(this.#maxSeenEpoch, answer.epoch);
+    this.#isEpochKnown = true;
+  }
+
+  async #read(question: Question): Promise<Answer> {
+    const { database } = this.node;
+    const answer = await answerOf(this.node, question);
+    this.hear(answer, database);
+    return answer;
   }
 
   /**
@@ -189,10 +181,9 @@ export class MasterGuard implements Guard {
     const now = runtime.monotonic();
     if (!this.#coordinator.isAgreed() || now - this.#distrustedAt < maxTtl / 2) return;
     this.#distrustedAt = now;
-    const onAnswer = (_: number, answer: Answer | Timed): void => {
+    void this.#read(stateRead("distrust")).then((answer) => {
       if (answer.is !== "guard") this.#distrustedAt = Number.NEGATIVE_INFINITY;
-    };
-    this.askWith(this.#guardWith("distrust", this.#newEpoch()), operationOf(stateRead, onAnswer), 0);
+    });
   }
 
   async #restoreCounters({ message }: NodeError): Promise<void> {
@@ -207,12 +198,12 @@ export class MasterGuard implements Guard {
     this.#isRestoring = false;
   }
 
-  #termsFor(permission: Permission, epoch: number): string {
-    const { maxTtl, runtime } = this.#coordinator;
-    const now = Math.floor(runtime.wall());
-    const durable = this.#isDurable ? 1 : 0;
-    const database = this.node.database ?? 0;
-    return `${maxTtl},${epoch},${durable},${permissions.indexOf(permission)},${now},${database},${this.#maxSeenEpoch}`;
+  /** A master is asked whether it is new, and declared so, in one epoch. */
+  #epochFor(permission: string): number {
+    if (permission === "declare new") return this.#initialEpoch;
+    const epoch = this.#newEpoch();
+    if (permission === "ask whether new") this.#initialEpoch = epoch;
+    return epoch;
   }
 
   /**

@@ -1,9 +1,9 @@
 import { ExecutionError, InvalidArgumentError, NodeError } from "../errors.ts";
 import type { Context } from "../protocol/context.ts";
-import type { Answer, Fault, Guard, GuardState, LockNode, Timed } from "../protocol/node.ts";
-import { askAlone } from "../protocol/operation.ts";
+import type { Answer, Fault, GuardState, LockNode, Question } from "../protocol/node.ts";
+import { answerOf, questionOf } from "../protocol/question.ts";
 import type { Tally } from "../protocol/quorum.ts";
-import { Round, voterBy } from "../protocol/round.ts";
+import { Round } from "../protocol/round.ts";
 import { onReadyWhileKept } from "../protocol/weak-listeners.ts";
 import { checkMaxTtl } from "../settings/settings.ts";
 import { outside } from "../time/async-context.ts";
@@ -126,12 +126,11 @@ export class RestartGuard {
    * was emptied again changes nothing.
    */
   async initialize(): Promise<void> {
-    const declaring = this.#guards.map((guard) => guard.initializing());
-    const before = await this.#readStates((index) => declaring[index]!.ask);
+    const before = await this.#readStates(stateRead("ask whether new"));
     this.#check(before, (found, name) =>
       found.maxTtl === 0 ? undefined : new InvalidArgumentError(`initialize: ${name} is not new`),
     );
-    const after = await this.#readStates((index) => declaring[index]!.declare);
+    const after = await this.#readStates(stateRead("declare new"));
     this.#check(after, (found, name) => this.#differs(found, name) ?? notDeclared(found, name));
     this.#isAgreed = true;
   }
@@ -210,7 +209,7 @@ export class RestartGuard {
     // A new comparison: earlier answers must not outweigh the new ones.
     if (this.#problem) this.#compared.clear();
     this.#problem = undefined;
-    const comparing = this.#readStates(undefined, (index, answer) => this.#onState(index, answer));
+    const comparing = this.#readStates(stateRead(), (index, answer) => this.#onState(index, answer));
     void comparing.then(() => comparison.end());
     return comparison;
   }
@@ -255,27 +254,24 @@ export class RestartGuard {
     }
   }
 
-  /**
-   * Reads the state of all masters, with the terms of their guards or with other terms. Resolves when
-   * this client agrees with enough of them, or the time is up.
-   */
+  /** Reads the state of all masters. With `onState`, until this client agrees with enough of them. */
   async #readStates(
-    termsFor: (index: number) => Guard = (index) => this.#guards[index]!,
-    onAnswer?: (index: number, answer: Answer) => void,
+    question: Question = stateRead(),
+    onState?: (index: number, answer: Answer) => void,
   ): Promise<Tally> {
-    const { runtime, clock } = this.#context;
-    // Each master is asked under terms of its own.
-    const nodes = this.#guards.map((guard) =>
-      voterBy(guard.node, (operation, index) => guard.askWith(termsFor(index), operation, index)),
-    );
+    const { nodes, runtime, clock } = this.#context;
+    const databases = nodes.map(({ database }) => database);
     const round = new Round({
       nodes,
       runtime,
       clock,
       timeout: this.#timeout,
-      ask: stateRead,
-      onAnswer,
-      isDecided: onAnswer && (() => this.#isAgreed),
+      question,
+      onAnswer: (index, answer) => {
+        this.#guards[index]!.hear(answer, databases[index]);
+        onState?.(index, answer);
+      },
+      isDecided: onState && (() => this.#isAgreed),
     });
     await round.ask().decided;
     return round.answers;
@@ -283,15 +279,8 @@ export class RestartGuard {
 }
 
 /** Declares the fencing counters of the master complete with this floor, if this is still its epoch. */
-function restoreCounters(node: LockNode, epoch: string, floor: number): Promise<Answer | Timed> {
-  const asked = {
-    kind: "restoreCounters",
-    keys: [],
-    values: [epoch, `${floor}`],
-    ttl: 0,
-    claim: undefined,
-  } as const;
-  return new Promise((resolve) => askAlone(node, asked, resolve));
+function restoreCounters(node: LockNode, epoch: string, floor: number): Promise<Answer> {
+  return answerOf(node, questionOf({ verb: "restoreCounters", keys: [], words: [epoch, `${floor}`] }));
 }
 
 function forbidden(name: string, { error }: Fault): InvalidArgumentError {

@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
 import { AbortError, ExecutionError, InvalidArgumentError, ResourceLockedError } from "../errors.ts";
 import { Admission } from "../load/admission.ts";
-import type { Answer, Timed } from "../protocol/node.ts";
+import type { Sink } from "../protocol/node.ts";
 import { Redlock } from "../redlock.ts";
 import { Cancellation } from "../time/cancellation.ts";
 import { refusal, settle, VirtualClient, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
@@ -459,15 +459,15 @@ describe("cancellation", () => {
       const { time, nodes, masters, redlock } = virtualSetting(1);
       const controller = new AbortController();
       const askNode = nodes[0]!.ask.bind(nodes[0]);
-      nodes[0]!.ask = (operation, index) => {
-        const onAnswer = (_: number, answer: Answer | Timed): void => {
+      nodes[0]!.ask = (question, place, sink) => {
+        const answered: Sink["answered"] = (_, answer) => {
           let turns = Promise.resolve();
           for (let turn = 0; turn < moment; turn += 1) turns = turns.then(() => {});
           void turns.then(() => controller.abort());
           // The first of the moments is before it is heard.
-          void Promise.resolve().then(() => operation.onAnswer(index, answer));
+          void Promise.resolve().then(() => sink.answered(place, answer));
         };
-        askNode(operation.kind === "vote" ? { ...operation, onAnswer } : operation, index);
+        askNode(question, place, question.verb === "vote" ? { answered } : sink);
       };
       const outcome = await time.run(
         redlock.acquire("r", 1000, { signal: controller.signal }).catch((error: unknown) => error),

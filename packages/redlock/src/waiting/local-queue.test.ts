@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { LockNode, LockQueue, OnPush, Operation, OperationKind } from "../protocol/node.ts";
+import type { LockNode, LockQueue, OnPush, Question, Sink, Verb } from "../protocol/node.ts";
 import { Redlock } from "../redlock.ts";
 import { refusal, VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
 
@@ -10,7 +10,7 @@ class Master implements LockNode {
   readonly name = "master";
   readonly client = {};
   readonly queue: LockQueue;
-  kinds: OperationKind[] = [];
+  verbs: Verb[] = [];
   readonly #machine: VirtualMachine;
   #owner: string | undefined;
   #waiter: string | undefined;
@@ -24,26 +24,26 @@ class Master implements LockNode {
     this.queue = { listen, isListening };
   }
 
-  ask({ kind, values, ttl, onAnswer }: Operation, index: number): void {
-    this.kinds.push(kind);
-    const [token = ""] = values;
-    if (kind === "time") this.#later(() => onAnswer(index, { is: "time", time: this.#machine.wall() }));
-    else if (kind === "release") {
+  ask({ verb, words, ttl }: Question, place: number, sink: Sink): void {
+    this.verbs.push(verb);
+    const [token = ""] = words;
+    if (verb === "time") this.#later(() => sink.answered(place, { is: "time", time: this.#machine.wall() }));
+    else if (verb === "release") {
       this.#owner = this.#waiter;
       const granted = this.#waiter;
       this.#waiter = undefined;
-      this.#later(() => onAnswer(index, { is: "done" }));
+      this.#later(() => sink.answered(place, { is: "done" }));
       if (granted !== undefined)
         this.#later(() => this.#onPush({ is: "grant", token: granted, counter: undefined, nextTicket: 0 }));
-    } else if (kind === "vote") {
-      this.#later(() => onAnswer(index, refusal("other.1", ttl)));
+    } else if (verb === "vote") {
+      this.#later(() => sink.answered(place, refusal("other.1", ttl)));
     } else if (this.#owner === undefined || waiterIn(this.#owner) === waiterIn(token)) {
       this.#owner = token;
-      this.#later(() => onAnswer(index, { is: "yes", remaining: ttl }));
+      this.#later(() => sink.answered(place, { is: "yes", remaining: ttl }));
     } else {
       this.#waiter = token;
       const refused = refusal(this.#owner, ttl);
-      this.#later(() => onAnswer(index, refused));
+      this.#later(() => sink.answered(place, refused));
     }
   }
 
@@ -76,7 +76,7 @@ async function heldHere(isListening: boolean) {
   const [first, second] = [redlock.acquire("r", ttl), redlock.acquire("r", ttl)];
   const lock = await time.run(first);
   await time.advance(50);
-  master.kinds = [];
+  master.verbs = [];
   return { time, master, lock, second };
 }
 
@@ -84,7 +84,7 @@ test("a lease that is fresh is handed to the next call here, and nothing is sent
   const { time, master, lock, second } = await heldHere(true);
   await time.run(lock.release());
   expect((await time.run(second)).remaining()).toBeLessThan(ttl);
-  expect(master.kinds).toEqual([]);
+  expect(master.verbs).toEqual([]);
 });
 
 test.each([
@@ -100,7 +100,7 @@ test.each([
   await time.advance(ttl / 5);
   const released = lock.release();
   expect((await time.measure(second)).took).toBe(took);
-  expect(master.kinds).toEqual(kinds);
+  expect(master.verbs).toEqual(kinds);
   expect((await time.run(released)).outcome).toBe("released");
   expect((await second).remaining()).toBeGreaterThan(ttl * 0.98);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type Client, type NodeError, Redlock, type RedlockOptions } from "../index.ts";
-import type { Answer, LockNode, OnPush, Operation, QueueEntry } from "../protocol/node.ts";
-import { refusal, VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
+import type { Answer, LockNode, OnPush, Question, Sink } from "../protocol/node.ts";
+import { refusal, type TestClaim, VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
 
 // PROTOCOL 2.5, 2.13, 2.14, 7.2, 7.7, 7.8, 7.10, 7.11, 7.12, 8.2.
 
@@ -13,7 +13,9 @@ const roundTrip = 2;
 /** By the wall clock of the virtual machine, when its time begins. */
 const machineTime = 1_700_000_000_000;
 
-interface Sent extends Pick<QueueEntry, "resources" | "token" | "ticket" | "entryTtl" | "proposal"> {
+interface Sent extends Pick<TestClaim, "resources" | "token" | "proposal"> {
+  readonly ticket: number;
+  readonly entryTtl: number;
   readonly at: number;
 }
 
@@ -31,7 +33,7 @@ class QueuedMaster implements LockNode {
   readonly releases: { readonly at: number; readonly tokens: readonly string[] }[] = [];
   /** The proposals that a second round has stored. */
   readonly stored: (number | undefined)[] = [];
-  answering: (entry: QueueEntry) => Answer | "silence" = () => refusal("rival.1", Number.POSITIVE_INFINITY);
+  answering: (entry: Sent) => Answer | "silence" = () => refusal("rival.1", Number.POSITIVE_INFINITY);
   delay = roundTrip;
   #onPush: OnPush = () => {};
   #onChange = (): void => {};
@@ -49,25 +51,25 @@ class QueuedMaster implements LockNode {
     this.#machine = machine;
   }
 
-  ask({ kind, values, ttl: asked, claim, onAnswer }: Operation, index: number): void {
+  ask({ verb, keys, words, ttl: asked, proposal, entry }: Question, place: number, sink: Sink): void {
     const at = this.#machine.now();
     let answer: Answer | "silence" = refusal("rival.1", Number.POSITIVE_INFINITY);
-    if (kind === "time") {
+    if (verb === "time") {
       this.readings += 1;
       answer = { is: "time", time: this.#machine.wall() };
-    } else if (kind === "release" || kind === "delete") {
-      if (this.entries.length > 0) this.releases.push({ at, tokens: values });
+    } else if (verb === "release" || verb === "delete") {
+      if (this.entries.length > 0) this.releases.push({ at, tokens: words });
       answer = { is: "done" };
-    } else if (kind === "enqueue") {
-      const entry = claim as QueueEntry;
-      const { resources, token, ticket, entryTtl, proposal } = entry;
-      this.entries.push({ resources, token, ticket, entryTtl, proposal, at });
-      answer = this.answering(entry);
-    } else if (kind === "extend") {
-      this.stored.push(claim?.proposal);
+    } else if (verb === "enqueue") {
+      const { ticket, ttl: entryTtl } = entry!;
+      const sent = { resources: keys, token: words[0]!, ticket, entryTtl, proposal, at };
+      this.entries.push(sent);
+      answer = this.answering(sent);
+    } else if (verb === "extend") {
+      this.stored.push(proposal);
       if (this.stores) answer = { is: "yes", remaining: asked, counter: 0 };
     }
-    if (answer !== "silence") this.#machine.receive(() => onAnswer(index, answer), this.delay);
+    if (answer !== "silence") this.#machine.receive(() => sink.answered(place, answer), this.delay);
   }
 
   get latest(): Sent {
@@ -390,9 +392,9 @@ describe("a waiter that reaches less than a quorum", () => {
 
 function answerLate(all: readonly QueuedMaster[]): void {
   for (const master of all) {
-    master.answering = (entry) => {
+    master.answering = () => {
       master.delay = 95;
-      return { is: "yes", remaining: entry.ttl };
+      return { is: "yes", remaining: ttl };
     };
   }
 }

@@ -3,7 +3,7 @@ import type { Context } from "../protocol/context.ts";
 import type { Attempts } from "../protocol/execution-stats.ts";
 import { Lease } from "../protocol/lease.ts";
 import type { Grant, Timed } from "../protocol/node.ts";
-import { QueueEntryClaim } from "../protocol/operation.ts";
+import { RoundClaim } from "../protocol/question.ts";
 import {
   type Contention,
   contentionIn,
@@ -98,7 +98,7 @@ export class QueuedAcquire implements GrantHandler {
   #isFinished = false;
   #roundCount = 0;
   /** The claim of the current round; `undefined` while no vote may count. */
-  #claim: QueueEntryClaim | undefined;
+  #claim: RoundClaim | undefined;
   /** The time of the round's first send, in lease time. */
   #sentAt = never;
   /** The current round, until it is closed. */
@@ -297,14 +297,8 @@ export class QueuedAcquire implements GrantHandler {
     this.#roundCount += 1;
     const entryTtl = this.#heartbeat * entryTtlInHeartbeats + nodeTimeoutFor(ttl, settings);
     const token = `${this.#id}.${this.#roundCount}`;
-    const claim = new QueueEntryClaim(
-      placements.current,
-      resources,
-      token,
-      ttl,
-      this.#call!.ticket,
-      Math.ceil(entryTtl),
-    );
+    const claim = new RoundClaim(placements.current, resources, token, ttl);
+    const entry = { ticket: this.#call!.ticket, ttl: Math.ceil(entryTtl) };
     claim.proposal = this.#proposal;
     this.#claim = claim;
     const round = new Round({
@@ -313,7 +307,7 @@ export class QueuedAcquire implements GrantHandler {
       clock,
       timeout: nodeTimeoutFor(ttl, settings),
       log: this.#context.log,
-      ask: claim.question("enqueue"),
+      question: claim.question("enqueue", { entry }),
       onAnswer: (index, answer, itsRound) => {
         const { answers } = itsRound;
         // A late yes does not count in a later round (PROTOCOL 2.14).
@@ -425,7 +419,7 @@ export class QueuedAcquire implements GrantHandler {
     this.#splitVoteTimer ??= this.#context.runtime.setTimer(() => this.#startNextRound(), delay);
   }
 
-  #grant(claim: QueueEntryClaim, fencingToken?: number): void {
+  #grant(claim: RoundClaim, fencingToken?: number): void {
     const { placement, resources, token, ttl } = claim;
     const { driftFactor } = this.#request.settings;
     const terms = { placement, resources, token, ttl, deadlines: this.#deadlines, fencingToken, driftFactor };
@@ -443,7 +437,7 @@ export class QueuedAcquire implements GrantHandler {
   }
 
   /** Stores the fencing token with a quorum of votes, then grants the lock. */
-  async #fence(claim: QueueEntryClaim): Promise<void> {
+  async #fence(claim: RoundClaim): Promise<void> {
     const { quorum, clock, runtime } = this.#context;
     const { settings, ttl } = this.#request;
     const deadlines = this.#deadlines;

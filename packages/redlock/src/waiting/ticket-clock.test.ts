@@ -23,12 +23,12 @@ function setting(...masters: (number | undefined | null)[]): Setting {
   const machine = new VirtualMachine(time);
   const now = { time, machine, masters, roundTrip: 2 };
   const nodes = masters.map((_, index) => {
-    const ask: LockNode["ask"] = ({ onAnswer }, place) => {
+    const ask: LockNode["ask"] = (_, place, sink) => {
       const ahead = masters[index];
       if (ahead === null) return;
       const wall = machine.wall();
       machine.receive(
-        () => onAnswer(place, ahead === undefined ? refused : { is: "time", time: wall + 1 + ahead }),
+        () => sink.answered(place, ahead === undefined ? refused : { is: "time", time: wall + 1 + ahead }),
         now.roundTrip,
       );
     };

@@ -1,6 +1,6 @@
 import type { Context } from "../protocol/context.ts";
-import type { Answer, Timed } from "../protocol/node.ts";
-import { askAlone, timeRead } from "../protocol/operation.ts";
+import type { Answer } from "../protocol/node.ts";
+import { answerOf, timeRead } from "../protocol/question.ts";
 import { quorumOf } from "../protocol/quorum.ts";
 import { askMost } from "./shared-work.ts";
 
@@ -117,13 +117,13 @@ export class TicketClock {
     this.#asked = asked;
     await askMost(runtime, nodes.length, quorum, (index, onAnswer) => {
       const sentAt = runtime.monotonic();
-      const onTime = (answer: Answer | Timed): void => {
+      const onTime = (answer: Answer): void => {
         if (answer.is === "time" && answer.time < maxTime)
           readings.push(this.#readingOf(answer.time, sentAt));
         onAnswer();
       };
       if (!nodes[index]!.queue) onAnswer();
-      else askAlone(nodes[index]!, timeRead, onTime, { purpose: "request" });
+      else void answerOf(nodes[index]!, timeRead).then(onTime);
     });
     this.#lowerFloor();
     // The lower one of two in the middle: clients that hear the same masters choose the same.

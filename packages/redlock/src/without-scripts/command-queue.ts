@@ -1,6 +1,7 @@
 import { NotSent, Session } from "../adapters/session.ts";
 import { abandoned, crowdedOut, failed, unexpected, unsent } from "../protocol/faults.ts";
-import type { Claim, Fault, Purpose } from "../protocol/node.ts";
+import type { Claim, Fault } from "../protocol/node.ts";
+import type { Purpose } from "../redis/commands.ts";
 import type { Connection } from "../redis/connection.ts";
 import { slowAnswerThreshold } from "../redis/pipeline.ts";
 import { UnexpectedReply } from "../redis/reply-numbers.ts";
@@ -12,7 +13,7 @@ import { systemRuntime } from "../time/system.ts";
 export interface Call<A> {
   readonly purpose: Purpose;
   /** An abandoned claim is no longer sent. `undefined` for a call that must be sent in any case. */
-  readonly claim?: Pick<Claim, "abandoned"> | undefined;
+  readonly claim?: Claim | undefined;
   /** Evaluated when the call's turn comes: an answer to give instead of sending. */
   readonly refusal?: (() => Fault | undefined) | undefined;
   /** The tokens in the command: secret, and removed from error messages. */

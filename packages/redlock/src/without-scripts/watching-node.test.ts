@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Claim } from "../protocol/node.ts";
 import type { Connection } from "../redis/connection.ts";
-import { ask, Gate, settle } from "../virtual-time.test.ts";
+import { ask, Gate, settle, type TestClaim } from "../virtual-time.test.ts";
 import { CommandQueue } from "./command-queue.ts";
 import { WatchingNode } from "./watching-node.ts";
 
@@ -87,8 +86,8 @@ const reads = (key: string) => [`WATCH ${key}`, `GET ${key}`, `PTTL ${key}`, "MU
 const found = (owner: string | null, left: number) => ["OK", owner, left, "OK"];
 const free = found(null, -2);
 
-const claim: Claim = { resources: ["r"], token: "t", ttl: 1000, abandoned: false };
-const both: Claim = { ...claim, resources: ["a", "b"] };
+const claim: TestClaim = { resources: ["r"], token: "t", ttl: 1000, abandoned: false };
+const both: TestClaim = { ...claim, resources: ["a", "b"] };
 
 /** A plain extension of "r", which the master has found to be as told. */
 async function extension(owner: string, left: number, token = "t", ttl = 1000) {

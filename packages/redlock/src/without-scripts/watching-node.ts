@@ -2,18 +2,19 @@ import type { Session } from "../adapters/session.ts";
 import { abandoned, failed, fault } from "../protocol/faults.ts";
 import type {
   Answer,
-  Claim,
   Fault,
   KeyState,
   LockNode,
   MasterServer,
   No,
-  Operation,
   Outcome,
-  Purpose,
+  Question,
+  Sink,
 } from "../protocol/node.ts";
+import { questionOf } from "../protocol/question.ts";
 import { masked } from "../protocol/token.ts";
 import { ClosedConnection } from "../redis/closed-connection.ts";
+import type { Purpose } from "../redis/commands.ts";
 import type { Connection } from "../redis/connection.ts";
 import { countIn, timeLeftIn, UnexpectedReply } from "../redis/reply-numbers.ts";
 import { type Call, CommandQueue } from "./command-queue.ts";
@@ -59,17 +60,17 @@ export class WatchingNode implements LockNode {
     return this.#connection.refuses?.(resources);
   }
 
-  ask(operation: Operation, index: number): void {
-    void this.#answerTo(operation).then((answer) => operation.onAnswer(index, answer ?? this.#contended()));
+  ask(question: Question, place: number, sink: Sink): void {
+    void this.#answerTo(question).then((answer) => sink.answered(place, answer ?? this.#contended()));
   }
 
   /** `undefined` if others changed the keys during each transaction. */
-  #answerTo({ kind, keys, values, claim }: Operation): Promise<Answer | undefined> {
-    const [resource] = keys as readonly [string];
-    if (kind === "inspect") return this.#inspect(resource);
-    if (!claim) return this.#release(keys, values);
-    if (kind !== "vote") return this.#claim(claim, kind === "repair", "keep");
-    return keys.length === 1 ? this.#voteForOne(claim, resource) : this.#voteForAll(claim);
+  #answerTo(question: Question): Promise<Answer | undefined> {
+    const { verb, keys, words, claim } = question;
+    if (verb === "inspect") return this.#inspect(keys[0]!);
+    if (!claim) return this.#release(keys, words);
+    if (verb !== "vote") return this.#claim(question, verb === "repair", "keep");
+    return keys.length === 1 ? this.#voteForOne(question) : this.#voteForAll(question);
   }
 
   #release(keys: readonly string[], tokens: readonly string[]): Promise<Outcome | Fault | undefined> {
@@ -87,10 +88,10 @@ export class WatchingNode implements LockNode {
     return this.#post<KeyState>({ purpose: "request", tokens: [], isExclusive: false, run });
   }
 
-  async #voteForAll(claim: Claim): Promise<Answer> {
-    const answer = await this.#claim(claim, true, "request");
+  async #voteForAll(question: Question): Promise<Answer> {
+    const answer = await this.#claim(question, true, "request");
     // The owner changed too often to be named.
-    return answer ?? { is: "no", resource: claim.resources[0]!, owner: undefined, remaining: 0 };
+    return answer ?? { is: "no", resource: question.keys[0]!, owner: undefined, remaining: 0 };
   }
 
   onMove(listener: (why: string) => void): void {
@@ -127,13 +128,13 @@ export class WatchingNode implements LockNode {
     this.#connection.disconnect();
   }
 
-  async #voteForOne(claim: Claim, resource: string): Promise<Answer> {
-    const { token } = claim;
-    const ttl = Math.ceil(claim.ttl);
+  async #voteForOne(question: Question): Promise<Answer> {
+    const [resource, token] = [question.keys[0]!, question.words[0]!];
+    const ttl = Math.ceil(question.ttl);
     let session: Session | undefined;
     const answer = await this.#post<Answer | undefined>({
       purpose: "request",
-      claim,
+      claim: question.claim,
       tokens: [token],
       isExclusive: false,
       run: async (its) => {
@@ -149,35 +150,36 @@ export class WatchingNode implements LockNode {
     // earlier reply was lost (PROTOCOL 2.7). The question sets no key, so it may be asked even after the
     // round was rolled back. If it cannot be asked on the same connection, the key may hold the token.
     if (!session?.isCurrent) return failed(this.name, this.#connection.notReadyReason, false, [token]);
-    const question = { resources: [resource], token, ttl, abandoned: false };
-    return (await this.#claim(question, false, "request", true)) ?? this.#contended();
+    const owner = questionOf({ ...question, verb: "extend", claim: { abandoned: false } });
+    return (await this.#claim(owner, false, "request", true)) ?? this.#contended();
   }
 
   /** Like the claim script: all keys or none; `undefined` if they changed during each transaction. */
-  #claim(claim: Claim, create: boolean, purpose: Purpose, first = false): Promise<Answer | undefined> {
+  #claim(question: Question, create: boolean, purpose: Purpose, first = false): Promise<Answer | undefined> {
+    const { keys, words, ttl, claim } = question;
     const run = async (session: Session): Promise<Answer | undefined> => {
       for (let count = 0; count < maxTransactions; count += 1) {
-        const transaction = await Transaction.begin(session, claim.resources);
-        const refusal = refusalIn(transaction.found, claim, create);
+        const transaction = await Transaction.begin(session, keys);
+        const refusal = refusalIn(transaction.found, question, create);
         // The rollback is already waiting behind this call, perhaps for long: the master may have hung.
-        if (refusal || claim.abandoned) {
+        if (refusal || claim?.abandoned) {
           transaction.discard();
           return refusal ?? abandoned(this.name);
         }
         const writes = transaction.found.map((found, index) =>
-          writeFor(claim.resources[index]!, found, claim, create),
+          writeFor(keys[index]!, found, question, create),
         );
         const replies = await transaction.commit(writes);
         if (replies?.every((reply, index) => isDone(writes[index]!, reply))) {
           const remaining = transaction.found.map((found, index) =>
-            remainingOf(writes[index]!, replies[index], found, claim.ttl),
+            remainingOf(writes[index]!, replies[index], found, ttl),
           );
           return { is: "yes", remaining: Math.min(...remaining) };
         }
       }
       return undefined;
     };
-    const call = { purpose, claim, tokens: [claim.token], isExclusive: true, run };
+    const call = { purpose, claim, tokens: words, isExclusive: true, run };
     return this.#post<Answer | undefined>(call, first);
   }
 
@@ -227,10 +229,10 @@ async function deleteIfEqual(
 }
 
 /** The first key that refuses. */
-function refusalIn(found: readonly FoundKey[], { resources, token }: Claim, create: boolean): No | undefined {
+function refusalIn(found: readonly FoundKey[], { keys, words }: Question, create: boolean): No | undefined {
   for (const [index, { owner, remaining: left }] of found.entries()) {
-    if (owner === undefined ? create : isMine(owner, token)) continue;
-    return { is: "no", resource: resources[index]!, owner: owner && masked(owner), remaining: left };
+    if (owner === undefined ? create : isMine(owner, words[0]!)) continue;
+    return { is: "no", resource: keys[index]!, owner: owner && masked(owner), remaining: left };
   }
   return undefined;
 }
@@ -246,9 +248,10 @@ function refusalIn(found: readonly FoundKey[], { resources, token }: Claim, crea
 function writeFor(
   key: string,
   { owner, remaining: left }: FoundKey,
-  { token, ttl }: Claim,
+  { words, ttl }: Question,
   create: boolean,
 ): Command {
+  const token = words[0]!;
   // A master that is out of memory allows PEXPIRE, so it does not lose locks.
   if (owner === token) return left >= ttl ? ["PTTL", [key]] : ["PEXPIRE", [key, Math.ceil(ttl)]];
   const expiry = Number.isFinite(left) ? ["PX", Math.ceil(Math.max(left, ttl))] : [];

@@ -1,13 +1,5 @@
 import type { AcquireOptions, Runtime } from "@quorlock/redlock";
-import {
-  type Answer,
-  type Asked,
-  type Connection,
-  type LockNode,
-  operationOf,
-  RedisNode,
-  type Timed,
-} from "@quorlock/redlock/internal";
+import { answerOf, type Connection, type LockNode, questionOf, RedisNode } from "@quorlock/redlock/internal";
 import type { LockSettings } from "../plan/plan.ts";
 import {
   holdWhile,
@@ -90,22 +82,13 @@ class PerNodeClient implements SubjectClient {
         end = Number.NEGATIVE_INFINITY;
         await Promise.all(
           this.#nodes.map((node) =>
-            answerTo(node, { kind: "release", keys: slots, values: [token], ttl: 0, claim: undefined }),
+            answerOf(node, questionOf({ verb: "release", keys: slots, words: [token] })),
           ),
         );
         return { outcome: "released" };
       },
     };
   }
-}
-
-function answerTo(node: LockNode, asked: Asked): Promise<Answer | Timed> {
-  return new Promise((resolve) =>
-    node.ask(
-      operationOf(asked, (_, answer) => resolve(answer)),
-      0,
-    ),
-  );
 }
 
 /** The first slot that is free on this master, as if there were no others. */
@@ -116,8 +99,9 @@ async function isLetIn(
   ttl: number,
 ): Promise<boolean> {
   for (const slot of slots) {
-    const claim = { resources: [slot], token, ttl, abandoned: false };
-    const answer = await answerTo(node, { kind: "vote", keys: [slot], values: [token], ttl, claim });
+    const claim = { abandoned: false };
+    const vote = questionOf({ verb: "vote", keys: [slot], words: [token], ttl, claim });
+    const answer = await answerOf(node, vote);
     if (answer.is === "yes") return true;
     if (answer.is === "fault") return false;
   }

@@ -1,12 +1,12 @@
 import {
   type Answer,
-  type Asked,
+  answerOf,
   type Claim,
   type LockNode,
   type OnPush,
-  type OperationKind,
-  operationOf,
-  type QueueEntry,
+  type Question,
+  questionOf,
+  type Verb,
 } from "@quorlock/redlock/internal";
 
 /**
@@ -15,12 +15,22 @@ import {
  */
 const listening = new Set<LockNode>();
 
+/** A claim, as the cases write it; with a ticket also a queue entry. */
+export interface Asked extends Claim {
+  readonly resources: readonly string[];
+  readonly token: string;
+  readonly ttl: number;
+  readonly proposal?: number | undefined;
+  readonly ticket?: number;
+  readonly entryTtl?: number;
+}
+
 interface Calls {
-  vote(claim: Claim): Promise<Answer>;
-  extend(claim: Claim, repair: boolean): Promise<Answer>;
+  vote(claim: Asked): Promise<Answer>;
+  extend(claim: Asked, repair: boolean): Promise<Answer>;
   release(resources: readonly string[], tokens: readonly string[]): Promise<Answer>;
   inspect(resource: string): Promise<Answer>;
-  enqueue(entry: QueueEntry): Promise<Answer>;
+  enqueue(entry: Asked): Promise<Answer>;
   listen(channel: string, onPush?: OnPush, onChange?: () => void): Promise<void>;
 }
 
@@ -37,13 +47,11 @@ export function shown(token: string): string {
 /** The calls of a node, sent at once as always, with the answers as promises. */
 export function ask(node: LockNode): Calls {
   return {
-    vote: (claim: Claim) => voteOf(node, "vote", claim),
-    extend: (claim: Claim, repair: boolean) => voteOf(node, repair ? "repair" : "extend", claim),
-    release: (keys: readonly string[], values: readonly string[]) =>
-      answerTo(node, { kind: "release", keys, values, ttl: 0, claim: undefined }),
-    inspect: (key: string) =>
-      answerTo(node, { kind: "inspect", keys: [key], values: [], ttl: 0, claim: undefined }),
-    enqueue: (entry: QueueEntry) => voteOf(node, "enqueue", entry),
+    vote: (claim) => answerOf(node, claimed("vote", claim)),
+    extend: (claim, repair) => answerOf(node, claimed(repair ? "repair" : "extend", claim)),
+    release: (keys, words) => answerOf(node, questionOf({ verb: "release", keys, words })),
+    inspect: (key) => answerOf(node, questionOf({ verb: "inspect", keys: [key], words: [] })),
+    enqueue: (entry) => answerOf(node, claimed("enqueue", entry)),
     listen: async (channel, onPush = () => {}, onChange = () => {}) => {
       listening.add(node);
       await node.queue!.listen(channel, onPush, onChange);
@@ -52,23 +60,8 @@ export function ask(node: LockNode): Calls {
   };
 }
 
-/** Asks the node alone. Drops the clock reading that comes with a vote: these cases do not judge by it. */
-function answerTo(node: LockNode, asked: Asked): Promise<Answer> {
-  return new Promise((resolve) =>
-    node.ask(
-      operationOf(asked, (_, answer) => resolve(answer.is === "timed" ? answer.vote : answer)),
-      0,
-    ),
-  );
-}
-
-export function claimed(kind: OperationKind, claim: Claim, ...more: readonly string[]): Asked {
-  return { kind, keys: claim.resources, values: [claim.token, ...more], ttl: claim.ttl, claim };
-}
-
-/** Drops the clock reading that comes with a vote: these cases do not judge by it. */
-async function voteOf(node: LockNode, ...asked: Parameters<typeof claimed>): Promise<Answer> {
-  const answer = await answerTo(node, claimed(...asked));
-  // The type of an answer follows from the kind of its operation.
-  return ("reading" in answer ? answer.is : answer) as Answer;
+export function claimed(verb: Verb, claim: Asked): Question {
+  const { resources: keys, token, ttl, proposal, ticket, entryTtl = 0 } = claim;
+  const entry = ticket === undefined ? undefined : { ticket, ttl: entryTtl };
+  return questionOf({ verb, keys, words: [token], ttl, proposal, entry, claim });
 }

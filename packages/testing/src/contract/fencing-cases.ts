@@ -1,5 +1,5 @@
-import type { Claim, LockNode } from "@quorlock/redlock/internal";
-import { ask, shown } from "./ask.ts";
+import type { LockNode } from "@quorlock/redlock/internal";
+import { type Asked, ask, shown } from "./ask.ts";
 import { type Context, claimOf, expectKey, long } from "./contract-case.ts";
 import type { DriverMaker } from "./driver.ts";
 import { expect, it } from "./framework.ts";
@@ -20,7 +20,7 @@ function yes(counter: number) {
 }
 
 /** The counters stored for the resources: releases the locks of `claim`, then claims again to read them. */
-async function storedAfter(node: LockNode, claim: Claim): Promise<number> {
+async function storedAfter(node: LockNode, claim: Asked): Promise<number> {
   await ask(node).release(claim.resources, [claim.token]);
   const next = fenced(claim.resources, 1);
   const answer = await ask(node).vote(next);
@@ -151,7 +151,7 @@ function exactnessCases(context: Context): void {
 }
 
 /** A vote that may wait. */
-function entryFor(claim: Claim) {
+function entryFor(claim: Asked) {
   return { ...claim, ticket: 1, entryTtl: long };
 }
 

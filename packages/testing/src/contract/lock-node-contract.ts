@@ -1,4 +1,10 @@
-import { type Answer, type Asked, type Fault, type LockNode, operationOf } from "@quorlock/redlock/internal";
+import {
+  type Answer,
+  type Fault,
+  type LockNode,
+  type Question,
+  questionOf,
+} from "@quorlock/redlock/internal";
 import { ask, claimed, shown } from "./ask.ts";
 import { connectionCases } from "./connection-cases.ts";
 import { type Context, claimOf, expectKey, long, slack, type TestClaim } from "./contract-case.ts";
@@ -701,24 +707,23 @@ function answerCases(context: Context): void {
     const claim = claimOf(1);
     const several = claimOf(2);
     const { node } = context;
-    const plain = { values: [], ttl: 0, claim: undefined };
-    const calls: readonly Asked[] = [
+    const calls: readonly Question[] = [
       claimed("vote", claim),
       // Refused, it asks by whom: that is a second command.
       claimed("vote", claimOf(claim.resources)),
       claimed("vote", several),
       claimed("repair", several),
-      { ...plain, kind: "inspect", keys: [claim.resources[0]!] },
-      { ...plain, kind: "release", keys: several.resources, values: [several.token] },
+      questionOf({ verb: "inspect", keys: [claim.resources[0]!], words: [] }),
+      questionOf({ verb: "release", keys: several.resources, words: [several.token] }),
       claimed("vote", { ...claimOf(1), abandoned: true }),
     ];
     const answers = calls.map(() => 0);
-    const onAnswer = (index: number): void => {
-      answers[index] = answers[index]! + 1;
+    const answered = (place: number): void => {
+      answers[place] = answers[place]! + 1;
     };
-    // Each answer comes with the index of its call.
-    calls.forEach((call, index) => {
-      node.ask(operationOf(call, onAnswer), index);
+    // Each answer comes with the place of its call.
+    calls.forEach((call, place) => {
+      node.ask(call, place, { answered });
     });
     return { answers, isOver: () => answers.every((count) => count > 0) };
   };

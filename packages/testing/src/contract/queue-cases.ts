@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import type { Answer, LockNode, OnPush, QueueEntry } from "@quorlock/redlock/internal";
-import { ask, shown } from "./ask.ts";
+import type { Answer, LockNode, OnPush } from "@quorlock/redlock/internal";
+import { type Asked, ask, shown } from "./ask.ts";
 import { type Context, claimOf, expectKey, long, slack } from "./contract-case.ts";
 import type { DriverMaker } from "./driver.ts";
 import { describe, expect, it } from "./framework.ts";
@@ -21,7 +21,7 @@ interface Waiter {
   listening: number;
   token(round: number): string;
   /** Enqueues, or renews its entry. Smaller tickets are served first. */
-  enqueue(resources: readonly string[], options?: Partial<QueueEntry> & { round?: number }): Promise<Answer>;
+  enqueue(resources: readonly string[], options?: Partial<Asked> & { round?: number }): Promise<Answer>;
   leave(resources: readonly string[], round?: number): Promise<Answer>;
 }
 

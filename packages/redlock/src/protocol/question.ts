@@ -1,0 +1,104 @@
+import { nodeFailed } from "./faults.ts";
+import type { Answer, Claim, Entry, LockNode, Question, Verb } from "./node.ts";
+import type { Placement } from "./placement.ts";
+
+// A master is asked in one way, `LockNode.ask(question, place, sink)`, whatever for: a vote, an extension, a release, a
+// queue entry, the state of a key or of the guard, the time.
+//
+//   Round, or a single caller ── ask(question, place, sink) ──▶ RedisNode ── posted ──▶ send queue ──▶ pipeline
+//          ▲                                                                                             │
+//          └─────────────────────── sink.answered(place, answer), once a master ◀────────────────────────┘
+//
+// - A question is data: `verb`, `keys`, `words`, `ttl`, and with some a `proposal` or an `entry`. Only `claim.abandoned` is
+//   live: it is read again before each send.
+// - It is the same object for all masters of a round, so a batch of the same questions is encoded once for all of them.
+//   `place` is the only thing that tells the masters apart, and comes back with the answer.
+// - The keys choose the scripts: a lock that may be shared has keys of this library's own, and the same verbs.
+// - A sink is an object, most often the round itself. A node that adds something for its master (the guard, a reading of the
+//   clock, the purpose that orders what waits) adds it to what it posts, and passes on a sink of its own if it has to hear
+//   the answer first.
+// - Answers are told apart by `is`.
+
+type Asked = Pick<Question, "verb" | "keys" | "words"> & Partial<Question>;
+
+/**
+ * The only maker of questions, so that all of them have the same properties in the same order: an engine finds those
+ * without a lookup.
+ */
+export function questionOf({ verb, keys, words, ttl = 0, proposal, entry, claim }: Asked): Question {
+  return { verb, keys, words, ttl, proposal, entry, claim };
+}
+
+/** A reading of the master's clock. */
+export const timeRead: Question = questionOf({ verb: "time", keys: [], words: [] });
+
+/**
+ * The first answer of a node that is asked alone, without the reading of its clock. Answers are values; a node that
+ * throws nevertheless counts as a master that gave none.
+ */
+export function answerOf(node: Pick<LockNode, "name" | "ask">, question: Question): Promise<Answer> {
+  return new Promise((resolve) => {
+    try {
+      node.ask(question, 0, {
+        answered: (_, answer) => resolve(answer.is === "timed" ? answer.vote : answer),
+      });
+    } catch (error) {
+      resolve(nodeFailed(node.name, error));
+    }
+  });
+}
+
+/** The lease of a claim, as far as its votes need it. */
+interface ClaimedLease {
+  readonly hasEnded: boolean;
+  /** Set once it was lost. */
+  readonly lost: unknown;
+  /** A master keeps its key until `deadline`. */
+  renew(index: number, deadline: number): void;
+}
+
+/** A claim that is abandoned explicitly, or when its lease ends. */
+export class RoundClaim implements Claim {
+  readonly resources: readonly string[];
+  readonly token: string;
+  readonly ttl: number;
+  /** The placement that the claim began in: once this is left, it is not sent (PROTOCOL 2.15). */
+  readonly placement: Placement;
+  /** The lease that the claim has won or is to extend. */
+  lease: ClaimedLease | undefined;
+  /** The proposed fencing token, if fencing is on. */
+  proposal: number | undefined;
+  #givenUp = false;
+
+  constructor(
+    placement: Placement,
+    resources: readonly string[],
+    token: string,
+    ttl: number,
+    lease?: ClaimedLease,
+  ) {
+    this.placement = placement;
+    this.resources = resources;
+    this.token = token;
+    this.ttl = ttl;
+    this.lease = lease;
+  }
+
+  get abandoned(): boolean {
+    if (this.#givenUp || this.placement.whyLeft !== undefined) return true;
+    // `lost` reads the clocks, so it is right even if no timer has fired.
+    return this.lease !== undefined && (this.lease.hasEnded || this.lease.lost !== undefined);
+  }
+
+  /** `unless`: for `voteUnless`, a key that must be free. */
+  question(verb: Verb, { entry, unless }: { entry?: Entry; unless?: string } = {}): Question {
+    const { resources, token, ttl, proposal } = this;
+    const keys = unless === undefined ? resources : [...resources, unless];
+    return questionOf({ verb, keys, words: [token], ttl, proposal, entry, claim: this });
+  }
+
+  /** Stops further sends: the caller has given up, or the time of the round is over. */
+  giveUp(): void {
+    this.#givenUp = true;
+  }
+}
