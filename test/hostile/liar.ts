@@ -10,7 +10,7 @@ import {
   releaseScript,
   voteBatchScript,
 } from "@quorlock/redlock/internal";
-import { operationsIn } from "../../packages/simulation/src/master/twins/batch.ts";
+import { operationsIn } from "../../packages/simulation/src/master/batch-list.ts";
 import type { Answer } from "./hostile-server.ts";
 
 /** One operation of a lock, as the batch script names it; see there. */

@@ -3,7 +3,7 @@ import { Random } from "@quorlock/simulation";
 import { describe, expect, it } from "vitest";
 // The packages have no names for these: the two have to understand each other.
 import { batchArgs, type Posted, purposeOf, verbLetters } from "../../packages/redlock/src/redis/commands.ts";
-import { operationsIn, repliedIn } from "../../packages/simulation/src/master/twins/batch.ts";
+import { operationsIn, repliedIn } from "../../packages/simulation/src/master/batch-list.ts";
 
 function understood(list: string, keys: readonly string[], args: readonly string[]): unknown {
   return operationsIn(list, keys, args).map(({ kind, keys, args }) => [kind, keys, args]);

@@ -6,14 +6,15 @@ import { expect } from "vitest";
 import { Channels } from "../../packages/simulation/src/master/channels.ts";
 import type { Entry } from "../../packages/simulation/src/master/entries.ts";
 import { Keyspace } from "../../packages/simulation/src/master/keyspace.ts";
+import { clientScripts } from "../../packages/simulation/src/master/known-scripts.ts";
 import { RedisModel } from "../../packages/simulation/src/master/redis-model.ts";
 import { ReplyError } from "../../packages/simulation/src/master/reply.ts";
 import { scoreText } from "../../packages/simulation/src/master/sorted-set.ts";
-import { twinScripts } from "../../packages/simulation/src/master/twins/script-twins.ts";
+
 import { type WriteRefusal, writeRefusals } from "../../packages/simulation/src/master/write-refusal.ts";
 import { readWriteLine } from "./read-write-lines.ts";
 import { RefusingMaster } from "./refusing-master.ts";
-import { givingUpLine, inboxes, scriptLine, token, ttl } from "./script-lines.ts";
+import { givingUpLine, inboxes, otherScriptLine, scriptLine, token, ttl } from "./script-lines.ts";
 
 // The model against a real redis-server: random command sequences, equal replies, equal keys with equal expiry times,
 // and equal messages to those who listen. Some servers refuse to write for a while, by each of the errors that Redis has
@@ -25,7 +26,7 @@ import { givingUpLine, inboxes, scriptLine, token, ttl } from "./script-lines.ts
 
 const commandsInOne = 14;
 const keys = ["a", "b", "c"] as const;
-const scripts = Object.values(twinScripts).map(({ script }) => script);
+const scripts = Object.values(clientScripts);
 
 type Line = readonly [string, ...(string | number)[]];
 
@@ -64,6 +65,7 @@ const line: Draw = (random, isContended, held) => {
     ["INCR", key],
     ["DECR", key],
     ["SET", key, random.integer(-3, 3), "PX", ttl(random)],
+    otherScriptLine(random, someKeys),
     ["NONSENSE", key, "x".repeat(random.integer(0, 150)), token(random)],
   ];
   return random.pick(rare);

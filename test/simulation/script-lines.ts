@@ -1,6 +1,6 @@
 import type { Random } from "@quorlock/simulation";
 // The package has no name for the inside of a master: this is for just that.
-import { type ScriptName, twinScripts } from "../../packages/simulation/src/master/twins/script-twins.ts";
+import { clientScripts, type ScriptName } from "../../packages/simulation/src/master/known-scripts.ts";
 
 // Calls of the client's scripts, drawn at random: mostly what a client would send, sometimes what none should.
 
@@ -39,7 +39,20 @@ export function scriptLine(random: Random, someKeys: (random: Random) => readonl
     "batchScript",
     "batchScript",
   ]);
-  const { source, sha1 } = twinScripts[name].script;
+  return callOf(name, random, someKeys);
+}
+
+/** A call of a script that concerns no lock. */
+export function otherScriptLine(random: Random, someKeys: (random: Random) => readonly string[]): Line {
+  return callOf(random.pick(["ownerScript", "waitersScript"]), random, someKeys);
+}
+
+function callOf(
+  name: keyof typeof argumentsOf,
+  random: Random,
+  someKeys: (random: Random) => readonly string[],
+): Line {
+  const { source, sha1 } = clientScripts[name];
   const { keys, args } = argumentsOf[name](random, () => someKeys(random));
   // Some counts that none should send.
   const count = random.chance(0.02) ? random.pick([-1, "x", keys.length + args.length + 1]) : keys.length;
@@ -54,7 +67,7 @@ export function givingUpLine(random: Random, held: ReadonlyArray<readonly [strin
   const name = random.pick([
     ...(["leaveScript", "guardedLeaveScript", "releaseBatchScript", "batchScript", "batchScript"] as const),
   ]);
-  const { source } = twinScripts[name].script;
+  const { source } = clientScripts[name];
   if (name === "releaseBatchScript") return ["EVAL", source, ...allOf(random, held)];
   if (name === "leaveScript") return ["EVAL", source, 1, key, ...tokens];
   if (name === "guardedLeaveScript") return ["EVAL", source, 1, key, terms(random), ...tokens];
@@ -104,6 +117,11 @@ const argumentsOf: Readonly<
       random.pick(inboxes),
     ],
   }),
+  ownerScript: (random) => ({
+    keys: ["quorlock:owners", "quorlock:owner:1"],
+    args: [random.pick(["tag1", "tag2"]), "a record", random.pick([0, 3, 60_000]), random.integer(0, 99)],
+  }),
+  waitersScript: (_, keys) => ({ keys: keys().slice(0, 1), args: [] }),
   releaseScript: (random, keys) => ({ keys: keys(), args: [token(random), token(random)] }),
   leaveScript: (random, keys) => ({
     keys: keys(),

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisedPlan, type Recording, record } from "@quorlock/simulation";
-import { theReadWriteLock, twinScripts } from "@quorlock/simulation/mutants";
+import { clientScripts, theReadWriteLock } from "@quorlock/simulation/mutants";
 import { expect, test } from "vitest";
 import { traceOfSoak } from "./soaked.ts";
 import { converted, tracesOf } from "./trace.ts";
@@ -75,7 +75,7 @@ test("a key that has expired is gone before the clock of its master is set back"
 });
 
 test("a vote of a later round may renew the key behind other operations of its batch", () => {
-  const { sha1 } = twinScripts.batchScript.script;
+  const { sha1 } = clientScripts.batchScript;
   const batch = ["EVALSHA", sha1, "2", "k", "k", "2q1,100,5;", "other.1", "inbox", "t.2", "inbox"];
   const steps = stepsOf([
     [10, "client-0", "sends", "master-0", 1, "SET", "k", "t.1", "NX", "PX", "100"],
@@ -107,13 +107,13 @@ test("in a record of the soak, a release that sets the key over its own grants i
     {
       at: 5001,
       source: "1.1.1.1:2",
-      args: ["EVALSHA", twinScripts.enqueueScript.script.sha1, "1", "k", "waiter.1", "1000", "5"],
+      args: ["EVALSHA", clientScripts.enqueueScript.sha1, "1", "k", "waiter.1", "1000", "5"],
     },
     { at: 5001.1, source: "lua", args: ["ZADD", "quorlock:queue:{k}", "5", "waiter"] },
     {
       at: 5002,
       source: "1.1.1.1:1",
-      args: ["EVALSHA", twinScripts.leaveScript.script.sha1, "1", "k", "holder.1"],
+      args: ["EVALSHA", clientScripts.leaveScript.sha1, "1", "k", "holder.1"],
     },
     { at: 5002.1, source: "lua", args: ["SET", "k", "waiter.1", "PX", "1000"] },
   ].map((entry) => ({ master: 0, ...entry }));

@@ -1,6 +1,6 @@
 import type { Fault, Recording } from "@quorlock/simulation";
 import { sharedLocksIn, type View } from "./shared.ts";
-import { knowScript, type Operation, operationsOf, waiterOf } from "./wire.ts";
+import { type Operation, operationsOf, waiterOf } from "./wire.ts";
 
 /** One step of a run, as spec/Trace.tla reads it. Times are in units of 10 us. */
 export interface Step {
@@ -84,8 +84,6 @@ interface Written {
 
 /** Each resource of a run that masters kept a key for. */
 export function tracesOf(recording: Recording, name: string): readonly Trace[] {
-  for (const { verb, args } of recording.events)
-    if (verb === "sends" && args[2] === "EVAL") knowScript(String(args[3]));
   const events = recording.events.toSorted((one, other) => one.at - other.at);
   const keys = events.flatMap(({ verb, args }) => (verb === "keeps" ? [String(args[0])] : []));
   const plain = [...new Set(keys)].filter((resource) => !resource.startsWith("quorlock:"));

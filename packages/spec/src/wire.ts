@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
-import { operationsIn, twinScripts } from "@quorlock/simulation/mutants";
+import { knownScript, operationsIn } from "@quorlock/simulation/mutants";
 
 /** One operation of a command on one resource, as the specification knows it. */
 export interface Operation {
@@ -16,29 +15,13 @@ export interface Operation {
   readonly stays?: boolean;
 }
 
-const names = new Map<string, string>(
-  Object.entries(twinScripts).flatMap(([name, { script }]) => [
-    [script.sha1, name],
-    [script.source, name],
-  ]),
-);
-
-/** A script of a mutant is the client's with a line behind it: it is known by its text, and from then on by its digest. */
-export function knowScript(text: string): void {
-  if (names.has(text)) return;
-  for (const [name, { script }] of Object.entries(twinScripts)) {
-    if (!text.startsWith(script.source)) continue;
-    names.set(text, name).set(createHash("sha1").update(text).digest("hex"), name);
-  }
-}
-
 /** The requests of a command, in its order; none for one that concerns no lock. */
 export function operationsOf(command: string, args: readonly string[]): readonly Operation[] {
   if (command === "SET") return claims("vote", [args[0]!], args[1]!, args[4] ?? args[3] ?? "0");
   if (!command.startsWith("EVAL")) return [];
   const count = Number(args[1]);
   const keys = args.slice(2, 2 + count);
-  return ofScript(names.get(args[0]!) ?? "", keys, args.slice(2 + count));
+  return ofScript(knownScript(args[0]!)?.name ?? "", keys, args.slice(2 + count));
 }
 
 function ofScript(name: string, keys: readonly string[], args: readonly string[]): readonly Operation[] {

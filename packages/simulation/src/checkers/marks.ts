@@ -1,8 +1,8 @@
 import type { Process } from "../engine/process.ts";
+import { operationsIn, repliedIn } from "../master/batch-list.ts";
 import type { Write } from "../master/keyspace.ts";
 import type { Master } from "../master/master.ts";
-import { operationsIn, repliedIn } from "../master/twins/batch.ts";
-import { isSharable, isShared, membersOf } from "../master/twins/family.ts";
+import { isSharable, isShared, membersOf } from "../master/own-keys.ts";
 import type { Findings } from "./findings.ts";
 import { waiterOf } from "./token-owners.ts";
 

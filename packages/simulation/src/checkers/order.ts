@@ -1,8 +1,7 @@
 import type { Process } from "../engine/process.ts";
 import type { Write } from "../master/keyspace.ts";
 import type { Master } from "../master/master.ts";
-import { isSharable, membersOf } from "../master/twins/family.ts";
-import { entryNameOf, ownPrefix, queueOf, queuePrefix } from "../master/twins/queue.ts";
+import { entryNameOf, isSharable, membersOf, ownPrefix, queueOf, queuePrefix } from "../master/own-keys.ts";
 import { tokenOf } from "../run/subject.ts";
 import type { Findings } from "./findings.ts";
 import type { LockInterval } from "./lock-intervals.ts";

@@ -1,13 +1,19 @@
 import type { Process } from "../engine/process.ts";
 import type { Write } from "../master/keyspace.ts";
 import type { Master, MasterListener } from "../master/master.ts";
-import { exclusive, isSharable, isShared, membersOf } from "../master/twins/family.ts";
-import { ownPrefix, queueOf, queuePrefix } from "../master/twins/queue.ts";
-import { rules } from "../master/twins/rules.ts";
+import {
+  exclusive,
+  isSharable,
+  isShared,
+  membersOf,
+  ownPrefix,
+  queueOf,
+  queuePrefix,
+} from "../master/own-keys.ts";
 import type { Findings } from "./findings.ts";
 import { Marks } from "./marks.ts";
 import { enqueuesIn } from "./queue-entries.ts";
-import { type TokenOwners, waiterOf } from "./token-owners.ts";
+import { isMine, type TokenOwners, waiterOf } from "./token-owners.ts";
 
 export interface OwnershipListener {
   /** The master has granted a key to `client` on behalf of another client, which gave it up. */
@@ -105,9 +111,7 @@ export class Ownership implements MasterListener {
     this.#marks.ran(args, reply, sender);
     for (const token of this.#changed) {
       if (args.includes(token)) continue;
-      if (
-        args.some((arg) => typeof arg === "string" && (rules.isMine(token, arg) || waiterOf(arg) === token))
-      )
+      if (args.some((arg) => typeof arg === "string" && (isMine(token, arg) || waiterOf(arg) === token)))
         continue;
       this.#violated(`${sender.name} took its own vote ${token} by a command of an earlier round`);
     }

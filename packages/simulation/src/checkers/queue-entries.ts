@@ -1,5 +1,5 @@
-import { enqueueScript } from "@quorlock/redlock/internal";
-import { operationsIn, repliedIn } from "../master/twins/batch.ts";
+import { operationsIn, repliedIn } from "../master/batch-list.ts";
+import { knownScript } from "../master/known-scripts.ts";
 
 /** A claim that joins the queue if it is refused, with the reply of one master. */
 export interface AnsweredEnqueue {
@@ -11,7 +11,7 @@ export interface AnsweredEnqueue {
 /** The enqueue operations of a command, or of a batch; most have none. `args` are those of a script. */
 export function enqueuesIn(args: readonly (string | number)[], reply: unknown): readonly AnsweredEnqueue[] {
   const count = Number(args[1]);
-  if (args[0] === enqueueScript.sha1 || args[0] === enqueueScript.source) {
+  if (knownScript(String(args[0]))?.name === "enqueueScript") {
     const keys = args.slice(2, 2 + count).map(String);
     return [{ keys, token: String(args[2 + count]), isGranted: isGrant(reply) }];
   }

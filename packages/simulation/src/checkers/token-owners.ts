@@ -1,8 +1,6 @@
 import type { Process } from "../engine/process.ts";
 import type { Write } from "../master/keyspace.ts";
-import { isSharable, isShared, membersOf } from "../master/twins/family.ts";
-import { ownPrefix, queuePrefix, shortNameOf } from "../master/twins/queue.ts";
-import { roundOf } from "../master/twins/rules.ts";
+import { isSharable, isShared, membersOf, ownPrefix, queuePrefix, shortNameOf } from "../master/own-keys.ts";
 
 /** The client that drew each token, as seen by the masters. A master may write one on another client's behalf. */
 export class TokenOwners {
@@ -47,4 +45,19 @@ export class TokenOwners {
 /** The part that the tokens of all rounds of one queue entry share. */
 export function waiterOf(token: string): string {
   return roundOf(token)?.waiter ?? token;
+}
+
+/** Whether a key with this owner belongs to the token: it holds the very token, or that of an earlier round of the same waiter. */
+export function isMine(owner: string, token: string): boolean {
+  if (owner === token) return true;
+  const own = roundOf(owner);
+  const asked = roundOf(token);
+  return own !== undefined && asked !== undefined && own.waiter === asked.waiter && own.round < asked.round;
+}
+
+/** `<waiter>.<round>`; nothing where a token has no such form. */
+function roundOf(token: string): { readonly waiter: string; readonly round: number } | undefined {
+  const dot = token.lastIndexOf(".");
+  const digits = token.slice(dot + 1);
+  return dot > 0 && /^\d+$/.test(digits) ? { waiter: token.slice(0, dot), round: Number(digits) } : undefined;
 }

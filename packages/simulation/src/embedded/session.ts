@@ -1,5 +1,5 @@
 import type { Subscriber } from "../master/channels.ts";
-import { busy, notAnInteger, ReplyError } from "../master/reply.ts";
+import { busy, isStatus, notAnInteger, ReplyError } from "../master/reply.ts";
 import { checkArity, wrongNumber } from "./arity.ts";
 import { type EmbeddedRedis, redisVersion } from "./embedded-redis.ts";
 import { encoded, Prose, type Protocol, Push, Status, type WireReply } from "./encoding.ts";
@@ -119,8 +119,7 @@ export class Session implements Subscriber {
     }
     if (own) return own(args);
     const reply = this.#redis.execute(this.#database, name, args);
-    // The model does not distinguish a status from a string. A string "OK" can only be the reply of GET.
-    return reply === "OK" && command !== "GET" ? ok : reply;
+    return isStatus(command, reply) ? ok : reply;
   }
 
   /** The replies of a command that subscribes or unsubscribes; undefined for any other command. */

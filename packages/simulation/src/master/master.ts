@@ -5,9 +5,9 @@ import { type CrashKind, Durability, type Persistence } from "./durability.ts";
 import type { Entry, Value } from "./entries.ts";
 import { Keyspace, type Write } from "./keyspace.ts";
 import { keysIn, MovingSlot } from "./moving-slot.ts";
+import { ownPrefix } from "./own-keys.ts";
 import { RedisModel } from "./redis-model.ts";
 import { busy, type Reply, ReplyError } from "./reply.ts";
-import { ownPrefix } from "./twins/queue.ts";
 import type { WriteRefusal } from "./write-refusal.ts";
 
 /** Sees what becomes of the commands of clients. */

@@ -1,8 +1,9 @@
 import type { Keyspace } from "./keyspace.ts";
+import { type KnownScript, knownScript } from "./known-scripts.ts";
 import { keysIn } from "./moving-slot.ts";
+import { redisLibrary, runScript } from "./redis-library.ts";
 import { notAnInteger, type Reply, ReplyError, wrongType } from "./reply.ts";
 import { boundIn, type Member, type SortedSet, scoreIn, scoreText, slice, withMember } from "./sorted-set.ts";
-import { scriptWith, twinOf } from "./twins/script-twins.ts";
 import { type ScriptRun, WriteGate } from "./write-refusal.ts";
 
 type Command = (args: readonly string[], now: number) => Reply;
@@ -28,6 +29,11 @@ export class RedisModel {
   /** Whether it writes at the moment. */
   readonly writes: WriteGate = new WriteGate();
   readonly #scripts = new Set<string>();
+  /** The script that runs, or that ran last. */
+  #running: ScriptRun & { readonly now: number } = { now: 0, hasWritten: false };
+  readonly #redis = redisLibrary((command, args) =>
+    this.#run(command, args, this.#running.now, this.#running),
+  );
   /** Whether keys that are missing may be on another master of a Cluster: a script must not touch them. */
   isMovingAway = false;
   readonly #commands: ReadonlyMap<string, Command>;
@@ -103,6 +109,7 @@ export class RedisModel {
   /** A command as it is, or as a script calls it. */
   #run(command: string, args: readonly string[], now: number, script?: ScriptRun): Reply {
     const run = this.#commands.get(command) ?? this.#commands.get(command.toUpperCase());
+    if (!run && script) throw new ReplyError("ERR Unknown Redis command called from script");
     if (!run) throw unknownCommand(command, args);
     if (this.isMovingAway && script) this.#checkLocal(command, args, now);
     this.writes.enter(command, script);
@@ -266,37 +273,34 @@ export class RedisModel {
     return channels.flatMap((channel) => [channel, this.#listeners(channel)]);
   }
 
-  #load(source: string): string {
-    const script = scriptWith(source);
-    if (!script) throw new Error("a script that no twin was written for: see twins/script-twins.ts");
-    this.#scripts.add(script.sha1);
-    return script.sha1;
+  #load(source: string): KnownScript {
+    const known = knownScript(source);
+    if (!known) throw new Error("a script that is none of those of this version of @quorlock/redlock");
+    this.#scripts.add(known.script.sha1);
+    return known;
   }
 
-  #loaded(text: string): string {
+  #loaded(text: string): KnownScript {
     const sha1 = text.toLowerCase();
     if (!this.#scripts.has(sha1)) throw new ReplyError("NOSCRIPT No matching script. Please use EVAL.");
-    return sha1;
+    return knownScript(sha1)!;
   }
 
   /** `args`: the script, how many keys, the keys, and the rest. The number is looked at before the script is. */
-  #evaluate(args: readonly string[], now: number, script: () => string): Reply {
+  #evaluate(args: readonly string[], now: number, script: () => KnownScript): Reply {
     const keys = integer(args[1]!);
     if (keys > args.length - 2)
       throw new ReplyError("ERR Number of keys can't be greater than number of args");
     if (keys < 0) throw new ReplyError("ERR Number of keys can't be negative");
-    const sha1 = script();
-    const twin = twinOf(sha1);
-    if (!twin) throw new Error(`script ${sha1} has no twin: see twins/script-twins.ts`);
-    const run: ScriptRun = { hasWritten: false };
-    const call = (command: string, ...args: readonly string[]): Reply => this.#run(command, args, now, run);
-    return twin(call, args.slice(2, 2 + keys), args.slice(2 + keys));
+    const { run } = script();
+    this.#running = { now, hasWritten: false };
+    return runScript(run, this.#redis, args.slice(2, 2 + keys), args.slice(2 + keys));
   }
 
   #script(action: string, args: readonly string[]): Reply {
     switch (action.toUpperCase()) {
       case "LOAD":
-        return this.#load(args[0]!);
+        return this.#load(args[0]!).script.sha1;
       case "EXISTS":
         return args.map((sha1) => (this.#scripts.has(sha1.toLowerCase()) ? 1 : 0));
       case "FLUSH":

@@ -1,6 +1,11 @@
 /** The reply to a command, as ioredis returns it: RESP without the framing. */
 export type Reply = string | number | null | readonly Reply[];
 
+/** The model does not distinguish a status from a string. A string "OK" can only be the reply of GET. */
+export function isStatus(command: string, reply: Reply): boolean {
+  return reply === "OK" && command.toUpperCase() !== "GET";
+}
+
 /** An error reply. Named as ioredis names it. */
 export class ReplyError extends Error {
   override name = "ReplyError";

@@ -11,7 +11,12 @@ export const fencingMutants: readonly Mutant[] = [
     name: "a fencing token is written back without looking whose the key is",
     breaks: ["8.2"],
     from: 338,
-    rules: { writesBackAnyway: true },
+    lua: {
+      "granted = isSet and tonumber(ttl) or claim(1, #KEYS, token, ttl, create)": (granted) =>
+        `${granted}\nif type(granted) ~= "number" and not create then granted = tonumber(ttl) end`,
+      'if type(reply) ~= "number" then return reply end': (refused) =>
+        `if kind == "e" and proposal ~= "" and type(reply) ~= "number" then reply = tonumber(number) end\n${refused}`,
+    },
   },
   {
     name: "a fencing token that is not the proposal is stored nowhere",
@@ -22,7 +27,11 @@ export const fencingMutants: readonly Mutant[] = [
     name: "the fencing token is the largest of counters that each master counts up",
     breaks: ["8.1"],
     edits: { ...noSecondRound, "protocol/fencing.ts tokenOf max": "largest + 1" },
-    rules: { stored: (counter) => counter + 1 },
+    lua: {
+      "raise(locks, math.max(counter, tonumber(proposal)))": "raise(locks, counter + 1)",
+      "raise({lockOf(key)}, math.max(counter, tonumber(proposal)))": "raise({lockOf(key)}, counter + 1)",
+      "raise({key}, math.max(largest, tonumber(proposal)))": "raise({key}, largest + 1)",
+    },
   },
   {
     name: "the fencing token is the proposal, whatever the masters had",

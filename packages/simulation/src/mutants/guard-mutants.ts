@@ -10,9 +10,21 @@ export const guardMutants: readonly Mutant[] = [
     name: "the quarantine is shorter than maxTtl",
     breaks: ["9.8"],
     from: 148,
-    rules: { quarantine: (maxTtl) => String(Math.ceil(Number(maxTtl) / 2)) },
+    lua: {
+      "length = math.max(tonumber(longest or 0), tonumber(maxTtl))":
+        "length = math.ceil(math.max(tonumber(longest or 0), tonumber(maxTtl)) / 2)",
+    },
   },
-  { name: "a master votes in quarantine", breaks: ["9.1"], from: 24, rules: { votesInQuarantine: true } },
+  {
+    name: "a master votes in quarantine",
+    breaks: ["9.1"],
+    from: 24,
+    lua: {
+      'if guarded.state == "2" then\nlocal left': "if false then\nlocal left",
+      "if guarded and inQuarantine() then return {-2, reply} end": "",
+      "if isForgetful then return {-2, granted} end": "",
+    },
+  },
   {
     name: "the fencing counters are brought back before the quarantine ends, and that ends it",
     breaks: ["8.8"],
@@ -20,13 +32,16 @@ export const guardMutants: readonly Mutant[] = [
     edits: {
       "safeguards/master-guard.ts refused #restoreCounters condition": 'error.message.includes("UNSEEDED")',
     },
-    rules: { seedsInQuarantine: true },
+    lua: {
+      'exactly(left) .. " ms more"': (why) => `${why} .. " UNSEEDED " .. guarded.since`,
+      'guarded.state ~= "1" or guarded.since ~= epoch': 'guarded.state == "0" or guarded.since ~= epoch',
+    },
   },
   {
     name: "a master votes before its fencing counters are brought back",
     breaks: ["8.8"],
     from: 97,
-    rules: { votesUnseeded: true },
+    lua: { 'if proposal ~= "" and guarded.state == "1" then return "UNSEEDED " .. guarded.since end': "" },
   },
   {
     name: "the fencing counters are brought back to whichever master has the name",
@@ -41,19 +56,22 @@ export const guardMutants: readonly Mutant[] = [
     name: "a marker counts although another server at this address had a later epoch",
     breaks: ["9.5"],
     from: 20,
-    rules: { trustsOlderEpoch: true },
+    lua: {
+      " and tonumber(since) >= tonumber(after)\n": "\n",
+      "tonumber(since) >= tonumber(after) and tonumber(ttl)": "tonumber(ttl)",
+    },
   },
   {
     name: "a marker counts although its master was a replica since",
     breaks: ["9.3"],
     from: 172,
-    rules: { trustsPromoted: true },
+    lua: { 'if not isSame and not string.find(info, "master_replid2:0+\\r") then return false end': "" },
   },
   {
     name: "a new quarantine keeps the epoch of the marker",
     breaks: ["9.5"],
     from: 7,
-    rules: { keepsEpoch: true },
+    lua: { "guarded.since = exactly(": "guarded.since = since or exactly(" },
   },
 ];
 
@@ -62,7 +80,21 @@ export const crowdedGuardMutant: Mutant = {
   name: "a client that is refused in quarantine gets a queue entry, and is granted the key",
   breaks: ["9.6"],
   from: 258,
-  rules: { handsOverInQuarantine: true },
+  lua: {
+    'kind == "r" or kind == "l" and inQuarantine()': 'kind == "r"',
+    "if not isKnown or inQuarantine() then": "if not isKnown then",
+    "local why = guarded and bar(kind, number, proposal)": (bar) => `if kind == "q" and inQuarantine() then
+      local waiter, round = string.match(ARGV[arg], "^(.+)%.(%d+)$")
+      for index = key, last do
+        local queue = queueOf(KEYS[index])
+        call("ZADD", queue, ticket, waiter)
+        call("PEXPIRE", queue, 2 * entryTtl)
+        local entry = round .. " " .. number .. " " .. ARGV[arg + 1] .. " " .. proposal .. " g"
+        call("SET", queue .. ":" .. string.sub(waiter, 1, 20), entry, "PX", entryTtl)
+      end
+    end
+    ${bar}`,
+  },
 };
 
 /** Too rare for the budget of the others: the seed bank keeps a run that shows it. */
@@ -70,7 +102,7 @@ export const rareGuardMutants: readonly Mutant[] = [
   {
     name: "a marker counts although its memory was loaded from a file",
     breaks: ["9.2"],
-    rules: { trustsLoadedMemory: true },
+    lua: { 'return call("GET", "quorlock:guard:memory") == since': "return true or true" },
   },
   {
     name: "the epoch is not read when a connection is made again",
@@ -83,7 +115,7 @@ export const rareGuardMutants: readonly Mutant[] = [
 export const fastBootMutant: Mutant = {
   name: "the quarantine lasts as long as its key, by the master's own clock",
   breaks: ["9.10"],
-  rules: { boundsQuarantine: false },
+  lua: { "if length and left > length then": "if false then" },
 };
 
 /** To be found where a master boots with a slow clock that is set later. */
@@ -91,6 +123,6 @@ export const slowBootMutants: readonly Mutant[] = [
   {
     name: "the quarantine is over with its key, by the master's own clock",
     breaks: ["9.10"],
-    rules: { endsByTheKey: true },
+    lua: { "if left == -2 and guarded.ends <= now then": "if left == -2 then" },
   },
 ];

@@ -1,5 +1,5 @@
-export { operationsIn } from "../master/twins/batch.ts";
-export { twinScripts } from "../master/twins/script-twins.ts";
+export { operationsIn } from "../master/batch-list.ts";
+export { clientScripts, knownScript } from "../master/known-scripts.ts";
 export { theOnce } from "../once/once-client.ts";
 export { membershipPlan } from "../plan/membership.ts";
 export { guardedPlan, watchedPlan } from "../plan/swarm.ts";

@@ -3,7 +3,6 @@ import type { Connection } from "@quorlock/redlock/internal";
 import type * as OnceModule from "@quorlock/redlock/once";
 import type * as ReadWriteModule from "@quorlock/redlock/read-write-lock";
 import type * as SemaphoreModule from "@quorlock/redlock/semaphore";
-import type { Rules } from "../master/twins/rules.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { ClientModule, Subject } from "../run/subject.ts";
 
@@ -23,8 +22,8 @@ export interface Mutant {
   readonly from?: number;
   /** The client's source is another. */
   readonly edits?: Edits;
-  /** The client's scripts decide otherwise. */
-  readonly rules?: Partial<Rules>;
+  /** The client's scripts are others: texts in them, and what stands there in the mutant. */
+  readonly lua?: Edits;
   /** All connections of one client, which lie to it or for it. */
   readonly connections?: (connections: readonly Connection[]) => readonly Connection[];
   /** The client is as it is: it is run by another plan than the one that is given. */

@@ -1,5 +1,4 @@
 import { type Connection, guardedLeaveScript, leaveScript, releaseScript } from "@quorlock/redlock/internal";
-import { roundOf } from "../master/twins/rules.ts";
 import { callerMutants, rareCallerMutants } from "./caller-mutants.ts";
 import { fencingMutants } from "./fencing-mutants.ts";
 import type { Edits, Mutant } from "./mutant.ts";
@@ -44,15 +43,29 @@ const queueMutants: readonly Mutant[] = [
     name: "the commands of a waiter touch the votes of all its rounds",
     breaks: ["2.13"],
     from: 20,
-    rules: { isMine: isOfOneWaiter },
+    lua: { " and tonumber(earlier) < tonumber(round)": "" },
   },
   {
     name: "a key is granted to a waiter that does not listen",
     breaks: ["7.4"],
     from: 29,
-    rules: { isSubscribed: () => true },
+    lua: {
+      "if not round or counts and not counts.err and counts[2] == 0 then": "if not round then",
+      'if told ~= 0 and how == "g" then return end': 'if how == "g" then return end',
+      "and counts[2] > 0 and isAllowed": "and isAllowed",
+    },
   },
-  { name: "a grant is pushed before its key is set", breaks: ["7.5"], rules: { pushesFirst: true } },
+  {
+    name: "a grant is pushed before its key is set",
+    breaks: ["7.5"],
+    lua: {
+      "set(key, token, ttl)\nif counter then": "if counter then",
+      '.. (counter and exactly(counter) or "-") .. " " .. next)': (push) => `${push}\nset(key, token, ttl)`,
+      'call("SET", key, given, "PX", ttl)\n': "",
+      'given .. " " .. counter .. " " .. (next or "-"))': (push) =>
+        `${push}\ncall("SET", key, given, "PX", ttl)`,
+    },
+  },
   {
     name: "the deadline of a grant counts from its receipt",
     breaks: ["7.7"],
@@ -86,15 +99,14 @@ const queueMutants: readonly Mutant[] = [
     name: "a waiter stays in the queue after its grant",
     breaks: ["7.4"],
     from: 17,
-    rules: { grantedLeave: false },
+    lua: {
+      'if type(told) == "number" then forget(queue, waiter)':
+        'if told == 0 then forget(queue, waiter) elseif type(told) == "number" then',
+      "forget(queues[index], waiter)\n": "",
+      'elseif call("ZREM", queue, first) == 1 then call("DEL", place) end': "end",
+    },
   },
 ];
-
-function isOfOneWaiter(owner: string | null, token: string): boolean {
-  if (owner === token) return true;
-  const [own, asked] = [owner === null ? undefined : roundOf(owner), roundOf(token)];
-  return own !== undefined && own.waiter === asked?.waiter;
-}
 
 /**
  * Faults in locks that are moved to another database, handed to another client, or renewed (PROTOCOL 2.12, 2.15,
@@ -116,7 +128,14 @@ const holdMutants: readonly Mutant[] = [
     from: 86,
     edits: { "waiting/local-queue.ts 5.6 condition": "false" },
   },
-  { name: "a lease is renewed by setting its key again", breaks: ["7.5"], rules: { renewsBySet: true } },
+  {
+    name: "a lease is renewed by setting its key again",
+    breaks: ["7.5"],
+    lua: {
+      'call("PEXPIRE", KEYS[index], lives)': 'call("SET", KEYS[index], token, "PX", lives)',
+      'call("PEXPIRE", KEYS[1], ttl) == 0': "true",
+    },
+  },
 ];
 
 /** Each must be found by the harness; one that survives is a failing test. */
@@ -252,11 +271,21 @@ export const mutants: readonly Mutant[] = [
     breaks: ["4.2"],
     edits: { ...revival, ...noEnd, "protocol/lease.ts remaining 3.6": "" },
   },
-  { name: "an extension may shorten a key", breaks: ["2.11"], rules: { isShort: () => true } },
+  {
+    name: "an extension may shorten a key",
+    breaks: ["2.11"],
+    lua: {
+      "isShort = left ~= -1 and left < least": "isShort = left ~= -1",
+      "if left ~= -1 and left < tonumber(ttl) then": "if left ~= -1 then",
+    },
+  },
   {
     name: "a key that holds the token already is not renewed, and still counts",
     breaks: ["2.12"],
-    rules: { isSet: false },
+    lua: {
+      'call("PEXPIRE", KEYS[index], lives)': "",
+      'if call("PEXPIRE", KEYS[1], ttl) == 0 then call("SET", KEYS[1], token, "PX", ttl) end': "",
+    },
   },
   {
     name: "a lease ends when its release is answered, not before it is sent",
@@ -315,12 +344,14 @@ export const rareMutants: readonly Mutant[] = [
   {
     name: "a late queue entry grants the key of a detached lease",
     breaks: ["5.8"],
-    rules: { heldStay: false },
+    lua: { "if isHeld then return claimOnly(false) end": "" },
   },
   {
     name: "a refused waiter keeps what it was given before",
     breaks: ["7.8"],
-    rules: { refusedYield: false },
+    lua: {
+      "if not isTaken[index] then give(KEYS[index], token) end": "",
+    },
   },
   {
     name: "two milliseconds of the wall clock are forgiven after each suspension",

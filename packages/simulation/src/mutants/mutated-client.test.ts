@@ -1,8 +1,19 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { transform } from "esbuild";
 import { describe, expect, test } from "vitest";
+import { evaluated } from "../lua/evaluate.ts";
 import { edited } from "./anchor.ts";
 import { everyMutant } from "./every-mutant.ts";
-import { editedFiles, importMutated } from "./mutated-client.ts";
+import { editedFiles, editedScripts, importMutated } from "./mutated-client.ts";
+
+const sources = new URL("../../../redlock/src/", import.meta.url);
+/** All lines of the .lua files, as masters get them. */
+const lua = readdirSync(sources, { recursive: true, encoding: "utf8" })
+  .filter((file) => file.endsWith(".lua"))
+  .flatMap((file) => readFileSync(new URL(file, sources), "utf8").split("\n"))
+  .map((line) => line.trim())
+  .filter((line) => line !== "" && !line.startsWith("--"))
+  .join("\n");
 
 describe("a mutant of the client's source", () => {
   test.each(everyMutant.filter(({ edits }) => edits))(
@@ -21,6 +32,21 @@ describe("a mutant of the client's source", () => {
     const edited = editedFiles({ name: "a fault", breaks: [], edits: { [place]: "" } });
     await expect(edited).rejects.toThrow(`mutant "a fault", "${place}": `);
     await expect(edited).rejects.toThrow(why);
+  });
+});
+
+describe("a mutant of the client's scripts", () => {
+  test.each(everyMutant.filter(({ lua }) => lua))(
+    "finds each of its places once in the .lua files, and can be compiled: $name",
+    (mutant) => {
+      for (const place of Object.keys(mutant.lua!)) expect(lua.split(place).length - 1, place).toBe(1);
+      for (const source of editedScripts(mutant).values()) evaluated(source);
+    },
+  );
+
+  test("is named when a place is missing", () => {
+    const edit = (): unknown => editedScripts({ name: "a fault", breaks: [], lua: { "none such": "" } });
+    expect(edit).toThrow('mutant "a fault": no script has "none such"');
   });
 });
 

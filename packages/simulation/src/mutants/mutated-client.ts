@@ -3,10 +3,8 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Script } from "@quorlock/redlock/internal";
 import { build, type Plugin } from "esbuild";
-import type { Rules } from "../master/twins/rules.ts";
-import { makeKnown, type ScriptName, twinScripts, twinsWith } from "../master/twins/script-twins.ts";
+import { clientScripts, know, knownScript, type ScriptName } from "../master/known-scripts.ts";
 import { type ClientModule, clientOf, type Subject, theClient } from "../run/subject.ts";
-import { nameScript, purposeOf } from "../run/trigger-points.ts";
 import type { Mutant, MutatedModule } from "./mutant.ts";
 
 const sources = fileURLToPath(new URL("../../../redlock/src/", import.meta.url));
@@ -24,12 +22,12 @@ let bundles = 0;
 
 /** The client with the mutant's fault, as something to simulate. */
 export async function mutatedClient(mutant: Mutant): Promise<Subject> {
-  const { name, rules, subjectOf = locksOf } = mutant;
+  const { name, subjectOf = locksOf } = mutant;
   const { planOf } = mutant;
   if (planOf) return { ...theClient, name, planOf };
   const { connections: through = (same) => same, runtime: seenBy = (same) => same } = mutant;
   const client = await importMutated(mutant);
-  if (rules) knowScripts(client, name, rules);
+  await changeScripts(client, mutant);
   const subject = subjectOf(client);
   return {
     ...subject,
@@ -43,20 +41,37 @@ const locksOf: NonNullable<Mutant["subjectOf"]> = (client) => ({
   create: (connections, runtime, settings) => clientOf(client, connections, runtime, settings),
 });
 
-function knowScripts(client: ClientModule, mutant: string, rules: Partial<Rules>): void {
-  const twins = twinsWith(rules);
-  for (const name of Object.keys(twinScripts) as ScriptName[]) {
-    renew(client[name], mutant);
-    makeKnown(client[name], twins[name]);
-    nameScript(client[name], purposeOf(twinScripts[name].script)!);
+/** The mutant's scripts have their own text and digest, by which masters know them. */
+async function changeScripts(client: ClientModule, mutant: Mutant): Promise<void> {
+  const texts = editedScripts(mutant);
+  if (texts.size === 0) return;
+  // The parser of Lua is needed by these alone.
+  const { evaluated } = await import("../lua/evaluate.ts");
+  for (const [name, source] of texts) {
+    const script: { -readonly [Key in keyof Script]: Script[Key] } = client[name];
+    script.source = source;
+    script.sha1 = createHash("sha1").update(source).digest("hex");
+    if (!knownScript(script.sha1)) know(name, script, evaluated(source));
   }
 }
 
-/** Gives a copy of a script its own digest, by which masters know what the mutant's script decides. */
-function renew(script: { -readonly [Key in keyof Script]: Script[Key] }, mutant: string): void {
-  script.source += `-- ${mutant}\n`;
-  script.sha1 = createHash("sha1").update(script.source).digest("hex");
+/** The scripts that the mutant changes, with their new text. */
+export function editedScripts({ name: mutant, lua = {} }: Mutant): ReadonlyMap<ScriptName, string> {
+  const texts = new Map<ScriptName, string>();
+  for (const [found, change] of Object.entries(lua)) {
+    const within = scriptNames.filter((name) => clientScripts[name].source.includes(found));
+    if (within.length === 0) throw new Error(`mutant "${mutant}": no script has "${found}"`);
+    const written = typeof change === "string" ? change : change(found);
+    for (const name of within)
+      texts.set(
+        name,
+        (texts.get(name) ?? clientScripts[name].source).replaceAll(found, () => written),
+      );
+  }
+  return texts;
 }
+
+const scriptNames = Object.keys(clientScripts) as ScriptName[];
 
 /** The files that the mutant changes, by their paths in the client, with their new text. */
 export async function editedFiles({ name, edits = {} }: Mutant): Promise<ReadonlyMap<string, string>> {

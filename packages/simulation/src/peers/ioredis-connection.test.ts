@@ -9,7 +9,7 @@ import { redlock5Package } from "./redlock-5-package.ts";
 /** A connection between them, that stands from 20 ms on; redlock 5's scripts are loaded. */
 async function setting() {
   await redlock5();
-  const [acquire] = scriptsOf(await redlock5Package());
+  const [acquire] = scriptsOf(await redlock5Package()).values();
   const ends = oneToOne();
   const { kernel, client, at } = ends;
   const runs: string[] = [];

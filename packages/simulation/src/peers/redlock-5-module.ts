@@ -50,11 +50,13 @@ export function loading(
   };
 }
 
-/** The scripts that its masters will receive. */
-export function scriptsOf(load: LoadRedlock5): readonly Script[] {
+/** The scripts that its masters will receive, by its own names. */
+export function scriptsOf(load: LoadRedlock5): ReadonlyMap<string, Script> {
   const { default: Redlock } = load(motionless);
   const { scripts } = new Redlock([{}]);
-  return Object.values(scripts).map(({ value, hash }) => ({ source: value, sha1: hash }));
+  return new Map(
+    Object.entries(scripts).map(([name, { value, hash }]) => [name, { source: value, sha1: hash }]),
+  );
 }
 
 /** For a copy that is only inspected. */

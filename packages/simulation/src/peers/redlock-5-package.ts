@@ -31,7 +31,10 @@ function modulesOf(runtime: Runtime): Readonly<Record<string, unknown>> {
 
 /** The package as a module for browsers: the function that defines it, and the digests of its scripts, by their text. */
 export async function redlock5Source(): Promise<string> {
-  const scripts = scriptsOf(await redlock5Package()).map(({ source, sha1 }) => [source, sha1]);
+  const scripts = Array.from(scriptsOf(await redlock5Package()).values(), ({ source, sha1 }) => [
+    source,
+    sha1,
+  ]);
   return [
     `export const digests = ${JSON.stringify(Object.fromEntries(scripts))};`,
     `export function define(${parameters.join(", ")}) {\n${await text()}\n}`,

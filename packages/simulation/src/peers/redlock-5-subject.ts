@@ -1,7 +1,7 @@
 import type { Redlock5, Redlock5Lock, Redlock5Settings } from "@quorlock/peers";
 import type { AcquireOptions, Runtime } from "@quorlock/redlock";
 import type { Connection } from "@quorlock/redlock/internal";
-import { makeKnown } from "../master/twins/script-twins.ts";
+import { know } from "../master/known-scripts.ts";
 import type { LockSettings } from "../plan/plan.ts";
 import {
   holdWhile,
@@ -11,21 +11,19 @@ import {
   type SubjectClient,
   type SubjectLock,
 } from "../run/subject.ts";
-import { nameScript } from "../run/trigger-points.ts";
 import { IoredisConnection } from "./ioredis-connection.ts";
+import { compiledScripts } from "./redlock-5.generated.ts";
 import { type LoadRedlock5, type Redlock5Module, scriptsOf } from "./redlock-5-module.ts";
-import { redlock5Scripts } from "./redlock-5-scripts.ts";
 
 // Redlock 5.0.0-beta.2 in our client's place. Where the two differ in what can be asked of them, the doubt is in
 // its favour: it is used as its documentation says.
 
 /** Node-redlock 5 on ioredis with its defaults, as something to simulate. `load`: its package, in Node or in a browser. */
 export function redlock5Of(load: LoadRedlock5): Subject {
-  for (const script of scriptsOf(load)) {
-    const known = redlock5Scripts.get(script.sha1);
-    if (!known) throw new Error(`redlock 5 has a script that no twin was written for: ${script.sha1}`);
-    makeKnown(script, known.twin);
-    nameScript(script, known.purpose);
+  for (const [name, script] of scriptsOf(load)) {
+    const run = compiledScripts[script.sha1];
+    if (!run) throw new Error(`redlock 5 has another ${name} than the one that was compiled`);
+    know(`redlock5.${name}`, script, run);
   }
   return {
     name: "redlock 5",

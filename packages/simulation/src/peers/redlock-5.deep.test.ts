@@ -2,9 +2,6 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { promisedPlan } from "../plan/swarm.ts";
 import { runPlan } from "../run/run-plan.ts";
 import { redlock5 } from "./redlock-5.ts";
-import { scriptsOf } from "./redlock-5-module.ts";
-import { redlock5Package } from "./redlock-5-package.ts";
-import { redlock5Scripts } from "./redlock-5-scripts.ts";
 import { subjectNamed } from "./subject-named.ts";
 
 afterEach(() => {
@@ -44,9 +41,4 @@ test("subjects go by name, mutants too", async () => {
   expect((await subjectNamed("redlock-5"))?.name).toBe("redlock 5");
   expect((await subjectNamed("no drift is taken off"))?.name).toBe("no drift is taken off");
   expect(await subjectNamed("redlock-6")).toBeUndefined();
-});
-
-test("each script of the package has a twin, and no twin is left over", async () => {
-  const digests = scriptsOf(await redlock5Package()).map(({ sha1 }) => sha1);
-  expect([...redlock5Scripts.keys()].sort()).toEqual([...digests].sort());
 });

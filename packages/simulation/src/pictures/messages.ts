@@ -1,5 +1,5 @@
 import type { TraceValue } from "../engine/trace.ts";
-import { twinScripts } from "../master/twins/script-twins.ts";
+import { knownScript } from "../master/known-scripts.ts";
 import { Numbering } from "./numbering.ts";
 import type { Message } from "./picture.ts";
 
@@ -90,18 +90,8 @@ function commandText(command: string, args: readonly string[]): string {
   return [command, ...args].map(shortened).join(" ");
 }
 
-const scriptNames: ReadonlyMap<string, string> = new Map(
-  Object.entries(twinScripts).flatMap(([name, { script }]) => {
-    const short = `<${name.replace("Script", "")}>`;
-    return [
-      [script.sha1, short],
-      [script.source, short],
-    ];
-  }),
-);
-
 function scriptName(script: string): string {
-  return scriptNames.get(script) ?? "<script>";
+  return `<${knownScript(script)?.name.replace("Script", "") ?? "script"}>`;
 }
 
 /** A long word (a token, a digest) is known by its beginning; a text is cut. */

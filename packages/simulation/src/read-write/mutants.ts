@@ -5,7 +5,12 @@ const readWriteRows: readonly Mutant[] = [
   {
     name: "readers have no expiry of their own",
     breaks: ["10.3"],
-    rules: { readersExpireThemselves: false },
+    lua: {
+      "if expiry < now then return false end": "if expiry < 0 then return false end",
+      "if expiry >= now then return last[1], expiry end": "if expiry >= 0 then return last[1], expiry end",
+      'if call("PTTL", set) < expiry - now then': "if true then",
+      'if tonumber(oldest[place + 1]) < now then\ncall("ZREM", key': 'if false then\ncall("ZREM", key',
+    },
   },
   {
     name: "the write claim stands during the downgrade",
@@ -17,22 +22,35 @@ const readWriteRows: readonly Mutant[] = [
         `${sent} void confirmed.catch(() => {}).then(() => writing.end());`,
     },
   },
-  { name: "a writer does not look for readers", breaks: ["10.3"], rules: { writerSeesReaders: false } },
-  { name: "a reader does not look for the writer", breaks: ["10.3"], rules: { readerSeesWriter: false } },
+  {
+    name: "a writer does not look for readers",
+    breaks: ["10.3"],
+    lua: {
+      "local last = lastReader(key)": "local last = false",
+    },
+  },
+  {
+    name: "a reader does not look for the writer",
+    breaks: ["10.3"],
+    lua: {
+      "if writer then return writer end":
+        "if writer and (writer == token or not isShared(key)) then return writer end",
+    },
+  },
   {
     name: "a downgrade only gives up the writer's key",
     breaks: ["10.5"],
-    rules: { downgradeMakesReader: false },
+    lua: { "left = admit(key, token, ms)": "left = isWriter and ms or admit(key, token, ms)" },
   },
   {
     name: "a reader is let in beside the mark of a writer",
     breaks: ["10.8"],
-    rules: { markKeepsReadersOut: false },
+    lua: { 'if mark[1] and tonumber(mark[2]) >= now then return {1, "writers", mark[2] - now} end': "" },
   },
   {
     name: "a writer that stops retrying removes the marks of all",
     breaks: ["10.8"],
-    rules: { removesOwnMark: false },
+    lua: { 'return call("ZREM", marks, name)': 'return call("DEL", marks)' },
   },
   {
     name: "a writer is given its proposal, whatever the masters had",
@@ -40,24 +58,36 @@ const readWriteRows: readonly Mutant[] = [
     breaks: ["8.2"],
     edits: { "protocol/fencing.ts tokenOf max": "proposal" },
   },
-  { name: "a key is granted beside those who hold it", breaks: ["10.4"], rules: { grantsWhatIsFree: false } },
+  {
+    name: "a key is granted beside those who hold it",
+    breaks: ["10.4"],
+    lua: {
+      "elseif mayShare and ownerFor(key, token) then return": "elseif false then return",
+    },
+  },
   {
     name: "the vote of a reader is granted beside writers that wait",
     from: 19,
     breaks: ["10.4"],
-    rules: { waitersRefuseReaders: false },
+    lua: { 'return {1, masked(waiter .. "." .. (string.match(entry, "^%d+") or "")), left}': "return nil" },
   },
   {
     name: "a reader that waits passes the writers before it",
     from: 30,
     breaks: ["7.3", "10.4"],
-    rules: { takesTurns: (isShared) => !isShared },
+    lua: {
+      "and headOf(queue, waiter) == waiter":
+        'and (string.sub(KEYS[index], -8) == ":readers" or headOf(queue, waiter) == waiter)',
+    },
   },
   {
     name: "a writer that waits passes those before it",
     from: 70,
     breaks: ["7.3"],
-    rules: { takesTurns: (isShared) => isShared },
+    lua: {
+      "and headOf(queue, waiter) == waiter":
+        'and (string.sub(KEYS[index], -8) ~= ":readers" or headOf(queue, waiter) == waiter)',
+    },
   },
 ];
 

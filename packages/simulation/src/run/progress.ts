@@ -1,6 +1,6 @@
 import type { Findings } from "../checkers/findings.ts";
 import type { Master } from "../master/master.ts";
-import { queuePrefix } from "../master/twins/queue.ts";
+import { queuePrefix } from "../master/own-keys.ts";
 import type { Subject, SubjectLock } from "./subject.ts";
 import type { Worker } from "./worker.ts";
 

@@ -1,8 +1,7 @@
-import type { Script } from "@quorlock/redlock/internal";
 import type { Process } from "../engine/process.ts";
+import { operationsIn, repliedIn } from "../master/batch-list.ts";
+import { knownScript, type ScriptName } from "../master/known-scripts.ts";
 import type { Master } from "../master/master.ts";
-import { operationsIn, repliedIn } from "../master/twins/batch.ts";
-import { type ScriptName, twinScripts } from "../master/twins/script-twins.ts";
 import type { Moment } from "../plan/fault.ts";
 
 /** The processes that a moment concerns. */
@@ -24,20 +23,8 @@ type Purpose = "vote" | "enqueue" | "extension" | "release";
 /** The purpose of a script. A `claim` votes, extends and verifies; a `batch` carries operations of all kinds. */
 type ScriptPurpose = Purpose | "claim" | "guarded claim" | "votes" | "releases" | "batch";
 
-/** By digest and by text: a script is sent either way. */
-const purposes = new Map<unknown, ScriptPurpose>();
-
-/** Tells what a client's script is for, so that triggers know it on the wire. */
-export function nameScript({ sha1, source }: Script, purpose: ScriptPurpose): void {
-  purposes.set(sha1, purpose);
-  purposes.set(source, purpose);
-}
-
-export function purposeOf({ sha1 }: Script): ScriptPurpose | undefined {
-  return purposes.get(sha1);
-}
-
-const purposeByName: Readonly<Record<ScriptName, ScriptPurpose>> = {
+/** Of a mutant's scripts as well, which have the names of the client's; and of redlock 5's. */
+const purposes: Readonly<Partial<Record<string, ScriptPurpose>>> = {
   claimScript: "claim",
   enqueueScript: "enqueue",
   releaseScript: "release",
@@ -48,9 +35,15 @@ const purposeByName: Readonly<Record<ScriptName, ScriptPurpose>> = {
   releaseBatchScript: "releases",
   batchScript: "batch",
   sharedBatchScript: "batch",
-};
-for (const [name, purpose] of Object.entries(purposeByName))
-  nameScript(twinScripts[name as ScriptName].script, purpose);
+  "redlock5.acquireScript": "vote",
+  "redlock5.extendScript": "extension",
+  "redlock5.releaseScript": "release",
+} satisfies Partial<Record<ScriptName | `redlock5.${string}`, ScriptPurpose>>;
+
+/** `script`: its digest, or its text. */
+function purposeOf(script: unknown): ScriptPurpose | undefined {
+  return purposes[knownScript(String(script))?.name ?? ""];
+}
 
 /** Notifies listeners of the moments of a run. Costs almost nothing without listeners. */
 export class TriggerPoints {
@@ -118,7 +111,7 @@ export class TriggerPoints {
   /** Of each operation that the command carries, in order. */
   #purposesOf(command: string, args: Args): readonly (Purpose | undefined)[] {
     if (command === "SET") return ["vote"];
-    const purpose = command.startsWith("EVAL") ? purposes.get(args[0]) : undefined;
+    const purpose = command.startsWith("EVAL") ? purposeOf(args[0]) : undefined;
     if (purpose === "claim") return [this.#purposeOfClaim(args)];
     if (purpose === "guarded claim") {
       const [kind, token, ttl] = args.slice(2 + Number(args[1])).map(String);
@@ -169,12 +162,12 @@ export function asksForTime(args: Args): boolean {
 }
 
 function isBatch([script]: Args): boolean {
-  return purposes.get(script) === "batch";
+  return purposeOf(script) === "batch";
 }
 
 /** Whether a reply that is a list has one for each operation. */
 function isOfMany(args: Args): boolean {
-  const purpose = purposes.get(args[0]);
+  const purpose = purposeOf(args[0]);
   return isBatch(args) || purpose === "votes" || purpose === "releases";
 }
 

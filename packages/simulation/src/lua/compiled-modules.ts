@@ -1,0 +1,38 @@
+import { fileURLToPath } from "node:url";
+import type { Script } from "@quorlock/redlock/internal";
+import * as client from "@quorlock/redlock/internal";
+import { scriptsOf } from "../peers/redlock-5-module.ts";
+import { redlock5Package } from "../peers/redlock-5-package.ts";
+import { compiled } from "./compile.ts";
+import { scope } from "./library.ts";
+
+/** The files of compiled scripts, by their paths, as they have to be. */
+export async function compiledModules(): Promise<ReadonlyMap<string, string>> {
+  const ofClient = Object.values(client).filter((value) => typeof value === "object" && "sha1" in value);
+  return new Map([
+    [pathOf("./client.generated.ts"), moduleWith(ofClient, "./library.ts")],
+    [
+      pathOf("../peers/redlock-5.generated.ts"),
+      moduleWith([...scriptsOf(await redlock5Package()).values()], "../lua/library.ts"),
+    ],
+  ]);
+}
+
+function pathOf(file: string): string {
+  return fileURLToPath(new URL(file, import.meta.url));
+}
+
+function moduleWith(scripts: readonly Script[], library: string): string {
+  const inOrder = scripts.toSorted((one, other) => (one.sha1 < other.sha1 ? -1 : 1));
+  const entries = inOrder.map(({ source, sha1 }) => `  "${sha1}": ${compiled(source)},\n`);
+  return `// @ts-nocheck
+// Scripts as JavaScript, by their digests. Written by \`pnpm scripts\`.
+import { scope } from "${library}";
+import type { CompiledScript } from "../master/redis-library.ts";
+
+const { ${Object.keys(scope).join(", ")} } = scope;
+
+export const compiledScripts: Readonly<Record<string, CompiledScript>> = {
+${entries.join("")}};
+`;
+}

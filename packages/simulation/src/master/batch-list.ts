@@ -1,0 +1,43 @@
+/** One operation of a batch. */
+interface Operation {
+  readonly kind: string;
+  readonly keys: readonly string[];
+  /** Its tokens, or its token and what comes behind it. */
+  readonly args: readonly string[];
+  readonly numbers: readonly [number: string, ticket: string, patience: string];
+  /** The fencing token that is proposed; empty for none. */
+  readonly proposal: string;
+}
+
+/** Of each operation in the list of a batch: its kind, and what in `keys` and `args` is its own. */
+export function operationsIn(
+  list: string,
+  keys: readonly string[],
+  args: readonly string[],
+): readonly Operation[] {
+  let key = 0;
+  let arg = 0;
+  const entries = [...list.matchAll(/(\d*)([A-Za-z])(\d+),(\d+),?(\d*),?(\d*),?(\d*);/g)];
+  return entries
+    .flatMap((entry) => Array.from({ length: Number(entry[1] || 1) }, () => entry))
+    .map((entry): Operation => {
+      const [, , kind = "", count, number = "", ticket = "", patience = "", proposal = ""] = entry;
+      const from = { key, arg };
+      key += Number(count);
+      if (kind === "r" || kind === "l") arg += Number(number);
+      else if (kind === "q") arg += 2;
+      else if ("vupegm".includes(kind)) arg += 1;
+      return {
+        kind,
+        keys: keys.slice(from.key, key),
+        args: args.slice(from.arg, arg),
+        numbers: [number, ticket, patience],
+        proposal,
+      };
+    });
+}
+
+/** Those that have a reply: the restart guard only watches. */
+export function repliedIn(operations: readonly Operation[]): readonly Operation[] {
+  return operations.filter(({ kind }) => kind !== "g");
+}
