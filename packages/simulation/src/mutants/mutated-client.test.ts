@@ -45,8 +45,8 @@ describe("a mutant of the client's scripts", () => {
   );
 
   test("is named when a place is missing", () => {
-    const edit = (): unknown => editedScripts({ name: "a fault", breaks: [], lua: { "none such": "" } });
-    expect(edit).toThrow('mutant "a fault": no script has "none such"');
+    const mutant = { name: "a fault", breaks: [], lua: { "none such": "" } };
+    expect(() => editedScripts(mutant)).toThrow('mutant "a fault": no script has "none such"');
   });
 });
 
