@@ -131,7 +131,7 @@ export function voteFor(context: Context, { ttl, settings, unless }: LockRequest
     clock,
     timeout: nodeTimeoutFor(ttl, settings),
     log: context.log,
-    question: unless === undefined ? claim.question("vote") : claim.question("voteUnless", { unless }),
+    question: unless === undefined ? claim.question("vote") : claim.question("voteUnless", undefined, unless),
     claim,
     // PROTOCOL 2.3: the round is decided as soon as possible: at q yes votes, or with more than N - q against.
     isDecided,

@@ -91,7 +91,7 @@ export class RoundClaim implements Claim {
   }
 
   /** `unless`: for `voteUnless`, a key that must be free. */
-  question(verb: Verb, { entry, unless }: { entry?: Entry; unless?: string } = {}): Question {
+  question(verb: Verb, entry?: Entry, unless?: string): Question {
     const { resources, token, ttl, proposal } = this;
     const keys = unless === undefined ? resources : [...resources, unless];
     return questionOf({ verb, keys, words: [token], ttl, proposal, entry, claim: this });

@@ -67,11 +67,10 @@ export function isRelease({ verb }: Question): boolean {
   return verb === "release" || verb === "delete";
 }
 
-const requests: ReadonlySet<Verb> = new Set(["vote", "voteUnless", "enqueue", "inspect", "mark", "time"]);
-
-export function purposeOf(question: Question): Purpose {
-  if (requests.has(question.verb)) return "request";
-  return isRelease(question) ? "release" : "keep";
+export function purposeOf({ verb }: Question): Purpose {
+  if (verb === "vote" || verb === "voteUnless" || verb === "enqueue" || verb === "mark") return "request";
+  if (verb === "release" || verb === "delete") return "release";
+  return verb === "inspect" || verb === "time" ? "request" : "keep";
 }
 
 /** Whether the two cannot be in one batch: locks that may be shared have a script of their own. */

@@ -307,7 +307,7 @@ export class QueuedAcquire implements GrantHandler {
       clock,
       timeout: nodeTimeoutFor(ttl, settings),
       log: this.#context.log,
-      question: claim.question("enqueue", { entry }),
+      question: claim.question("enqueue", entry),
       onAnswer: (index, answer, itsRound) => {
         const { answers } = itsRound;
         // A late yes does not count in a later round (PROTOCOL 2.14).
