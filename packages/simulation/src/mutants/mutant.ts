@@ -1,5 +1,6 @@
 import type { Runtime } from "@quorlock/redlock";
 import type { Connection } from "@quorlock/redlock/internal";
+import type * as LeadModule from "@quorlock/redlock/lead";
 import type * as OnceModule from "@quorlock/redlock/once";
 import type * as ReadWriteModule from "@quorlock/redlock/read-write-lock";
 import type * as SemaphoreModule from "@quorlock/redlock/semaphore";
@@ -8,6 +9,7 @@ import type { ClientModule, Subject } from "../run/subject.ts";
 
 /** The exports of a mutated copy of the client. */
 export type MutatedModule = ClientModule &
+  typeof LeadModule &
   typeof OnceModule &
   typeof SemaphoreModule &
   typeof ReadWriteModule;

@@ -13,6 +13,7 @@ const sources = fileURLToPath(new URL("../../../redlock/src/", import.meta.url))
 const modules = [
   "index.ts",
   "redis/internal.ts",
+  "primitives/lead.ts",
   "primitives/once.ts",
   "primitives/read-write-lock.ts",
   "primitives/semaphore.ts",
@@ -20,15 +21,27 @@ const modules = [
 
 let bundles = 0;
 
-/** The client with the mutant's fault, as something to simulate. */
+/** A copy of the client: what it exports, what stands between it and its masters, and what it takes for its clocks. */
+export interface ClientCopy {
+  readonly module: MutatedModule;
+  readonly connections: NonNullable<Mutant["connections"]>;
+  readonly runtime: NonNullable<Mutant["runtime"]>;
+}
+
+/** The client with the mutant's fault. */
+export async function mutatedCopy(mutant: Mutant): Promise<ClientCopy> {
+  const { connections = (same) => same, runtime = (same) => same } = mutant;
+  const module = await importMutated(mutant);
+  await changeScripts(module, mutant);
+  return { module, connections, runtime };
+}
+
+/** The same as something to simulate. */
 export async function mutatedClient(mutant: Mutant): Promise<Subject> {
-  const { name, subjectOf = locksOf } = mutant;
-  const { planOf } = mutant;
+  const { name, subjectOf = locksOf, planOf } = mutant;
   if (planOf) return { ...theClient, name, planOf };
-  const { connections: through = (same) => same, runtime: seenBy = (same) => same } = mutant;
-  const client = await importMutated(mutant);
-  await changeScripts(client, mutant);
-  const subject = subjectOf(client);
+  const { module, connections: through, runtime: seenBy } = await mutatedCopy(mutant);
+  const subject = subjectOf(module);
   return {
     ...subject,
     name,

@@ -1,0 +1,430 @@
+import assert from "node:assert/strict";
+import { type Behaviour, type Bench, behaviour, type OpenOptions } from "./bench.ts";
+import {
+  changed,
+  failed,
+  keptFor,
+  lifetimesOn,
+  occupy,
+  untilGone,
+  untilVoted,
+  valuesOf,
+  within,
+} from "./looking.ts";
+
+/** Nodes whose answers a case passes on itself: again, or for another place. */
+function answering(change: (place: number, give: (place: number) => void) => void): OpenOptions["through"] {
+  return (nodes) =>
+    nodes.map((node) =>
+      changed(node, {
+        ask: (operation, index) =>
+          node.ask(
+            changed(operation, {
+              onAnswer: (place, answer) => change(place, (other) => operation.onAnswer(other, answer)),
+            }),
+            index,
+          ),
+      }),
+    );
+}
+
+/** Until all votes of the lock, and all that goes with them, are known. */
+async function granted(bench: Bench, ttl = 2000) {
+  const redlock = bench.redlock();
+  const lock = await redlock.acquire("r", ttl);
+  await untilVoted(bench, bench.masters, lock);
+  return { redlock, lock };
+}
+
+/** Section 2 of docs/protocol.md. */
+export const acquire: readonly Behaviour[] = [
+  behaviour("2.1", "Each attempt has a token of its own", async (bench) => {
+    const { masters } = bench;
+    const redlock = bench.redlock();
+    const tap = await masters[0]!.tap();
+    await occupy(masters.slice(2), "r");
+    for (let attempt = 0; attempt < 3; attempt += 1) assert.equal(await redlock.tryAcquire("r", 1000), null);
+    const tokens = (await tap.commands()).filter(([name]) => name === "SET").map(([, , token]) => token);
+    assert.equal(tokens.length, 3);
+    assert.equal(new Set(tokens).size, 3);
+  }),
+
+  behaviour("2.2", "All masters are asked at once", async (bench) => {
+    const { time, faults, masters } = bench;
+    const redlock = bench.redlock();
+    await redlock.ready();
+    await faults.slow(redlock, masters, 40, "requests");
+    const { took, value } = await time.took(redlock.acquire("r", 2000));
+    within(took, 40, 42 + time.slack, "the round");
+    await untilVoted(bench, masters, value!);
+  }),
+
+  behaviour("2.2", "A master whose connection is lost counts as unreachable at once", async (bench) => {
+    const { time, faults, masters } = bench;
+    const redlock = bench.redlock();
+    await redlock.ready();
+    await faults.kill(masters.slice(0, 3));
+    await time.pass(20);
+    const outcome = await time.took(redlock.acquire("r", 2000));
+    failed(outcome, "NO_QUORUM");
+    within(outcome.took, 0, 10 + time.slack, "the call");
+    await faults.restart(masters.slice(0, 3));
+    // Nothing was kept, to be sent now.
+    await time.pass(500);
+    assert.deepEqual(await valuesOf(masters, "r"), [null, null, null, null, null]);
+  }),
+
+  behaviour("2.2", "A vote sets a key that is free, and none that another client has", async (bench) => {
+    const { masters } = bench;
+    await occupy(masters, "r");
+    assert.equal(await bench.redlock().tryAcquire("r", 2000), null);
+    for (const value of await valuesOf(masters, "r")) assert.equal(value, "another client");
+  }),
+
+  behaviour("2.3", "A lock is granted as soon as a majority has voted", async (bench) => {
+    const { time, faults, masters } = bench;
+    const redlock = bench.redlock();
+    await redlock.ready();
+    await faults.hang(masters.slice(0, 2));
+    const { took, value } = await time.took(redlock.acquire("r", 2000));
+    within(took, 0, 2 + time.slack, "the call");
+    assert.equal(value?.state, "held");
+    await faults.resume(masters);
+  }),
+
+  behaviour("2.3", "A call is refused as soon as a majority cannot be had", async (bench) => {
+    const { time, faults, masters } = bench;
+    const redlock = bench.redlock();
+    await redlock.ready();
+    await occupy(masters.slice(0, 3), "r");
+    await faults.hang(masters.slice(3));
+    const { took, value } = await time.took(redlock.tryAcquire("r", 2000));
+    assert.equal(value, null);
+    within(took, 0, 2 + time.slack, "the call");
+    await faults.resume(masters);
+  }),
+
+  behaviour(
+    "2.3",
+    "Half of the masters are no majority",
+    async (bench) => {
+      const { masters } = bench;
+      await occupy(masters.slice(0, 2), "r");
+      assert.equal(await bench.redlock().tryAcquire("r", 2000), null);
+      const [first, ...others] = masters;
+      await first!.call("DEL", "r");
+      assert.equal((await bench.redlock().acquire("r", 2000)).state, "held");
+      assert.equal(others.length, 3);
+    },
+    { masters: 4 },
+  ),
+
+  behaviour("2.4", "The time of a lock counts from the call, not from the answers", async (bench) => {
+    const { time, faults, masters } = bench;
+    const redlock = bench.redlock();
+    await redlock.ready();
+    await faults.slow(redlock, masters, 150, "replies");
+    const { took, value } = await time.took(redlock.acquire("r", 2000));
+    within(took, 150, 160 + time.slack, "the call");
+    const remaining = value!.remaining();
+    within(remaining, 1978 - took - time.slack, 1978 - 150, "what remains");
+    assert.ok(remaining < (await keptFor(bench, "r", value!.value)));
+  }),
+
+  behaviour(
+    "2.5",
+    "Votes that come too late for a lock to remain are a failure, and are taken back",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const redlock = bench.redlock({ minimumValidity: 1900 });
+      await redlock.ready();
+      await faults.slow(redlock, masters, 150, "replies");
+      failed(await time.took(redlock.acquire("r", 2000)), "NO_QUORUM");
+      await faults.slow(redlock, masters, 0);
+      await untilGone(bench, masters, "r");
+      assert.ok((await redlock.acquire("r", 2000)).remaining() >= 1900);
+    },
+  ),
+
+  behaviour(
+    "2.5",
+    "A blocked process gets no lock that has ended meanwhile",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const redlock = bench.redlock({ nodeTimeout: 900 });
+      await redlock.ready();
+      const acquiring = time.took(redlock.acquire("r", 1000));
+      await faults.block(redlock, 1500);
+      failed(await acquiring, "NO_QUORUM");
+      await untilGone(bench, masters, "r");
+    },
+    { notOn: { real: "the block would have to begin while the votes are on their way" } },
+  ),
+
+  behaviour("2.6", "A failed attempt leaves no key", async (bench) => {
+    const { masters } = bench;
+    await occupy(masters.slice(2), "r");
+    assert.equal(await bench.redlock().tryAcquire("r", 60_000), null);
+    await untilGone(bench, masters.slice(0, 2), "r");
+  }),
+
+  behaviour("2.6", "Masters that have voted without an answer are cleaned as well", async (bench) => {
+    const { time, faults, masters } = bench;
+    const redlock = bench.redlock();
+    await redlock.ready();
+    await faults.cut(redlock, masters, "replies");
+    failed(await time.took(redlock.acquire("r", 60_000)), "NO_QUORUM");
+    await untilGone(bench, masters, "r");
+  }),
+
+  behaviour("2.6", "A master that hung, or was out of reach, is cleaned when it is back", async (bench) => {
+    const { time, faults, masters } = bench;
+    const redlock = bench.redlock();
+    const [hung, away] = [masters.slice(0, 2), masters.slice(2, 4)];
+    await redlock.ready();
+    await faults.hang(hung);
+    await faults.cut(redlock, away, "replies");
+    failed(await time.took(redlock.acquire("r", 60_000)), "NO_QUORUM");
+    await faults.reset(redlock, away);
+    await time.pass(300);
+    await faults.resume(hung);
+    await faults.heal(redlock, away);
+    await untilGone(bench, masters, "r");
+  }),
+
+  behaviour(
+    "2.6",
+    "A master that was never asked is sent no delete",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const redlock = bench.redlock();
+      await redlock.ready();
+      await occupy(masters.slice(1), "r");
+      await faults.kill(masters.slice(0, 1));
+      await time.pass(20);
+      assert.equal(await redlock.tryAcquire("r", 60_000), null);
+      await faults.restart(masters.slice(0, 1));
+      const tap = await masters[0]!.tap();
+      await time.pass(2500);
+      assert.deepEqual(await tap.commands(), []);
+    },
+    { notOn: { real: "it would wait for nothing to come" } },
+  ),
+
+  behaviour(
+    "2.7",
+    "A waiter counts a key that was granted to it, though it never heard of the grant",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const [holder, waiter] = [bench.redlock(), bench.redlock()];
+      const lock = await holder.acquire("r", 10_000);
+      const waiting = time.took(waiter.acquire("r", 10_000, { waitTimeout: 10_000 }));
+      await time.pass(300);
+      await faults.cut(waiter, masters, "replies");
+      await lock.release();
+      await faults.reset(waiter, masters);
+      await faults.heal(waiter, masters);
+      const { value, took } = await waiting;
+      assert.equal(value?.state, "held");
+      within(took, 300, 2500 + time.slack, "the wait");
+    },
+  ),
+
+  behaviour(
+    "2.8",
+    "A server that is in the list twice votes once",
+    async (bench) => {
+      const [first, second] = bench.masters;
+      await occupy([second!], "r");
+      const twice = bench.redlock({ on: [first!, first!, second!] });
+      const reasons: string[] = [];
+      twice.on("error", ({ reason }) => reasons.push(reason));
+      failed(await bench.time.took(twice.acquire("r", 2000)), "RESOURCE_LOCKED");
+      assert.ok(reasons.includes("SAME_SERVER"));
+      await bench.faults.lose([second!], "r");
+      assert.equal((await twice.acquire("r", 2000)).state, "held");
+    },
+    { masters: 2 },
+  ),
+
+  behaviour("2.9", "A server to which an address has moved is known again, and votes once", async (bench) => {
+    const { time, faults, masters } = bench;
+    const redlock = bench.redlock();
+    await redlock.ready();
+    await faults.lead(redlock, masters[1]!, masters[0]!);
+    await faults.reset(redlock, masters.slice(1, 2));
+    await occupy(masters.slice(3), "r");
+    await time.pass(300);
+    // The first server by two addresses and the third are two of five.
+    assert.equal(await redlock.tryAcquire("r", 2000).catch(() => null), null);
+    await faults.lose(masters.slice(3), "r");
+    assert.equal((await redlock.acquire("r", 2000)).state, "held");
+  }),
+
+  behaviour(
+    "2.10",
+    "The vote of a server that moved to another address of the list counts once in a lease",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const redlock = bench.redlock();
+      await redlock.ready();
+      await occupy(masters.slice(3), "r");
+      const lock = await redlock.acquire("r", 2000);
+      await untilVoted(bench, masters.slice(0, 3), lock);
+      const remaining = lock.remaining();
+      // The second address leads to the first server now; the third master has lost the key, and does not answer.
+      await faults.lead(redlock, masters[1]!, masters[0]!);
+      await faults.lead(redlock, masters[0]!, masters[1]!);
+      await faults.reset(redlock, masters.slice(0, 2));
+      await faults.hang(masters.slice(2, 3));
+      await time.pass(500);
+      await time.took(lock.extend(4000));
+      await faults.resume(masters);
+      assert.ok(lock.remaining() < remaining, "a quorum of two servers is none");
+    },
+  ),
+
+  behaviour(
+    "2.11",
+    "No extension shortens the life of a key",
+    async (bench) => {
+      const { masters } = bench;
+      const { lock } = await granted(bench, 30_000);
+      await lock.extend(1000);
+      for (const left of await lifetimesOn(masters, "r")) within(left, 29_000, 30_000, "what is left");
+      assert.ok(lock.remaining() > 28_000);
+    },
+    { masters: 1 },
+  ),
+
+  behaviour(
+    "2.12",
+    "A yes means that the key lives for the ttl from then on",
+    async (bench) => {
+      const { time, masters } = bench;
+      const { lock } = await granted(bench, 2000);
+      await time.pass(1500);
+      await lock.extend(2000);
+      await time.until("all have extended", async () =>
+        (await lifetimesOn(masters, "r")).every((left) => left > 1800),
+      );
+      assert.ok(lock.remaining() <= (await keptFor(bench, "r", lock.value)));
+    },
+    { masters: 1 },
+  ),
+
+  behaviour(
+    "2.13",
+    "Each round of a waiter has a token of its own",
+    async (bench) => {
+      const { time, masters } = bench;
+      const [free, ...others] = masters;
+      await occupy(others, "r");
+      const seen = new Set<string | null>();
+      const waiting = time.took(bench.redlock().acquire("r", 2000, { waitTimeout: 2200 }));
+      while (time.now() < 2000) {
+        seen.add((await valuesOf([free!], "r"))[0]!);
+        await time.pass(20);
+      }
+      failed(await waiting, "RESOURCE_LOCKED");
+      const rounds = [...seen].flatMap((token) => /^(.*)\.(\d+)$/.exec(token ?? "")?.slice(1, 3) ?? []);
+      assert.equal(new Set(rounds.filter((_, index) => index % 2 === 0)).size, 1);
+      assert.ok(new Set(rounds.filter((_, index) => index % 2 === 1)).size >= 3, [...seen].join(" "));
+    },
+    { masters: 3 },
+  ),
+
+  behaviour(
+    "2.14",
+    "A yes that comes after its round does not count in the next",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const [late, ...others] = masters;
+      const waiter = bench.redlock();
+      await waiter.ready();
+      await occupy(others, "r");
+      const waiting = time.took(waiter.acquire("r", 2000, { waitTimeout: 60_000 }));
+      // Its answers are behind by more than the half second between two rounds.
+      await faults.slow(waiter, [late!], 620, "replies");
+      await time.pass(2600);
+      await faults.lose(others, "r");
+      const { value } = await waiting;
+      assert.ok(value!.remaining() <= (await keptFor(bench, "r", value!.value)));
+    },
+    { masters: 3 },
+  ),
+
+  behaviour(
+    "2.14",
+    "An answer for one place counts once",
+    async (bench) => {
+      const { masters } = bench;
+      await occupy(masters.slice(2), "r");
+      const through = answering((place, give) => {
+        for (const _ of masters) give(place);
+      });
+      assert.equal(
+        await bench
+          .redlock({ through })
+          .tryAcquire("r", 2000)
+          .catch(() => null),
+        null,
+      );
+    },
+    { notOn: { real: "adapters of the package number their answers" } },
+  ),
+
+  behaviour(
+    "2.14",
+    "An answer for a place that nobody has does not count",
+    async (bench) => {
+      const { masters } = bench;
+      await occupy(masters.slice(2), "r");
+      const through = answering((place, give) => {
+        give(place);
+        give(place + masters.length);
+      });
+      assert.equal(
+        await bench
+          .redlock({ through })
+          .tryAcquire("r", 2000)
+          .catch(() => null),
+        null,
+      );
+    },
+    { notOn: { real: "adapters of the package number their answers" } },
+  ),
+
+  behaviour(
+    "2.15",
+    "A lock is lost in the turn in which its clients leave the database",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const { redlock, lock } = await granted(bench);
+      const other = await redlock.acquire("s", 2000);
+      await faults.select(redlock, masters.slice(0, 1), 1);
+      await time.until("it is lost", () => lock.state === "lost");
+      assert.equal(lock.signal.reason.reason, "DATABASE");
+      assert.equal(other.state, "lost");
+      failed(await time.took(lock.extend(2000)), "LOCK_LOST");
+    },
+    { masters: 1 },
+  ),
+
+  behaviour(
+    "2.17",
+    "Neither a refusal nor an inspection shows the whole token of an owner",
+    async (bench) => {
+      const { time } = bench;
+      const { lock } = await granted(bench);
+      const other = bench.redlock();
+      const refusal = await time.took(other.acquire("r", 2000));
+      failed(refusal, "RESOURCE_LOCKED");
+      const shown = JSON.stringify([String(refusal.error), refusal.error, await other.inspect("r")]);
+      assert.ok(!shown.includes(lock.value.slice(0, 12)), shown);
+      const [seen] = await other.inspect("r");
+      assert.ok(seen!.owner && lock.value.startsWith(seen!.owner.slice(0, 8)));
+    },
+    { masters: 1 },
+  ),
+];

@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { type Behaviour, behaviour } from "./bench.ts";
+import { failed, keptFor, untilGone, untilVoted, within } from "./looking.ts";
+
+/** Section 1 of docs/protocol.md. */
+export const assumptionsAndPromises: readonly Behaviour[] = [
+  behaviour("1.9", "Of several clients that ask at once, one holds", async (bench) => {
+    const clients = Array.from({ length: 4 }, () => bench.redlock());
+    await Promise.all(clients.map((redlock) => redlock.ready()));
+    const asked = await Promise.all(clients.map((redlock) => redlock.tryAcquire("r", 2000)));
+    assert.ok(asked.filter((lock) => lock !== null).length <= 1);
+    const waiting = clients.map((redlock) => redlock.acquire("r", 2000, { waitTimeout: 60_000 }));
+    let holders = 0;
+    const uses = waiting.map(async (lock) => {
+      const held = await lock;
+      holders += 1;
+      assert.equal(holders, 1);
+      await bench.time.pass(20);
+      holders -= 1;
+      await held.release();
+    });
+    await asked.find((lock) => lock !== null)?.release();
+    await Promise.all(uses);
+  }),
+
+  behaviour(
+    "1.9",
+    "A crashed holder keeps others out until its lock has expired, and no longer",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const [first, second] = [bench.redlock(), bench.redlock()];
+      await first.acquire("r", 1000);
+      await faults.cut(first, masters);
+      const waiting = await time.took(second.acquire("r", 1000, { waitTimeout: 10_000 }));
+      within(waiting.took, 900, 1350 + time.slack, "the wait");
+      assert.equal(waiting.value?.state, "held");
+    },
+  ),
+
+  behaviour("1.10", "Each call settles within its time-outs while no master answers", async (bench) => {
+    const { time, faults, masters } = bench;
+    const redlock = bench.redlock();
+    const lock = await redlock.acquire("r", 5000);
+    await untilVoted(bench, masters, lock);
+    await faults.hang(masters);
+    const calls: Record<string, Promise<unknown>> = {
+      acquire: redlock.acquire("other", 5000),
+      tryAcquire: redlock.tryAcquire("another", 5000),
+      extend: lock.extend(5000),
+      verify: lock.verify(),
+      inspect: redlock.inspect("r"),
+      ready: redlock.ready({ timeout: 200 }),
+    };
+    const ended = Object.entries(calls).map(async ([name, call]) => [name, await time.took(call)] as const);
+    for (const [name, { took }] of await Promise.all(ended)) within(took, 150, 205 + time.slack, name);
+    const waiting = await time.took(redlock.acquire("r", 5000, { waitTimeout: 1000 }));
+    within(waiting.took, 900, 1205 + time.slack, "an acquire that waits");
+    failed(waiting, "NO_QUORUM");
+    within((await time.took(lock.release())).took, 150, 205 + time.slack, "release");
+    within((await time.took(redlock.quit())).took, 0, 1000 + time.slack, "quit");
+    await faults.resume(masters);
+  }),
+
+  behaviour("1.10", "A call that is aborted settles at once, and leaves no key", async (bench) => {
+    const { time, faults, masters } = bench;
+    const [holder, redlock] = [bench.redlock(), bench.redlock()];
+    await untilVoted(bench, masters, await holder.acquire("r", 5000));
+    const controller = new AbortController();
+    const waiting = time.took(redlock.acquire("r", 5000, { waitTimeout: 10_000, signal: controller.signal }));
+    await time.pass(100);
+    controller.abort();
+    const outcome = await waiting;
+    failed(outcome, "ABORTED");
+    within(outcome.took, 95, 110 + time.slack, "the call");
+    await faults.lose(masters, "r");
+    await time.pass(50);
+    await untilGone(bench, masters, "r");
+  }),
+
+  behaviour(
+    "1.11",
+    "A holder is told 10 ms before its lock ends, though no master answers",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const redlock = bench.redlock();
+      const lock = await redlock.acquire("r", 1000);
+      const { value, signal } = lock;
+      await untilVoted(bench, masters, lock);
+      await faults.cut(redlock, masters);
+      let left = Number.POSITIVE_INFINITY;
+      const told = new Promise<void>((resolve) => {
+        signal.addEventListener("abort", () => resolve(), { once: true });
+      });
+      const asked = time.now();
+      const remaining = lock.remaining();
+      await told;
+      const early = remaining - (time.now() - asked);
+      left = await keptFor(bench, "r", value);
+      within(early, 10 - time.slack, 12, "ms before its deadline");
+      assert.ok(left >= 10 - time.slack, `another could hold ${left} ms later`);
+      assert.equal(lock.state, "lost");
+      assert.equal(signal.reason.code, "LOCK_LOST");
+    },
+  ),
+
+  behaviour("1.11", "The holder of a short lock is told a twentieth of its ttl before", async (bench) => {
+    const { time } = bench;
+    const redlock = bench.redlock({ nodeTimeout: 20 });
+    await redlock.ready();
+    const lock = await redlock.acquire("r", 100);
+    const begun = time.now();
+    const remaining = lock.remaining();
+    await new Promise((resolve) => {
+      lock.signal.addEventListener("abort", resolve, { once: true });
+    });
+    within(remaining - (time.now() - begun), 5 - time.slack, 7, "ms before its deadline");
+  }),
+
+  behaviour(
+    "1.11",
+    "The signal of `using` aborts while its routine runs, and `lost` is emitted",
+    async (bench) => {
+      const { faults, masters } = bench;
+      const redlock = bench.redlock();
+      const lost: unknown[] = [];
+      redlock.on("lost", (lock) => lost.push(...lock.resources));
+      const using = redlock.using("r", 1000, async (signal) => {
+        await faults.cut(redlock, masters);
+        await new Promise((resolve) => {
+          signal.addEventListener("abort", resolve, { once: true });
+        });
+        throw signal.reason;
+      });
+      failed(await bench.time.took(using), "LOCK_LOST");
+      assert.deepEqual(lost, ["r"]);
+    },
+  ),
+
+  behaviour(
+    "1.13",
+    "A client reports that another one has a list whose quorum may miss its own",
+    async (bench) => {
+      const { masters, time } = bench;
+      const three = bench.redlock({ on: masters.slice(0, 3), owner: "three", retryCount: 10 });
+      const five = bench.redlock({ owner: "five", retryCount: 10 });
+      const reasons: string[] = [];
+      for (const redlock of [three, five]) redlock.on("error", ({ reason }) => reasons.push(reason));
+      const held = [await three.acquire("r", 60_000), await five.acquire("s", 60_000)];
+      await time.pass(21_000);
+      assert.ok(reasons.includes("MEMBERSHIP"), `reported: ${reasons.join(", ")}`);
+      await Promise.all(held.map((lock) => lock.release()));
+    },
+    { notOn: { real: "it takes 20 s" } },
+  ),
+];

@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import type { RedlockOptions } from "@quorlock/redlock";
+import { type Behaviour, type Bench, behaviour } from "./bench.ts";
+import { failed, keptFor, occupy, untilVoted, within } from "./looking.ts";
+
+const suspended = { notOn: { real: "no test puts its machine to sleep" } };
+const machineClock = { notOn: { real: "no test steps the clock of its machine" } };
+
+/** A lock that every master has voted for. */
+async function held(bench: Bench, ttl = 2000, options: RedlockOptions = {}) {
+  const redlock = bench.redlock(options);
+  await redlock.ready();
+  const lock = await redlock.acquire("r", ttl);
+  await untilVoted(bench, bench.masters, lock);
+  return { redlock, lock };
+}
+
+/** Section 3 of docs/protocol.md. */
+export const deadlines: readonly Behaviour[] = [
+  behaviour(
+    "3.1",
+    "A lock ends before its keys do, though a master's clock is fast by driftFactor",
+    async (bench) => {
+      const { time } = bench;
+      const redlock = bench.redlock({ driftFactor: 0.1 });
+      await redlock.ready();
+      const { took, value } = await time.took(redlock.acquire("r", 2000));
+      // (ttl - 1) * (1 - driftFactor) - 1 from the send.
+      within(value!.remaining(), 1798.1 - took - time.slack, 1798.1 - took + 0.001, "what remains");
+    },
+    { masters: 1 },
+  ),
+
+  behaviour("3.2", "An extension that a minority misses costs nothing", async (bench) => {
+    const { time, faults, masters } = bench;
+    const { lock } = await held(bench);
+    await time.pass(500);
+    await faults.hang(masters.slice(0, 2));
+    await lock.extend(2000);
+    within(lock.remaining(), 1970 - time.slack, 1978, "what remains");
+    await faults.resume(masters);
+  }),
+
+  behaviour("3.2", "An extension that only a minority confirms prolongs nothing", async (bench) => {
+    const { time, faults, masters } = bench;
+    const { lock } = await held(bench);
+    const [before, begun] = [lock.remaining(), time.now()];
+    await faults.hang(masters.slice(2));
+    failed(await time.took(lock.extend(60_000)), "NO_QUORUM");
+    const passed = time.now() - begun;
+    within(lock.remaining(), 0, before - passed + time.slack, "what remains");
+    await faults.resume(masters);
+  }),
+
+  behaviour(
+    "3.2",
+    "The lock that a minority alone has extended ends when a majority of keys has",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const { lock } = await held(bench, 1000);
+      await faults.hang(masters.slice(2));
+      await time.took(lock.extend(60_000));
+      await time.until("it is lost", () => lock.state === "lost");
+      await faults.resume(masters);
+      assert.ok((await keptFor(bench, "r", lock.value)) >= -2);
+      assert.equal(lock.remaining(), 0);
+    },
+  ),
+
+  behaviour(
+    "3.3",
+    "An extension counts from its send",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const { redlock, lock } = await held(bench);
+      await faults.slow(redlock, masters, 150, "replies");
+      const { took } = await time.took(lock.extend(4000));
+      within(took, 150, 160 + time.slack, "the extension");
+      within(lock.remaining(), 3950 - took - time.slack, 3958 - took + 0.01, "what remains");
+    },
+    { masters: 1 },
+  ),
+
+  behaviour(
+    "3.3",
+    "A missing answer takes nothing from a lock",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const { lock } = await held(bench);
+      const [before, begun] = [lock.remaining(), time.now()];
+      await faults.hang(masters);
+      await time.took(lock.extend(2000));
+      within(lock.remaining(), before - (time.now() - begun) - 1, before, "what remains");
+      assert.equal(lock.state, "unknown");
+      await faults.resume(masters);
+    },
+    { masters: 1 },
+  ),
+
+  behaviour("3.3", "A master that refuses counts no longer", async (bench) => {
+    const { time, faults, masters } = bench;
+    const { lock } = await held(bench);
+    await faults.lose(masters.slice(0, 2), "r");
+    await occupy(masters.slice(0, 2), "r");
+    await faults.hang(masters.slice(2, 3));
+    failed(await time.took(lock.extend(4000)), "NO_QUORUM");
+    await faults.resume(masters);
+    // Two of the five have extended; a third one has the old key.
+    assert.ok(lock.remaining() < 1800);
+  }),
+
+  behaviour(
+    "3.4",
+    "A machine that slept finds its lock lost",
+    async (bench) => {
+      const { faults } = bench;
+      const { redlock, lock } = await held(bench);
+      await faults.suspend(redlock, 2500);
+      assert.equal(lock.remaining(), 0);
+      assert.equal(lock.state, "lost");
+    },
+    suspended,
+  ),
+
+  behaviour(
+    "3.4",
+    "A sleep that is followed by a step back of the clock is not forgotten",
+    async (bench) => {
+      const { time, faults } = bench;
+      const { redlock, lock } = await held(bench);
+      await faults.suspend(redlock, 1000);
+      lock.remaining();
+      await faults.step(redlock, -1000);
+      await time.pass(500);
+      within(lock.remaining(), 0, 480, "what remains");
+    },
+    suspended,
+  ),
+
+  behaviour(
+    "3.4",
+    "A step back of the wall clock prolongs no lock, and a step forward ends it",
+    async (bench) => {
+      const { time, faults } = bench;
+      const { redlock, lock } = await held(bench);
+      const before = lock.remaining();
+      await faults.step(redlock, -60_000);
+      await time.pass(100);
+      within(lock.remaining(), before - 102, before - 100 + 0.01, "what remains");
+      await faults.step(redlock, 60_000);
+      assert.equal(lock.state, "lost");
+    },
+    machineClock,
+  ),
+
+  behaviour(
+    "3.5",
+    "A sleep of a few milliseconds is subtracted in full",
+    async (bench) => {
+      const { time, faults } = bench;
+      const { redlock, lock } = await held(bench);
+      for (let nap = 0; nap < 20; nap += 1) {
+        const [before, begun] = [lock.remaining(), time.now()];
+        await faults.suspend(redlock, 7.3);
+        assert.ok(lock.remaining() <= before - (time.now() - begun) + 0.001);
+        await time.pass(3.1);
+      }
+    },
+    suspended,
+  ),
+
+  behaviour(
+    "3.6",
+    "A process whose event loop was blocked finds its lock lost when it asks",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const { redlock, lock } = await held(bench, 1000);
+      await faults.block(redlock, 1100);
+      // No timer has fired yet.
+      assert.equal(lock.signal.aborted, true);
+      assert.equal(lock.remaining(), 0);
+      assert.equal(lock.state, "lost");
+      assert.equal(await lock.verify(), false);
+      failed(await time.took(lock.extend(1000)), "LOCK_LOST");
+      assert.equal(masters.length, 1);
+    },
+    { masters: 1 },
+  ),
+
+  behaviour(
+    "3.6",
+    "A lock that was lost stays lost",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const { redlock, lock } = await held(bench, 1000);
+      await faults.cut(redlock, masters);
+      await time.pass(1000);
+      await faults.heal(redlock, masters);
+      await time.pass(300);
+      assert.equal(lock.state, "lost");
+      failed(await time.took(lock.extend(1000)), "LOCK_LOST");
+      assert.equal((await lock.release()).outcome, "expired");
+      assert.equal(lock.state, "lost");
+    },
+    { masters: 1 },
+  ),
+];

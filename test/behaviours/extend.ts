@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import type { RedlockOptions } from "@quorlock/redlock";
+import { type Behaviour, type Bench, behaviour } from "./bench.ts";
+import { failed, lifetimesOn, occupy, untilVoted, valuesOf, within } from "./looking.ts";
+
+/** A lock that every master has voted for. */
+async function held(bench: Bench, ttl = 2000, options: RedlockOptions = {}) {
+  const redlock = bench.redlock(options);
+  await redlock.ready();
+  const lock = await redlock.acquire("r", ttl);
+  await untilVoted(bench, bench.masters, lock);
+  return { redlock, lock };
+}
+
+/** Section 4 of docs/protocol.md. */
+export const extend: readonly Behaviour[] = [
+  behaviour(
+    "4.1",
+    "An extension that is answered after the end revives nothing",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const { redlock, lock } = await held(bench, 1000, { nodeTimeout: 600 });
+      await faults.slow(redlock, masters, 500, "replies");
+      await time.pass(700);
+      // The masters extend their keys in time; the answers come 200 ms after the deadline.
+      const extending = await time.took(lock.extend(5000));
+      failed(extending, "LOCK_LOST");
+      assert.equal(lock.state, "lost");
+      await time.pass(500);
+      assert.equal(lock.remaining(), 0);
+      assert.equal(lock.signal.aborted, true);
+    },
+    { masters: 1 },
+  ),
+
+  behaviour(
+    "4.1",
+    "A blocked process that reads the answer after the end is not revived by it",
+    async (bench) => {
+      const { time, faults } = bench;
+      const { redlock, lock } = await held(bench, 1000, { nodeTimeout: 900 });
+      await time.pass(700);
+      const extending = time.took(lock.extend(5000));
+      await faults.block(redlock, 500);
+      failed(await extending, "LOCK_LOST");
+      assert.equal(lock.state, "lost");
+    },
+    { notOn: { real: "the block would have to begin while the answers are on their way" } },
+  ),
+
+  behaviour("4.2", "An extension sets the key again on masters that have lost it", async (bench) => {
+    const { masters, faults } = bench;
+    const { lock } = await held(bench);
+    await faults.lose(masters.slice(0, 2), "r");
+    await lock.extend(2000);
+    await untilVoted(bench, masters, lock);
+  }),
+
+  behaviour(
+    "4.2",
+    "A lock that has ended sets no key again",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const { redlock, lock } = await held(bench, 1000);
+      const taps = await Promise.all(masters.map((master) => master.tap()));
+      await faults.block(redlock, 1100);
+      // Another client could hold it now: its key must be free for that one.
+      failed(await time.took(lock.extend(5000)), "LOCK_LOST");
+      assert.equal(await lock.verify(), false);
+      await time.pass(300);
+      for (const tap of taps) assert.deepEqual(await tap.commands(), []);
+      for (const value of await valuesOf(masters, "r")) assert.equal(value, null);
+    },
+    { masters: 1 },
+  ),
+
+  behaviour(
+    "4.3",
+    "A lock is unknown while no majority confirms it, and held again when one does",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const { lock } = await held(bench);
+      await faults.hang(masters);
+      failed(await time.took(lock.verify()), "NO_QUORUM");
+      assert.equal(lock.state, "unknown");
+      assert.equal(lock.signal.aborted, false);
+      await faults.resume(masters);
+      await lock.extend(2000);
+      assert.equal(lock.state, "held");
+    },
+    { masters: 1 },
+  ),
+
+  behaviour("4.3", "A majority that refuses ends the lock at once", async (bench) => {
+    const { time, faults, masters } = bench;
+    const { lock } = await held(bench, 60_000);
+    await faults.lose(masters.slice(0, 3), "r");
+    await occupy(masters.slice(0, 3), "r");
+    const outcome = await time.took(lock.extend(60_000));
+    failed(outcome, "LOCK_LOST");
+    within(outcome.took, 0, 5 + time.slack, "the call");
+    assert.equal(lock.signal.reason.reason, "MAJORITY");
+  }),
+
+  behaviour(
+    "4.4",
+    "`using` extends its lock after about a third of the ttl, for as long as the work takes",
+    async (bench) => {
+      const { time, masters } = bench;
+      const redlock = bench.redlock();
+      await redlock.ready();
+      const tap = await masters[0]!.tap();
+      const renewals: number[] = [];
+      await redlock.using("r", 3000, async (signal) => {
+        const begun = time.now();
+        for (let seen = 0; renewals.length < 6; await time.pass(5)) {
+          const commands = (await tap.commands()).slice(seen);
+          seen += commands.length;
+          if (commands.some(([name]) => name?.startsWith("EVAL"))) renewals.push(time.now() - begun);
+        }
+        assert.equal(signal.aborted, false);
+      });
+      for (const [index, at] of renewals.entries())
+        within(at - (renewals[index - 1] ?? 0), 890 - time.slack, 1010 + time.slack, "between two");
+    },
+    { masters: 1, notOn: { "without scripts": "it knows an extension by its script" } },
+  ),
+
+  behaviour(
+    "4.4",
+    "A renewal that fails is tried again while the lock lasts",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const redlock = bench.redlock();
+      await redlock.using("r", 2000, async (signal, lock) => {
+        await faults.hang(masters);
+        await time.pass(1400);
+        await faults.resume(masters);
+        await time.pass(700);
+        assert.equal(signal.aborted, false);
+        assert.equal(lock.state, "held");
+      });
+    },
+    { masters: 1 },
+  ),
+
+  behaviour("4.5", "`verify` says whether a majority holds the lock, and changes nothing", async (bench) => {
+    const { time, faults, masters } = bench;
+    const { lock } = await held(bench);
+    await faults.lose(masters.slice(0, 1), "r");
+    await time.pass(500);
+    assert.equal(await lock.verify(), true);
+    const [lost, ...kept] = await lifetimesOn(masters, "r");
+    assert.equal(lost, -2);
+    for (const left of kept) within(left, 1400 - time.slack, 1500, "what is left");
+    await faults.lose(masters, "r");
+    assert.equal(await lock.verify(), false);
+    assert.equal(lock.state, "lost");
+  }),
+
+  behaviour(
+    "4.6",
+    "An extension that retries without limit settles by the end that the lock had",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const { redlock, lock } = await held(bench, 2000, { retryCount: -1, retryDelay: 50, nodeTimeout: 100 });
+      const left = lock.remaining();
+      // Each answer comes too late for its round, and in time to prolong the lock.
+      await faults.slow(redlock, masters, 150, "replies");
+      const outcome = await time.took(lock.extend(2000));
+      failed(outcome, "NO_QUORUM");
+      within(outcome.took, left - 200, left + 105 + time.slack, "the call");
+      assert.ok(lock.remaining() > 1000);
+    },
+    { masters: 1 },
+  ),
+];

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { type Behaviour, behaviour } from "./bench.ts";
+import { untilVoted, valuesOf } from "./looking.ts";
+
+/** Section 6 of docs/protocol.md. */
+export const lateCommands: readonly Behaviour[] = [
+  behaviour(
+    "6.2",
+    "A delete that arrives late takes no key of the next lock of another client",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const [first, second] = [bench.redlock(), bench.redlock()];
+      const lock = await first.acquire("r", 60_000);
+      await untilVoted(bench, masters, lock);
+      await faults.cut(first, masters.slice(0, 2));
+      await lock.release();
+      await faults.lose(masters.slice(0, 2), "r");
+      const next = await second.acquire("r", 60_000);
+      await untilVoted(bench, masters, next);
+      await faults.heal(first, masters);
+      await time.pass(1500);
+      assert.deepEqual(
+        await valuesOf(masters, "r"),
+        masters.map(() => next.value),
+      );
+    },
+  ),
+
+  behaviour(
+    "6.2",
+    "A delete that is sent again takes no key of the next lock of the same client",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const redlock = bench.redlock();
+      const lock = await redlock.acquire("r", 60_000);
+      await untilVoted(bench, masters, lock);
+      await faults.cut(redlock, masters.slice(0, 2), "replies");
+      await lock.release();
+      await time.pass(300);
+      await faults.heal(redlock, masters);
+      const next = await redlock.acquire("r", 60_000);
+      await untilVoted(bench, masters, next);
+      await time.pass(2500);
+      assert.deepEqual(
+        await valuesOf(masters, "r"),
+        masters.map(() => next.value),
+      );
+    },
+  ),
+
+  behaviour(
+    "6.3",
+    "A vote counts its time on the master, and never until a time of the client",
+    async (bench) => {
+      const { masters } = bench;
+      const redlock = bench.redlock();
+      const tap = await masters[0]!.tap();
+      const lock = await redlock.acquire("r", 2000);
+      await lock.extend(2000);
+      await lock.release();
+      const words = (await tap.commands()).flat();
+      assert.ok(words.includes("PX"));
+      assert.ok(!words.some((word) => /^(PX|EX)AT$/i.test(word)));
+    },
+    { masters: 1 },
+  ),
+];

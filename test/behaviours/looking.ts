@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import type { Lock } from "@quorlock/redlock";
+import type { Bench, Master, Outcome } from "./bench.ts";
+
+// What the cases look at, and set, on the masters.
+
+/** The value of a key on each of the masters, in their order. */
+export async function valuesOf(masters: readonly Master[], key: string): Promise<(string | null)[]> {
+  return Promise.all(masters.map((master) => master.call("GET", key) as Promise<string | null>));
+}
+
+/** The time that a key has left on each of the masters, ms; -2 where there is none. */
+export async function lifetimesOn(masters: readonly Master[], key: string): Promise<number[]> {
+  return Promise.all(masters.map((master) => master.call("PTTL", key) as Promise<number>));
+}
+
+/** Another client holds the key there. */
+export async function occupy(masters: readonly Master[], key: string, ttl = 60_000): Promise<void> {
+  await Promise.all(masters.map((master) => master.call("SET", key, "another client", "PX", ttl)));
+}
+
+/** Until none of the masters has the key. */
+export async function untilGone({ time }: Bench, masters: readonly Master[], key: string): Promise<void> {
+  await time.until(`${key} is gone`, async () =>
+    (await valuesOf(masters, key)).every((value) => value === null),
+  );
+}
+
+/** Until each of the masters has the key of the lock. */
+export async function untilVoted({ time }: Bench, masters: readonly Master[], lock: Lock): Promise<void> {
+  const { value, resources } = lock;
+  await time.until(`${resources[0]} is held`, async () =>
+    (await valuesOf(masters, resources[0]!)).every((one) => one === value),
+  );
+}
+
+/** For how long a quorum of all masters keeps the key for this token, ms. */
+export async function keptFor({ masters }: Bench, key: string, token: string): Promise<number> {
+  const [values, lifetimes] = await Promise.all([valuesOf(masters, key), lifetimesOn(masters, key)]);
+  const kept = lifetimes.map((left, index) => (values[index] === token ? left : 0));
+  return kept.sort((a, b) => b - a)[Math.floor(masters.length / 2)]!;
+}
+
+/** The error that the call ended with, by its code. */
+export function failed(outcome: Outcome<unknown>, code: string): void {
+  assert.ok(outcome.error, `${code} was expected, and the call resolved`);
+  assert.equal(outcome.error.code, code, String(outcome.error));
+}
+
+export function within(value: number, from: number, to: number, what: string): void {
+  assert.ok(value >= from && value <= to, `${what}: ${value} is not from ${from} to ${to}`);
+}
+
+/** Every script of the client: a master that knows one needs one command where another one needs two. */
+export function scriptsIn(module: object): readonly string[] {
+  return Object.values(module).flatMap((exported: unknown) =>
+    typeof exported === "object" && exported !== null && "sha1" in exported && "source" in exported
+      ? [String(exported.source)]
+      : [],
+  );
+}
+
+/** `original` with other properties in the place of some. */
+export function changed<Original extends object>(original: Original, changes: Partial<Original>): Original {
+  return new Proxy(original, {
+    get(target, key) {
+      const value: unknown = Reflect.get(key in changes ? changes : target, key, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}

@@ -1,0 +1,333 @@
+import assert from "node:assert/strict";
+import type { RedlockOptions } from "@quorlock/redlock";
+import { type Behaviour, type Bench, behaviour } from "./bench.ts";
+import { failed, lifetimesOn, occupy, untilGone, untilVoted, valuesOf, within } from "./looking.ts";
+
+/** A lock that every master has voted for. */
+async function held(bench: Bench, ttl = 2000, options: RedlockOptions = {}) {
+  const redlock = bench.redlock(options);
+  await redlock.ready();
+  const lock = await redlock.acquire("r", ttl);
+  await untilVoted(bench, bench.masters, lock);
+  return { redlock, lock };
+}
+
+/** Section 5 of docs/protocol.md. */
+export const release: readonly Behaviour[] = [
+  behaviour(
+    "5.1",
+    "A release deletes the key of its own lock, and of no other",
+    async (bench) => {
+      const { masters } = bench;
+      const { lock } = await held(bench);
+      await bench.faults.lose(masters, "r");
+      await occupy(masters, "r");
+      assert.equal((await lock.release()).outcome, "expired");
+      for (const value of await valuesOf(masters, "r")) assert.equal(value, "another client");
+    },
+    { masters: 1 },
+  ),
+
+  behaviour(
+    "5.1",
+    "A release compares and deletes in one step",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const { redlock, lock } = await held(bench, 1000);
+      await faults.slow(redlock, masters, 20);
+      await time.pass(963);
+      // It arrives some milliseconds before the key ends; a second step would arrive 40 ms after the first.
+      void lock.release();
+      await time.until("the key has ended", async () => (await valuesOf(masters, "r"))[0] === null);
+      await occupy(masters, "r");
+      await time.pass(200);
+      for (const value of await valuesOf(masters, "r")) assert.equal(value, "another client");
+    },
+    { masters: 1, notOn: { real: "a busy machine does not release to the millisecond" } },
+  ),
+
+  behaviour(
+    "5.2",
+    "The release of a lock that has ended is no error",
+    async (bench) => {
+      const { time } = bench;
+      const { lock } = await held(bench, 1000);
+      await time.pass(1100);
+      assert.equal((await lock.release()).outcome, "expired");
+    },
+    { masters: 1 },
+  ),
+
+  behaviour(
+    "5.2",
+    "A release is sent once",
+    async (bench) => {
+      const { masters, time } = bench;
+      const { lock } = await held(bench);
+      const tap = await masters[0]!.tap();
+      const released = await Promise.all([lock.release(), lock.release()]);
+      assert.deepEqual(
+        released.map(({ outcome }) => outcome),
+        ["released", "released"],
+      );
+      await untilGone(bench, masters, "r");
+      await time.pass(50);
+      assert.equal((await lock.release()).outcome, "released");
+      assert.equal((await tap.commands()).filter((words) => words.includes("r")).length, 1);
+    },
+    { masters: 1, notOn: { "without scripts": "a transaction is several commands" } },
+  ),
+
+  behaviour(
+    "5.2",
+    "A release that too few masters answer is partial, and they are cleaned when they are back",
+    async (bench) => {
+      const { faults, masters } = bench;
+      const { lock } = await held(bench, 60_000);
+      await faults.hang(masters.slice(0, 3));
+      assert.equal((await lock.release()).outcome, "partial");
+      await faults.resume(masters);
+      await untilGone(bench, masters, "r");
+    },
+  ),
+
+  behaviour(
+    "5.3",
+    "A lock has ended before its release is sent",
+    async (bench) => {
+      const { masters } = bench;
+      const { lock } = await held(bench);
+      const tap = await masters[0]!.tap();
+      const releasing = lock.release();
+      assert.equal(lock.state, "released");
+      assert.equal(lock.remaining(), 0);
+      assert.deepEqual(await tap.commands(), []);
+      assert.equal((await releasing).outcome, "released");
+      assert.equal(lock.signal.aborted, false);
+    },
+    { masters: 1 },
+  ),
+
+  behaviour(
+    "5.3",
+    "A lock that is released while it is extended leaves no key",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const { redlock, lock } = await held(bench);
+      await faults.slow(redlock, masters, 30);
+      const extending = time.took(lock.extend(30_000));
+      await time.pass(5);
+      assert.equal((await lock.release()).outcome, "released");
+      failed(await extending, "LOCK_LOST");
+      await untilGone(bench, masters, "r");
+      await time.pass(200);
+      for (const value of await valuesOf(masters, "r")) assert.equal(value, null);
+    },
+    { masters: 1 },
+  ),
+
+  behaviour(
+    "5.4",
+    "A master that missed what came between is cleaned of every key of a lock",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const redlock = bench.redlock({ waitTimeout: 10_000 });
+      await redlock.ready();
+      const waiting = redlock.acquire("r", 60_000);
+      const first = await waiting;
+      await untilVoted(bench, masters, first);
+      const second = redlock.acquire("r", 60_000);
+      await time.pass(50);
+      await faults.cut(redlock, masters.slice(0, 1));
+      await first.release();
+      const { outcome } = await (await second).release();
+      assert.equal(outcome, "released");
+      await faults.heal(redlock, masters.slice(0, 1));
+      await untilGone(bench, masters, "r");
+    },
+  ),
+
+  behaviour(
+    "5.5",
+    "Detaching ends the lock here, and leaves its keys",
+    async (bench) => {
+      const { masters } = bench;
+      const { redlock, lock } = await held(bench, 60_000);
+      const detached = await lock.detach();
+      assert.equal(lock.state, "detached");
+      assert.equal(lock.remaining(), 0);
+      assert.equal((await lock.release()).outcome, "detached");
+      failed(await bench.time.took(lock.extend(2000)), "LOCK_LOST");
+      await redlock.quit();
+      for (const value of await valuesOf(masters, "r")) assert.equal(value, detached.value);
+    },
+    { masters: 1 },
+  ),
+
+  behaviour(
+    "5.6",
+    "A process that has detached a lock never deletes its keys, nor those of its receiver",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const [late] = masters;
+      const waiter = bench.redlock({ waitTimeout: 20_000 });
+      const { lock: first } = await held(bench, 2000);
+      const second = waiter.acquire("r", 8000);
+      await time.pass(100);
+      // The last grant is heard only after the lock was detached.
+      await faults.cut(waiter, [late!], "replies");
+      await first.release();
+      const receiver = bench.redlock();
+      const resumed = receiver.resume(await (await second).detach());
+      await resumed.extend(8000);
+      await faults.heal(waiter, [late!]);
+      await time.pass(2500);
+      for (const value of await valuesOf(masters, "r")) assert.equal(value, resumed.value);
+    },
+  ),
+
+  behaviour(
+    "5.7",
+    "Detaching waits for all that is on its way, for one nodeTimeout at most",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const { redlock, lock } = await held(bench);
+      await faults.slow(redlock, masters.slice(0, 1), 50);
+      const slow = await time.took(lock.detach());
+      within(slow.took, 100, 105 + time.slack, "beside a slow master");
+      const other = await redlock.acquire("s", 2000);
+      await faults.hang(masters.slice(1, 2));
+      within((await time.took(other.detach())).took, 195, 205 + time.slack, "beside one that hangs");
+      await faults.resume(masters);
+    },
+  ),
+
+  behaviour(
+    "5.9",
+    "A lock that was handed on within its process, and then detached, leaves one key",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const redlock = bench.redlock({ waitTimeout: 10_000 });
+      const first = await redlock.acquire("r", 30_000);
+      await untilVoted(bench, masters, first);
+      const second = redlock.acquire("r", 30_000);
+      await time.pass(50);
+      await faults.hang(masters.slice(0, 1));
+      await first.release();
+      const detached = await (await second).detach();
+      await faults.resume(masters);
+      const resumed = bench.redlock().resume(detached);
+      await resumed.verify();
+      await resumed.release();
+      await untilGone(bench, masters, "r");
+    },
+  ),
+
+  behaviour(
+    "5.10",
+    "A resumed lock holds nothing until a majority has confirmed it",
+    async (bench) => {
+      const { masters } = bench;
+      const { lock } = await held(bench);
+      const resumed = bench.redlock().resume(await lock.detach());
+      assert.equal(resumed.state, "unknown");
+      assert.equal(resumed.remaining(), 0);
+      assert.equal(await resumed.verify(), true);
+      assert.equal(resumed.state, "held");
+      assert.ok(resumed.remaining() > 0);
+      assert.equal((await resumed.release()).outcome, "released");
+      await untilGone(bench, masters, "r");
+    },
+    { masters: 1 },
+  ),
+
+  behaviour("5.10", "A resumed lock sets no key again", async (bench) => {
+    const { time, faults, masters } = bench;
+    const { lock } = await held(bench);
+    const resumed = bench.redlock().resume(await lock.detach());
+    await faults.lose(masters.slice(0, 2), "r");
+    await resumed.extend(2000);
+    await time.pass(20);
+    assert.deepEqual((await valuesOf(masters, "r")).slice(0, 2), [null, null]);
+    await faults.lose(masters, "r");
+    failed(await time.took(resumed.extend(2000)), "LOCK_LOST");
+    for (const value of await valuesOf(masters, "r")) assert.equal(value, null);
+  }),
+
+  behaviour(
+    "5.11",
+    "`quit` ends each lock before it releases the first",
+    async (bench) => {
+      const { masters } = bench;
+      const { redlock, lock } = await held(bench);
+      const other = await redlock.acquire("s", 2000);
+      const tap = await masters[0]!.tap();
+      const quitting = redlock.quit();
+      await new Promise<void>((resolve) => {
+        if (lock.signal.aborted) resolve();
+        lock.signal.addEventListener("abort", () => resolve(), { once: true });
+      });
+      assert.deepEqual(await tap.commands(), []);
+      assert.equal(other.signal.aborted, true);
+      assert.equal(lock.signal.reason.reason, "QUIT");
+      await quitting;
+      await untilGone(bench, masters, "r");
+      await untilGone(bench, masters, "s");
+    },
+    { masters: 1 },
+  ),
+
+  behaviour(
+    "5.11",
+    "`quit` rejects what waits, and takes its votes back",
+    async (bench) => {
+      const { time, masters } = bench;
+      await held(bench, 5000);
+      const redlock = bench.redlock({ waitTimeout: 60_000 });
+      const waiting = time.took(redlock.acquire("r", 5000));
+      await time.pass(300);
+      const quit = await time.took(redlock.quit());
+      failed(await waiting, "CLOSED");
+      within(quit.took, 0, 50 + time.slack, "quit");
+      failed(await time.took(redlock.acquire("r", 5000)), "CLOSED");
+      await bench.faults.lose(masters, "r");
+      await time.pass(1200);
+      await untilGone(bench, masters, "r");
+    },
+    { masters: 1 },
+  ),
+
+  behaviour(
+    "5.11",
+    "With a drain, locks are held and extended until they are released",
+    async (bench) => {
+      const { time, masters } = bench;
+      const redlock = bench.redlock();
+      let isHeld = false;
+      let ended = 0;
+      const using = redlock.using("r", 1000, async (signal) => {
+        isHeld = true;
+        await time.pass(1500);
+        assert.equal(signal.aborted, false);
+        ended = time.now();
+      });
+      await time.until("it is held", () => isHeld);
+      const quit = await time.took(redlock.quit({ drain: 5000 }));
+      await using;
+      within(quit.took, 1300, 1600 + time.slack, "quit");
+      assert.ok(ended > 0);
+      await untilGone(bench, masters, "r");
+    },
+    { masters: 1 },
+  ),
+
+  behaviour("5.11", "`quit` settles though masters hang", async (bench) => {
+    const { time, faults, masters } = bench;
+    const { redlock } = await held(bench, 60_000);
+    await faults.hang(masters.slice(0, 3));
+    within((await time.took(redlock.quit())).took, 195, 600 + time.slack, "quit");
+    await faults.resume(masters);
+    const left = await lifetimesOn(masters.slice(3), "r");
+    assert.deepEqual(left, [-2, -2]);
+  }),
+];

@@ -1,0 +1,17 @@
+import { acquire } from "./acquire.ts";
+import { assumptionsAndPromises } from "./assumptions-and-promises.ts";
+import type { Behaviour } from "./bench.ts";
+import { deadlines } from "./deadlines.ts";
+import { extend } from "./extend.ts";
+import { lateCommands } from "./late-commands.ts";
+import { release } from "./release.ts";
+
+/** The cases, by the sections of docs/protocol.md. */
+export const sections: Readonly<Record<string, readonly Behaviour[]>> = {
+  "1. Assumptions and promises": assumptionsAndPromises,
+  "2. Acquire": acquire,
+  "3. Deadlines and lease time": deadlines,
+  "4. Extend": extend,
+  "5. Release and detach": release,
+  "6. Late commands": lateCommands,
+};

@@ -1,0 +1,23 @@
+import { env } from "node:process";
+import { everyMutant, mutatedCopy, publishedCopy } from "@quorlock/simulation/mutants";
+import { describe, test } from "vitest";
+import { sections } from "./sections.ts";
+import { play } from "./virtual.ts";
+
+/** `QUORLOCK_MUTANT=name`: the client with that fault. */
+async function copyUnderTest() {
+  const name = env["QUORLOCK_MUTANT"];
+  if (name === undefined) return publishedCopy;
+  const mutant = everyMutant.find((one) => one.name === name);
+  if (!mutant) throw new Error(`QUORLOCK_MUTANT: no mutant is called "${name}"`);
+  return mutatedCopy(mutant);
+}
+
+const copy = await copyUnderTest();
+
+describe.each(Object.entries(sections))("%s", (_, behaviours) => {
+  for (const one of behaviours) {
+    const why = one.notOn.virtual;
+    test(`${one.rule} ${one.title}`, ({ skip }) => (why === undefined ? play(one, copy) : skip(why)));
+  }
+});

@@ -1,0 +1,340 @@
+import type { LockNode, Redlock } from "@quorlock/redlock";
+import { Engine, Kernel, Process, Random, Master as SimulatedMaster } from "@quorlock/simulation";
+import { type ClientCopy, publishedCopy } from "@quorlock/simulation/mutants";
+import { OneWay, SimulatedConnection, SimulatedSubscription } from "@quorlock/simulation/network";
+import {
+  type Behaviour,
+  type Bench,
+  type Direction,
+  defaults,
+  type Faults,
+  type Master,
+  type OpenOptions,
+  type Outcome,
+  type Tap,
+  type Time,
+  type WriteRefusal,
+} from "./bench.ts";
+import { scriptsIn } from "./looking.ts";
+
+/** One way, ms. */
+const latency = 0.5;
+/** From a lost connection to the next try, ms. */
+const reconnectDelay = 50;
+/** The initial reading of all wall clocks, ms since the epoch. */
+const start = Date.UTC(2030, 0, 1);
+/** The longest case, ms of virtual time. */
+const longest = 600_000;
+/** The number of events of a case that never ends, in a second or two. */
+const mostEvents = 500_000;
+
+const directions: Readonly<Record<Direction, readonly ("requests" | "replies")[]>> = {
+  requests: ["requests"],
+  replies: ["replies"],
+  both: ["requests", "replies"],
+};
+
+/** Plays a case in virtual time; rejects if it fails, or does not end. */
+export async function play(one: Behaviour, copy: ClientCopy = publishedCopy): Promise<void> {
+  const bench = new VirtualBench(one.masters, copy);
+  let outcome: Outcome<void> | undefined;
+  void bench.time.took(one.play(bench)).then((ended) => {
+    outcome = ended;
+  });
+  const { kernel } = bench;
+  await kernel.run(longest * 1000, () => outcome !== undefined || kernel.steps >= mostEvents);
+  if (!outcome) throw new Error(`it did not end within ${kernel.now / 1000} ms and ${kernel.steps} events`);
+  if (outcome.error !== undefined) throw outcome.error;
+}
+
+/** Masters and processes of the simulator. Time passes while nothing else can run: see `Kernel`. */
+class VirtualBench implements Bench {
+  readonly kernel = new Kernel(new Engine());
+  readonly client: ClientCopy["module"];
+  readonly masters: readonly VirtualMaster[];
+  readonly faults: VirtualFaults = new VirtualFaults(this);
+  readonly time: VirtualTime = new VirtualTime(this.kernel, this.process("case", true));
+  readonly machines = new Map<Redlock, Machine>();
+  readonly #copy: ClientCopy;
+
+  constructor(count: number, copy: ClientCopy) {
+    this.#copy = copy;
+    this.client = copy.module;
+    this.masters = Array.from(
+      { length: count },
+      (_, index) => new VirtualMaster(this.kernel, this.process(`master-${index}`, false)),
+    );
+    for (const { simulated } of this.masters)
+      for (const source of scriptsIn(copy.module)) simulated.execute("SCRIPT", ["LOAD", source]);
+  }
+
+  process(name: string, isAsynchronous: boolean): Process {
+    const random = new Random(1, name);
+    return new Process(this.kernel, { name, isAsynchronous, wall: start, rate: 0, random, timerLateness: 0 });
+  }
+
+  redlock({ on = this.masters, through = (nodes) => nodes, ...options }: OpenOptions = {}): Redlock {
+    const { module, connections, runtime: seenBy } = this.#copy;
+    const process = this.process(`client-${this.machines.size}`, true);
+    const links = on.map((master) => new Link(this.kernel, process, master as VirtualMaster));
+    const runtime = seenBy(process);
+    const { queue = true, groupCommit = true } = options;
+    const nodes: readonly LockNode[] = connections(links.map(({ connection }) => connection)).map(
+      (connection) => new module.RedisNode(connection, { runtime, queue, groupCommit }),
+    );
+    const redlock = new module.Redlock(through(nodes), { ...defaults, ...options, runtime });
+    this.machines.set(redlock, { process, links });
+    return redlock;
+  }
+}
+
+/** The process of a Redlock, and its ways to the masters. */
+interface Machine {
+  readonly process: Process;
+  readonly links: readonly Link[];
+}
+
+class VirtualMaster implements Master {
+  readonly name: string;
+  readonly simulated: SimulatedMaster;
+  readonly links: Link[] = [];
+  isHung = false;
+  endRefusal: (() => void) | undefined;
+  readonly #taps: string[][][] = [];
+
+  constructor(kernel: Kernel, process: Process) {
+    this.name = process.name;
+    this.simulated = new SimulatedMaster(kernel, process, { mode: "none" });
+  }
+
+  async call(command: string, ...args: readonly (string | number)[]): Promise<unknown> {
+    if (this.isHung || !this.simulated.isUp)
+      throw new Error(`${this.name} hangs or is down: it answers nobody`);
+    const reply = this.simulated.execute(command, args);
+    if (reply instanceof Error) throw reply;
+    return reply;
+  }
+
+  async tap(): Promise<Tap> {
+    const commands: string[][] = [];
+    this.#taps.push(commands);
+    return { commands: async () => [...commands] };
+  }
+
+  executed(command: string, args: readonly (string | number)[]): void {
+    for (const commands of this.#taps) commands.push([command.toUpperCase(), ...args.map(String)]);
+  }
+}
+
+/** The connections of one Redlock to one master: one for commands, one that listens. */
+class Link {
+  readonly master: VirtualMaster;
+  readonly connection: SimulatedConnection;
+  readonly #ways: Readonly<Record<"requests" | "replies", OneWay[]>> = { requests: [], replies: [] };
+  readonly #cuts = new Set<"requests" | "replies">();
+  /** Where its next connections are made to. */
+  target: VirtualMaster;
+  #subscription: SimulatedSubscription | undefined;
+
+  constructor(kernel: Kernel, client: Process, master: VirtualMaster) {
+    this.master = master;
+    this.target = master;
+    const random = new Random(1, client.name, master.name);
+    const way = (direction: "requests" | "replies"): OneWay => {
+      const one = new OneWay(kernel, { shape: "constant", ms: latency }, longest * 1000, random);
+      this.#ways[direction].push(one);
+      return one;
+    };
+    const options = () => ({
+      client,
+      master: master.simulated,
+      leadsTo: () => this.target.simulated,
+      requests: way("requests"),
+      replies: way("replies"),
+      reconnectDelay,
+    });
+    const witness = {
+      sent: () => {},
+      executed: (command: string, args: readonly (string | number)[]) => master.executed(command, args),
+      replyLost: () => {},
+    };
+    const hearing = { pushed: () => {}, heard: () => {}, lost: () => {} };
+    this.connection = new SimulatedConnection(kernel, options(), witness, () => {
+      this.#subscription = new SimulatedSubscription(kernel, options(), hearing);
+      this.pass();
+      return this.#subscription;
+    });
+    master.links.push(this);
+    this.pass();
+  }
+
+  cut(direction: Direction): void {
+    for (const one of directions[direction]) this.#cuts.add(one);
+    this.pass();
+  }
+
+  heal(): void {
+    this.#cuts.clear();
+    this.pass();
+  }
+
+  slow(ms: number, direction: Direction): void {
+    for (const one of directions[direction])
+      for (const way of this.#ways[one]) way.slowness = (latency + ms) / latency;
+  }
+
+  reset(): void {
+    this.connection.reset("lost");
+    this.#subscription?.reset();
+  }
+
+  /** What arrives at a master that hangs stays in its sockets. */
+  pass(): void {
+    for (const direction of directions.both) {
+      const isCut = this.#cuts.has(direction) || (direction === "requests" && this.master.isHung);
+      for (const way of this.#ways[direction]) way[isCut ? "cut" : "heal"]();
+    }
+  }
+}
+
+class VirtualFaults implements Faults {
+  readonly #bench: VirtualBench;
+
+  constructor(bench: VirtualBench) {
+    this.#bench = bench;
+  }
+
+  async hang(masters: readonly Master[]): Promise<void> {
+    this.#hang(masters, true);
+  }
+
+  async resume(masters: readonly Master[]): Promise<void> {
+    this.#hang(masters, false);
+  }
+
+  async kill(masters: readonly Master[]): Promise<void> {
+    for (const { simulated } of masters as readonly VirtualMaster[]) simulated.crash("process");
+  }
+
+  async restart(masters: readonly Master[]): Promise<void> {
+    await this.kill(masters);
+    this.#hang(masters, false);
+    for (const { simulated } of masters as readonly VirtualMaster[]) simulated.restart();
+  }
+
+  async cut(of: Redlock, masters: readonly Master[], direction: Direction = "both"): Promise<void> {
+    for (const link of this.#links(of, masters)) link.cut(direction);
+  }
+
+  async heal(of: Redlock, masters: readonly Master[]): Promise<void> {
+    for (const link of this.#links(of, masters)) link.heal();
+  }
+
+  async reset(of: Redlock, masters: readonly Master[]): Promise<void> {
+    for (const link of this.#links(of, masters)) link.reset();
+    // The client hears of it in an event of its own.
+    await this.#bench.time.pass(0);
+  }
+
+  async slow(
+    of: Redlock,
+    masters: readonly Master[],
+    ms: number,
+    direction: Direction = "both",
+  ): Promise<void> {
+    for (const link of this.#links(of, masters)) link.slow(ms, direction);
+  }
+
+  async refuseWrites(masters: readonly Master[], why: WriteRefusal | undefined): Promise<void> {
+    for (const master of masters as readonly VirtualMaster[]) {
+      master.endRefusal?.();
+      master.endRefusal = why && master.simulated.refuseWrites(why);
+    }
+  }
+
+  async lose(masters: readonly Master[], key: string): Promise<void> {
+    for (const master of masters) await master.call("DEL", key);
+  }
+
+  async step(clock: readonly Master[] | Redlock, ms: number): Promise<void> {
+    if (!Array.isArray(clock)) this.#machine(clock as Redlock).process.stepWall(ms);
+    else for (const { simulated } of clock as readonly VirtualMaster[]) simulated.stepWall(ms);
+  }
+
+  async lead(of: Redlock, address: Master, to: Master): Promise<void> {
+    for (const link of this.#links(of, [address])) link.target = to as VirtualMaster;
+  }
+
+  async select(of: Redlock, masters: readonly Master[], database: number): Promise<void> {
+    for (const link of this.#links(of, masters)) link.connection.select(database);
+    // The client hears of it in an event of its own.
+    await this.#bench.time.pass(0);
+  }
+
+  async block(of: Redlock, ms: number): Promise<void> {
+    // (The first of two events at one time: the case goes on before what was due meanwhile.)
+    const passed = this.#bench.time.pass(ms);
+    this.#machine(of).process.freeze(ms * 1000);
+    await passed;
+  }
+
+  async suspend(of: Redlock, ms: number): Promise<void> {
+    const passed = this.#bench.time.pass(ms);
+    this.#machine(of).process.suspend(ms * 1000);
+    await passed;
+  }
+
+  #hang(masters: readonly Master[], isHung: boolean): void {
+    for (const master of masters as readonly VirtualMaster[]) {
+      master.isHung = isHung;
+      for (const link of master.links) link.pass();
+    }
+  }
+
+  #machine(of: Redlock): Machine {
+    return this.#bench.machines.get(of)!;
+  }
+
+  #links(of: Redlock, masters: readonly Master[]): readonly Link[] {
+    return this.#machine(of).links.filter(({ master }) => masters.includes(master));
+  }
+}
+
+class VirtualTime implements Time {
+  readonly slack = 0;
+  readonly #kernel: Kernel;
+  readonly #process: Process;
+
+  /** `process`: in whose turns the case goes on. */
+  constructor(kernel: Kernel, process: Process) {
+    this.#kernel = kernel;
+    this.#process = process;
+  }
+
+  now(): number {
+    return this.#kernel.now / 1000;
+  }
+
+  pass(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const turn = (): void => this.#process.deliver(resolve);
+      this.#kernel.engine.schedule(turn, Math.max(1, Math.round(ms * 1000)));
+    });
+  }
+
+  took<T>(call: Promise<T>): Promise<Outcome<T>> {
+    const begun = this.now();
+    return call.then(
+      (value) => ({ took: this.now() - begun, value }),
+      (error: unknown) => ({ took: this.now() - begun, error }),
+    );
+  }
+
+  async until(what: string, ask: () => Promise<boolean> | boolean): Promise<void> {
+    const end = this.now() + 5000;
+    while (!(await ask())) {
+      if (this.now() > end) throw new Error(`not within 5 s: ${what}`);
+      await this.pass(0.1);
+    }
+  }
+}
