@@ -45,12 +45,17 @@ export interface Faults {
   /** Between a Redlock and masters: nothing passes, and nothing is lost. `heal` delivers it. */
   cut(of: Redlock, masters: readonly Master[], direction?: Direction): Promise<void>;
   heal(of: Redlock, masters: readonly Master[]): Promise<void>;
-  /** The present connections of a Redlock end; what was not answered never will be. */
-  reset(of: Redlock, masters: readonly Master[]): Promise<void>;
+  /**
+   * The present connections of a Redlock end, and what was not answered never will be. With `late` requests that are on
+   * their way arrive so much later, ms, behind those of the next connection.
+   */
+  reset(of: Redlock, masters: readonly Master[], late?: number): Promise<void>;
   /** Everything takes this much longer, ms, in each direction named. 0 ends it. */
   slow(of: Redlock, masters: readonly Master[], ms: number, direction?: Direction): Promise<void>;
   /** `undefined`: writes are accepted again. */
   refuseWrites(masters: readonly Master[], why: WriteRefusal | undefined): Promise<void>;
+  /** A script runs for long: every command is answered with BUSY. */
+  busy(masters: readonly Master[], isBusy: boolean): Promise<void>;
   lose(masters: readonly Master[], key: string): Promise<void>;
   /** Steps a wall clock by this much, ms: that of masters, or of a Redlock's machine. */
   step(clock: readonly Master[] | Redlock, ms: number): Promise<void>;
@@ -87,6 +92,8 @@ export interface Time {
 export interface OpenOptions extends RedlockOptions {
   /** Its list of masters. Default: all. */
   readonly on?: readonly Master[];
+  /** The masters to which some addresses lead instead of their own. */
+  readonly leads?: ReadonlyMap<Master, Master>;
   /** What stands between it and its masters. */
   readonly through?: (nodes: readonly LockNode[]) => readonly LockNode[];
 }

@@ -1,5 +1,11 @@
 import { argv, exit } from "node:process";
-import { everyMutant, mutatedCopy } from "@quorlock/simulation/mutants";
+import {
+  behaviourMutants,
+  type ClientCopy,
+  everyMutant,
+  mutatedCopy,
+  publishedCopy,
+} from "@quorlock/simulation/mutants";
 import { sections } from "./sections.ts";
 import { play } from "./virtual.ts";
 
@@ -11,9 +17,8 @@ const cases = Object.values(sections)
 // A mutant may leave a rejection to nobody: the cases tell.
 process.on("unhandledRejection", () => {});
 
-let missed = 0;
-for (const mutant of everyMutant.filter(({ name }) => argv.length < 3 || argv.slice(2).includes(name))) {
-  const copy = await mutatedCopy(mutant);
+/** The rules of the cases that fail with this copy of the client, one for each case. */
+async function failingWith(copy: ClientCopy): Promise<readonly string[]> {
   const failing: string[] = [];
   for (const one of cases) {
     const hasFailed = await play(one, copy).then(
@@ -22,6 +27,17 @@ for (const mutant of everyMutant.filter(({ name }) => argv.length < 3 || argv.sl
     );
     if (hasFailed) failing.push(one.rule);
   }
+  return failing;
+}
+
+const unbroken = await failingWith(publishedCopy);
+if (unbroken.length > 0) throw new Error(`cases fail without any fault: ${unbroken.join(", ")}`);
+
+let missed = 0;
+// Some change the plan of a run, and not the client.
+const mutants = [...behaviourMutants, ...everyMutant].filter(({ planOf }) => planOf === undefined);
+for (const mutant of mutants.filter(({ name }) => argv.length < 3 || argv.slice(2).includes(name))) {
+  const failing = await failingWith(await mutatedCopy(mutant));
   const isNoticed = mutant.breaks.some((rule) => failing.includes(rule));
   if (!isNoticed) missed += 1;
   const counted = [...new Set(failing)].map(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { Lock } from "@quorlock/redlock";
-import type { Bench, Master, Outcome } from "./bench.ts";
+import type { Lock, Redlock } from "@quorlock/redlock";
+import type { Bench, Master, OpenOptions, Outcome } from "./bench.ts";
 
 // What the cases look at, and set, on the masters.
 
@@ -34,11 +34,31 @@ export async function untilVoted({ time }: Bench, masters: readonly Master[], lo
   );
 }
 
+/** A Redlock, and its lock on "r" that every master has voted for. */
+export async function held(bench: Bench, ttl = 2000, options: OpenOptions = {}): Promise<Held> {
+  const redlock = bench.redlock(options);
+  await redlock.ready();
+  const lock = await redlock.acquire("r", ttl);
+  await Promise.all(lock.attempts);
+  return { redlock, lock };
+}
+
+export interface Held {
+  readonly redlock: Redlock;
+  readonly lock: Lock;
+}
+
 /** For how long a quorum of all masters keeps the key for this token, ms. */
 export async function keptFor({ masters }: Bench, key: string, token: string): Promise<number> {
   const [values, lifetimes] = await Promise.all([valuesOf(masters, key), lifetimesOn(masters, key)]);
   const kept = lifetimes.map((left, index) => (values[index] === token ? left : 0));
   return kept.sort((a, b) => b - a)[Math.floor(masters.length / 2)]!;
+}
+
+/** The lock ends here before another client can hold it. */
+export async function endsBeforeItsKeys(bench: Bench, lock: Lock): Promise<void> {
+  const remaining = lock.remaining();
+  within(remaining, 0, await keptFor(bench, lock.resources[0]!, lock.value), "what remains");
 }
 
 /** The error that the call ended with, by its code. */

@@ -1,5 +1,5 @@
 import { env } from "node:process";
-import { everyMutant, mutatedCopy, publishedCopy } from "@quorlock/simulation/mutants";
+import { behaviourMutants, everyMutant, mutatedCopy, publishedCopy } from "@quorlock/simulation/mutants";
 import { describe, test } from "vitest";
 import { sections } from "./sections.ts";
 import { play } from "./virtual.ts";
@@ -8,7 +8,7 @@ import { play } from "./virtual.ts";
 async function copyUnderTest() {
   const name = env["QUORLOCK_MUTANT"];
   if (name === undefined) return publishedCopy;
-  const mutant = everyMutant.find((one) => one.name === name);
+  const mutant = [...behaviourMutants, ...everyMutant].find((one) => one.name === name);
   if (!mutant) throw new Error(`QUORLOCK_MUTANT: no mutant is called "${name}"`);
   return mutatedCopy(mutant);
 }

@@ -73,10 +73,12 @@ class VirtualBench implements Bench {
     return new Process(this.kernel, { name, isAsynchronous, wall: start, rate: 0, random, timerLateness: 0 });
   }
 
-  redlock({ on = this.masters, through = (nodes) => nodes, ...options }: OpenOptions = {}): Redlock {
+  redlock({ on = this.masters, leads, through = (nodes) => nodes, ...options }: OpenOptions = {}): Redlock {
     const { module, connections, runtime: seenBy } = this.#copy;
     const process = this.process(`client-${this.machines.size}`, true);
-    const links = on.map((master) => new Link(this.kernel, process, master as VirtualMaster));
+    const links = on.map(
+      (address) => new Link(this.kernel, process, address, (leads?.get(address) ?? address) as VirtualMaster),
+    );
     const runtime = seenBy(process);
     const { queue = true, groupCommit = true } = options;
     const nodes: readonly LockNode[] = connections(links.map(({ connection }) => connection)).map(
@@ -97,8 +99,8 @@ interface Machine {
 class VirtualMaster implements Master {
   readonly name: string;
   readonly simulated: SimulatedMaster;
-  readonly links: Link[] = [];
   isHung = false;
+  endBusy: (() => void) | undefined;
   endRefusal: (() => void) | undefined;
   readonly #taps: string[][][] = [];
 
@@ -128,7 +130,7 @@ class VirtualMaster implements Master {
 
 /** The connections of one Redlock to one master: one for commands, one that listens. */
 class Link {
-  readonly master: VirtualMaster;
+  readonly address: Master;
   readonly connection: SimulatedConnection;
   readonly #ways: Readonly<Record<"requests" | "replies", OneWay[]>> = { requests: [], replies: [] };
   readonly #cuts = new Set<"requests" | "replies">();
@@ -136,10 +138,10 @@ class Link {
   target: VirtualMaster;
   #subscription: SimulatedSubscription | undefined;
 
-  constructor(kernel: Kernel, client: Process, master: VirtualMaster) {
-    this.master = master;
-    this.target = master;
-    const random = new Random(1, client.name, master.name);
+  constructor(kernel: Kernel, client: Process, address: Master, target: VirtualMaster) {
+    this.address = address;
+    this.target = target;
+    const random = new Random(1, client.name, address.name);
     const way = (direction: "requests" | "replies"): OneWay => {
       const one = new OneWay(kernel, { shape: "constant", ms: latency }, longest * 1000, random);
       this.#ways[direction].push(one);
@@ -147,7 +149,7 @@ class Link {
     };
     const options = () => ({
       client,
-      master: master.simulated,
+      master: target.simulated,
       leadsTo: () => this.target.simulated,
       requests: way("requests"),
       replies: way("replies"),
@@ -155,7 +157,7 @@ class Link {
     });
     const witness = {
       sent: () => {},
-      executed: (command: string, args: readonly (string | number)[]) => master.executed(command, args),
+      executed: (command: string, args: readonly (string | number)[]) => this.target.executed(command, args),
       replyLost: () => {},
     };
     const hearing = { pushed: () => {}, heard: () => {}, lost: () => {} };
@@ -164,7 +166,6 @@ class Link {
       this.pass();
       return this.#subscription;
     });
-    master.links.push(this);
     this.pass();
   }
 
@@ -183,15 +184,15 @@ class Link {
       for (const way of this.#ways[one]) way.slowness = (latency + ms) / latency;
   }
 
-  reset(): void {
-    this.connection.reset("lost");
+  reset(late: number | undefined): void {
+    this.connection.reset(late === undefined ? "lost" : "delivered", late === undefined ? 0 : late * 1000);
     this.#subscription?.reset();
   }
 
   /** What arrives at a master that hangs stays in its sockets. */
   pass(): void {
     for (const direction of directions.both) {
-      const isCut = this.#cuts.has(direction) || (direction === "requests" && this.master.isHung);
+      const isCut = this.#cuts.has(direction) || (direction === "requests" && this.target.isHung);
       for (const way of this.#ways[direction]) way[isCut ? "cut" : "heal"]();
     }
   }
@@ -230,8 +231,8 @@ class VirtualFaults implements Faults {
     for (const link of this.#links(of, masters)) link.heal();
   }
 
-  async reset(of: Redlock, masters: readonly Master[]): Promise<void> {
-    for (const link of this.#links(of, masters)) link.reset();
+  async reset(of: Redlock, masters: readonly Master[], late?: number): Promise<void> {
+    for (const link of this.#links(of, masters)) link.reset(late);
     // The client hears of it in an event of its own.
     await this.#bench.time.pass(0);
   }
@@ -249,6 +250,13 @@ class VirtualFaults implements Faults {
     for (const master of masters as readonly VirtualMaster[]) {
       master.endRefusal?.();
       master.endRefusal = why && master.simulated.refuseWrites(why);
+    }
+  }
+
+  async busy(masters: readonly Master[], isBusy: boolean): Promise<void> {
+    for (const master of masters as readonly VirtualMaster[]) {
+      master.endBusy?.();
+      master.endBusy = isBusy ? master.simulated.beBusy() : undefined;
     }
   }
 
@@ -285,10 +293,8 @@ class VirtualFaults implements Faults {
   }
 
   #hang(masters: readonly Master[], isHung: boolean): void {
-    for (const master of masters as readonly VirtualMaster[]) {
-      master.isHung = isHung;
-      for (const link of master.links) link.pass();
-    }
+    for (const master of masters as readonly VirtualMaster[]) master.isHung = isHung;
+    for (const { links } of this.#bench.machines.values()) for (const link of links) link.pass();
   }
 
   #machine(of: Redlock): Machine {
@@ -296,7 +302,7 @@ class VirtualFaults implements Faults {
   }
 
   #links(of: Redlock, masters: readonly Master[]): readonly Link[] {
-    return this.#machine(of).links.filter(({ master }) => masters.includes(master));
+    return this.#machine(of).links.filter(({ address }) => masters.includes(address));
   }
 }
 

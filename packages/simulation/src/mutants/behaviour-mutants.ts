@@ -1,0 +1,25 @@
+import type { Mutant } from "./mutant.ts";
+
+/** Faults that a case of test/behaviours shows, and no random run: nothing there answers twice, or counts the milliseconds of a notice. */
+export const behaviourMutants: readonly Mutant[] = [
+  {
+    name: "a holder is told at the deadline, not before it",
+    breaks: ["1.11"],
+    edits: { "protocol/lease.ts noticeOf value": "deadline" },
+  },
+  {
+    name: "an answer for a place that no master has counts",
+    breaks: ["2.14"],
+    edits: { "protocol/round.ts #receive 2.14 condition": "false" },
+  },
+  {
+    name: "an answer that is given again counts for the next place",
+    breaks: ["2.14"],
+    edits: {
+      "protocol/round.ts #accept body": (body) =>
+        body
+          .replace("this.answers[index] !== undefined", "false")
+          .replace("this.answers[index] = answer", "this.answers[this.answers.indexOf(undefined)] = answer"),
+    },
+  },
+];

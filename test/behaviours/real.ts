@@ -1,0 +1,371 @@
+import type { LockNode, Redlock } from "@quorlock/redlock";
+import { withoutScripts } from "@quorlock/redlock/without-scripts";
+import { publishedCopy } from "@quorlock/simulation/mutants";
+import {
+  clusterConfig,
+  formCluster,
+  type Masters,
+  type Proxy,
+  type Master as Server,
+  Stalls,
+  startMasters,
+  startProxy,
+  type Direction as WayOf,
+} from "@quorlock/testbed";
+import { Redis } from "ioredis";
+import { WireTap } from "../integration/fleet/wire-tap.ts";
+import {
+  type Behaviour,
+  type Bench,
+  type Direction,
+  defaults,
+  type Faults,
+  type Master,
+  type OpenOptions,
+  type Outcome,
+  type Place,
+  type Tap,
+  type Time,
+  type WriteRefusal,
+} from "./bench.ts";
+import { scriptsIn } from "./looking.ts";
+
+const host = "127.0.0.1";
+/** The most Redlocks that a case has. */
+const mostRedlocks = 5;
+const mostMasters = 5;
+/** How late a machine that does other work may be, ms, beside what `Stalls` sees. */
+const slack = 100;
+
+/** A client of some library, as it is opened and ended there. */
+export interface UserClient {
+  readonly client: object;
+  select(database: number): Promise<unknown>;
+  end(): void;
+}
+
+/** One way to reach real masters. */
+export interface Setup {
+  readonly name: string;
+  /** What a case may have a reason not to run on, beside "real". */
+  readonly place?: Place;
+  /** One master is all there is. */
+  readonly isSingle?: boolean;
+  readonly isCluster?: boolean;
+  readonly scripts?: boolean;
+  open(port: number, server: Server): UserClient;
+}
+
+/** Why the case does not run there; `undefined` if it does. */
+export function whyNotOn({ place, isSingle }: Setup, { masters, notOn }: Behaviour): string | undefined {
+  if (isSingle && masters > 1) return "it is about several masters";
+  return notOn.real ?? (place && notOn[place]);
+}
+
+/** Real masters for the cases of one setup, and a proxy for each Redlock and master. */
+export class RealMasters implements AsyncDisposable {
+  readonly setup: Setup;
+  readonly masters: readonly RealMaster[];
+  /** By Redlock, then by master. */
+  readonly proxies: ReadonlyArray<readonly Proxy[]>;
+  readonly #started: Masters;
+
+  static async start(setup: Setup): Promise<RealMasters> {
+    const count = setup.isSingle ? 1 : mostMasters;
+    const started = await startMasters(count, {
+      config: setup.isCluster ? clusterConfig : [],
+      say: () => {},
+    });
+    const masters = started.list.map((server) => new RealMaster(server));
+    if (setup.isCluster) await formCluster(masters.map(({ admin }) => admin));
+    const proxies = await Promise.all(
+      Array.from({ length: mostRedlocks }, () =>
+        Promise.all(started.list.map((server) => startProxy(server))),
+      ),
+    );
+    return new RealMasters(setup, started, masters, proxies);
+  }
+
+  private constructor(
+    setup: Setup,
+    started: Masters,
+    masters: readonly RealMaster[],
+    proxies: ReadonlyArray<readonly Proxy[]>,
+  ) {
+    this.setup = setup;
+    this.#started = started;
+    this.masters = masters;
+    this.proxies = proxies;
+  }
+
+  async play(one: Behaviour): Promise<void> {
+    const masters = this.masters.slice(0, this.setup.isSingle ? 1 : one.masters);
+    await this.#prepare(masters);
+    const bench = new RealBench(this.setup, masters, this.proxies);
+    try {
+      await one.play(bench);
+    } finally {
+      bench.end();
+    }
+  }
+
+  /** As if nothing had been played on them. */
+  async #prepare(masters: readonly RealMaster[]): Promise<void> {
+    for (const proxy of this.proxies.flat()) {
+      proxy.pointTo({ host, port: this.#targetOf(proxy) });
+      await proxy.heal();
+    }
+    for (const master of masters) await master.prepare(this.setup.scripts !== false);
+  }
+
+  #targetOf(proxy: Proxy): number {
+    const index = this.proxies.find((row) => row.includes(proxy))!.indexOf(proxy);
+    return this.masters[index]!.server.port;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.proxies.flat().map((proxy) => proxy.stop()));
+    for (const { admin } of this.masters) admin.disconnect();
+    await this.#started.stop();
+  }
+}
+
+class RealMaster implements Master {
+  readonly server: Server;
+  readonly admin: Redis;
+  readonly name: string;
+  #isAway = false;
+
+  constructor(server: Server) {
+    this.server = server;
+    this.name = `${server.host}:${server.port}`;
+    this.admin = new Redis(server.port, server.host);
+    this.admin.on("error", () => {});
+  }
+
+  call(command: string, ...args: readonly (string | number)[]): Promise<unknown> {
+    if (this.#isAway) return Promise.reject(new Error(`${this.name} hangs or is down: it answers nobody`));
+    return this.admin.call(command, ...args.map(String));
+  }
+
+  async tap(): Promise<Tap> {
+    const tap = await WireTap.on(this.admin);
+    return { commands: async () => (await tap.commands()).map(({ words }) => words) };
+  }
+
+  async hang(): Promise<void> {
+    this.#isAway = true;
+    await this.server.hang();
+  }
+
+  async resume(): Promise<void> {
+    await this.server.resume();
+    this.#isAway = false;
+  }
+
+  async kill(): Promise<void> {
+    this.#isAway = true;
+    await this.server.kill();
+  }
+
+  async restart(): Promise<void> {
+    await this.server.restart();
+    this.#isAway = false;
+  }
+
+  async refuseWrites(why: WriteRefusal | undefined): Promise<void> {
+    if (why === "MISCONF" || why === "READONLY")
+      throw new Error(`no real master is made to refuse by ${why}`);
+    await this.admin.config("SET", "maxmemory", why === "OOM" ? "1" : "0");
+    await this.admin.config("SET", "min-replicas-to-write", why === "NOREPLICAS" ? "1" : "0");
+  }
+
+  async prepare(scripts: boolean): Promise<void> {
+    if (this.#isAway) await this.restart();
+    await this.refuseWrites(undefined);
+    await this.admin.flushall();
+    if (scripts)
+      for (const source of scriptsIn(publishedCopy.module)) await this.admin.script("LOAD", source);
+  }
+}
+
+/** A Redlock's ways to its masters. */
+interface Ways {
+  readonly clients: readonly UserClient[];
+  /** By master. */
+  readonly proxies: ReadonlyMap<Master, Proxy>;
+}
+
+class RealBench implements Bench {
+  readonly client = publishedCopy.module;
+  readonly masters: readonly RealMaster[];
+  readonly time: RealTime = new RealTime();
+  readonly faults: RealFaults = new RealFaults(this);
+  readonly ways = new Map<Redlock, Ways>();
+  readonly #setup: Setup;
+  readonly #proxies: ReadonlyArray<readonly Proxy[]>;
+
+  constructor(setup: Setup, masters: readonly RealMaster[], proxies: ReadonlyArray<readonly Proxy[]>) {
+    this.#setup = setup;
+    this.masters = masters;
+    this.#proxies = proxies;
+  }
+
+  redlock({ on = this.masters, leads, through = (nodes) => nodes, ...options }: OpenOptions = {}): Redlock {
+    const row = this.#proxies[this.ways.size]!;
+    const proxies = new Map(this.masters.map((master, index) => [master as Master, row[index]!]));
+    for (const [address, to] of leads ?? []) proxies.get(address)!.pointTo((to as RealMaster).server);
+    const clients = on.map((master) =>
+      this.#setup.open(proxies.get(master)!.port, (master as RealMaster).server),
+    );
+    const users = clients.map(({ client }) => client) as never[];
+    const nodes = this.#setup.scripts === false ? withoutScripts(users) : users;
+    const redlock = new this.client.Redlock(through(nodes as readonly LockNode[]), {
+      ...defaults,
+      ...options,
+    });
+    this.ways.set(redlock, { clients, proxies });
+    return redlock;
+  }
+
+  end(): void {
+    for (const { clients } of this.ways.values()) for (const one of clients) one.end();
+    this.time.end();
+  }
+}
+
+const directions: Readonly<Record<Direction, readonly WayOf[]>> = {
+  requests: ["requests"],
+  replies: ["replies"],
+  both: ["requests", "replies"],
+};
+
+class RealFaults implements Faults {
+  readonly #bench: RealBench;
+
+  constructor(bench: RealBench) {
+    this.#bench = bench;
+  }
+
+  hang(masters: readonly Master[]): Promise<void> {
+    return each(masters, (master) => master.hang());
+  }
+
+  resume(masters: readonly Master[]): Promise<void> {
+    return each(masters, (master) => master.resume());
+  }
+
+  kill(masters: readonly Master[]): Promise<void> {
+    return each(masters, (master) => master.kill());
+  }
+
+  restart(masters: readonly Master[]): Promise<void> {
+    return each(masters, (master) => master.restart());
+  }
+
+  async cut(of: Redlock, masters: readonly Master[], direction: Direction = "both"): Promise<void> {
+    for (const proxy of this.#proxies(of, masters)) for (const way of directions[direction]) proxy.hold(way);
+  }
+
+  async heal(of: Redlock, masters: readonly Master[]): Promise<void> {
+    for (const proxy of this.#proxies(of, masters)) proxy.release();
+  }
+
+  async reset(of: Redlock, masters: readonly Master[], late?: number): Promise<void> {
+    if (late !== undefined) throw new Error("no real packet is made to overtake another");
+    for (const proxy of this.#proxies(of, masters)) proxy.reset();
+  }
+
+  async slow(
+    of: Redlock,
+    masters: readonly Master[],
+    ms: number,
+    direction: Direction = "both",
+  ): Promise<void> {
+    for (const proxy of this.#proxies(of, masters))
+      for (const way of directions[direction]) proxy.delay(ms, way);
+  }
+
+  refuseWrites(masters: readonly Master[], why: WriteRefusal | undefined): Promise<void> {
+    return each(masters, (master) => master.refuseWrites(why));
+  }
+
+  busy(): Promise<void> {
+    return Promise.reject(new Error("no real master is made busy"));
+  }
+
+  async lose(masters: readonly Master[], key: string): Promise<void> {
+    await each(masters, (master) => master.call("DEL", key));
+  }
+
+  step(): Promise<void> {
+    return Promise.reject(new Error("no real clock is stepped"));
+  }
+
+  async lead(of: Redlock, address: Master, to: Master): Promise<void> {
+    for (const proxy of this.#proxies(of, [address])) proxy.pointTo((to as RealMaster).server);
+  }
+
+  async select(of: Redlock, masters: readonly Master[], database: number): Promise<void> {
+    const { clients } = this.#bench.ways.get(of)!;
+    await Promise.all(
+      masters.map((master) => clients[this.#bench.masters.indexOf(master as RealMaster)]!.select(database)),
+    );
+  }
+
+  /** All Redlocks of the case are in this process. */
+  async block(_: Redlock, ms: number): Promise<void> {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+  }
+
+  suspend(): Promise<void> {
+    return Promise.reject(new Error("no real machine sleeps"));
+  }
+
+  #proxies(of: Redlock, masters: readonly Master[]): readonly Proxy[] {
+    const { proxies } = this.#bench.ways.get(of)!;
+    return masters.map((master) => proxies.get(master)!);
+  }
+}
+
+async function each(
+  masters: readonly Master[],
+  act: (master: RealMaster) => Promise<unknown>,
+): Promise<void> {
+  await Promise.all((masters as readonly RealMaster[]).map(act));
+}
+
+class RealTime implements Time {
+  readonly slack = slack;
+  readonly #stalls = new Stalls();
+
+  now(): number {
+    return performance.now() - this.#stalls.total;
+  }
+
+  pass(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      setTimeout(resolve, ms);
+    });
+  }
+
+  took<T>(call: Promise<T>): Promise<Outcome<T>> {
+    const begun = this.now();
+    return call.then(
+      (value) => ({ took: this.now() - begun, value }),
+      (error: unknown) => ({ took: this.now() - begun, error }),
+    );
+  }
+
+  async until(what: string, ask: () => Promise<boolean> | boolean): Promise<void> {
+    const end = this.now() + 5000;
+    while (!(await ask())) {
+      if (this.now() > end) throw new Error(`not within 5 s: ${what}`);
+      await this.pass(1);
+    }
+  }
+
+  end(): void {
+    this.#stalls[Symbol.dispose]();
+  }
+}
