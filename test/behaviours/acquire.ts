@@ -35,7 +35,7 @@ function answering(
 export const acquire: readonly Behaviour[] = [
   behaviour("2.1", "Each attempt has a token of its own", async (bench) => {
     const { masters } = bench;
-    const redlock = bench.redlock();
+    const redlock = await bench.redlock();
     const tap = await masters[0]!.tap();
     await occupy(masters.slice(2), "r");
     for (let attempt = 0; attempt < 3; attempt += 1) assert.equal(await redlock.tryAcquire("r", 1000), null);
@@ -46,23 +46,21 @@ export const acquire: readonly Behaviour[] = [
 
   behaviour("2.2", "All masters are asked at once", async (bench) => {
     const { time, faults, masters } = bench;
-    const redlock = bench.redlock();
-    await redlock.ready();
+    const redlock = await bench.redlock();
     await faults.slow(redlock, masters, 40, "requests");
     const { took, value } = await time.took(redlock.acquire("r", 2000));
-    within(took, 40, 42 + time.slack, "the round");
+    within(bench, took, 40, 42, "the round");
     await untilVoted(bench, masters, value!);
   }),
 
   behaviour("2.2", "A master whose connection is lost counts as unreachable at once", async (bench) => {
     const { time, faults, masters } = bench;
-    const redlock = bench.redlock();
-    await redlock.ready();
+    const redlock = await bench.redlock();
     await faults.kill(masters.slice(0, 3));
     await time.pass(20);
     const outcome = await time.took(redlock.acquire("r", 2000));
     failed(outcome, "NO_QUORUM");
-    within(outcome.took, 0, 10 + time.slack, "the call");
+    within(bench, outcome.took, 0, 10, "the call");
     await faults.restart(masters.slice(0, 3));
     // Nothing was kept, to be sent now.
     await time.pass(500);
@@ -72,30 +70,28 @@ export const acquire: readonly Behaviour[] = [
   behaviour("2.2", "A vote sets a key that is free, and none that another client has", async (bench) => {
     const { masters } = bench;
     await occupy(masters, "r");
-    assert.equal(await bench.redlock().tryAcquire("r", 2000), null);
+    assert.equal(await (await bench.redlock()).tryAcquire("r", 2000), null);
     for (const value of await valuesOf(masters, "r")) assert.equal(value, "another client");
   }),
 
   behaviour("2.3", "A lock is granted as soon as a majority has voted", async (bench) => {
     const { time, faults, masters } = bench;
-    const redlock = bench.redlock();
-    await redlock.ready();
+    const redlock = await bench.redlock();
     await faults.hang(masters.slice(0, 2));
     const { took, value } = await time.took(redlock.acquire("r", 2000));
-    within(took, 0, 2 + time.slack, "the call");
+    within(bench, took, 0, 2, "the call");
     assert.equal(value?.state, "held");
     await faults.resume(masters);
   }),
 
   behaviour("2.3", "A call is refused as soon as a majority cannot be had", async (bench) => {
     const { time, faults, masters } = bench;
-    const redlock = bench.redlock();
-    await redlock.ready();
+    const redlock = await bench.redlock();
     await occupy(masters.slice(0, 3), "r");
     await faults.hang(masters.slice(3));
     const { took, value } = await time.took(redlock.tryAcquire("r", 2000));
     assert.equal(value, null);
-    within(took, 0, 2 + time.slack, "the call");
+    within(bench, took, 0, 2, "the call");
     await faults.resume(masters);
   }),
 
@@ -105,24 +101,21 @@ export const acquire: readonly Behaviour[] = [
     async (bench) => {
       const { masters } = bench;
       await occupy(masters.slice(0, 2), "r");
-      assert.equal(await bench.redlock().tryAcquire("r", 2000), null);
-      const [first, ...others] = masters;
-      await first!.call("DEL", "r");
-      assert.equal((await bench.redlock().acquire("r", 2000)).state, "held");
-      assert.equal(others.length, 3);
+      assert.equal(await (await bench.redlock()).tryAcquire("r", 2000), null);
+      await bench.faults.lose(masters.slice(0, 1), "r");
+      assert.equal((await (await bench.redlock()).acquire("r", 2000)).state, "held");
     },
     { masters: 4 },
   ),
 
   behaviour("2.4", "The time of a lock counts from the call, not from the answers", async (bench) => {
     const { time, faults, masters } = bench;
-    const redlock = bench.redlock();
-    await redlock.ready();
+    const redlock = await bench.redlock();
     await faults.slow(redlock, masters, 150, "replies");
     const { took, value } = await time.took(redlock.acquire("r", 2000));
-    within(took, 150, 160 + time.slack, "the call");
+    within(bench, took, 150, 160, "the call");
     const remaining = value!.remaining();
-    within(remaining, 1978 - took - time.slack, 1978 - 150, "what remains");
+    within(bench, remaining, 1978 - took, 1978 - 150, "what remains");
     await endsBeforeItsKeys(bench, value!);
   }),
 
@@ -131,13 +124,12 @@ export const acquire: readonly Behaviour[] = [
     "Votes that come too late for a lock to remain are a failure, and are taken back",
     async (bench) => {
       const { time, faults, masters } = bench;
-      const redlock = bench.redlock({ minimumValidity: 1900 });
-      await redlock.ready();
+      const redlock = await bench.redlock({ minimumValidity: 1900 });
       await faults.slow(redlock, masters, 150, "replies");
       failed(await time.took(redlock.acquire("r", 2000)), "NO_QUORUM");
       await faults.slow(redlock, masters, 0);
       await untilGone(bench, masters, "r");
-      within((await redlock.acquire("r", 2000)).remaining(), 1900, 2000, "what remains");
+      within(bench, (await redlock.acquire("r", 2000)).remaining(), 1900, 2000, "what remains");
     },
   ),
 
@@ -146,8 +138,7 @@ export const acquire: readonly Behaviour[] = [
     "A blocked process gets no lock that has ended meanwhile",
     async (bench) => {
       const { time, faults, masters } = bench;
-      const redlock = bench.redlock({ nodeTimeout: 900 });
-      await redlock.ready();
+      const redlock = await bench.redlock({ nodeTimeout: 900 });
       const acquiring = time.took(redlock.acquire("r", 1000));
       await faults.block(redlock, 1500);
       failed(await acquiring, "NO_QUORUM");
@@ -162,13 +153,13 @@ export const acquire: readonly Behaviour[] = [
     async (bench) => {
       const { time } = bench;
       const { lock } = await held(bench, 20_000);
-      const waiter = bench.redlock();
+      const waiter = await bench.redlock();
       const waiting = time.took(waiter.acquire("r", 4000, { waitTimeout: 60_000, minimumValidity: 3600 }));
       await time.pass(850);
       await lock.release();
       const { took, value } = await waiting;
-      within(took, 850, 860 + time.slack, "the wait");
-      within(value!.remaining(), 3600, 4000, "what remains");
+      within(bench, took, 850, 860, "the wait");
+      within(bench, value!.remaining(), 3600, 4000, "what remains");
     },
   ),
 
@@ -178,12 +169,13 @@ export const acquire: readonly Behaviour[] = [
     async (bench) => {
       const { time, faults, masters } = bench;
       const { lock } = await held(bench, 20_000);
-      const slow = Array.from({ length: 3 }, () =>
-        bench.redlock({ waitTimeout: 60_000, retryDelay: 10, retryJitter: 0 }),
+      const slow = await Promise.all(
+        Array.from({ length: 3 }, () =>
+          bench.redlock({ waitTimeout: 60_000, retryDelay: 10, retryJitter: 0 }),
+        ),
       );
-      const other = bench.redlock({ waitTimeout: 60_000 });
+      const other = await bench.redlock({ waitTimeout: 60_000 });
       for (const redlock of slow) {
-        await redlock.ready();
         await faults.slow(redlock, masters, 100, "replies");
         void redlock.acquire("r", 4000, { minimumValidity: 3900 }).catch(() => {});
       }
@@ -191,7 +183,7 @@ export const acquire: readonly Behaviour[] = [
       const waiting = time.took(other.acquire("r", 4000));
       await time.pass(500);
       await lock.release();
-      within((await waiting).took, 500, 2500 + time.slack, "the wait");
+      within(bench, (await waiting).took, 500, 2500, "the wait");
       await Promise.all(slow.map((redlock) => redlock.quit()));
     },
   ),
@@ -199,14 +191,13 @@ export const acquire: readonly Behaviour[] = [
   behaviour("2.6", "A failed attempt leaves no key", async (bench) => {
     const { masters } = bench;
     await occupy(masters.slice(2), "r");
-    assert.equal(await bench.redlock().tryAcquire("r", 60_000), null);
+    assert.equal(await (await bench.redlock()).tryAcquire("r", 60_000), null);
     await untilGone(bench, masters.slice(0, 2), "r");
   }),
 
   behaviour("2.6", "Masters that have voted without an answer are cleaned as well", async (bench) => {
     const { time, faults, masters } = bench;
-    const redlock = bench.redlock();
-    await redlock.ready();
+    const redlock = await bench.redlock();
     await faults.cut(redlock, masters, "replies");
     failed(await time.took(redlock.acquire("r", 60_000)), "NO_QUORUM");
     await untilGone(bench, masters, "r");
@@ -214,9 +205,8 @@ export const acquire: readonly Behaviour[] = [
 
   behaviour("2.6", "A master that hung, or was out of reach, is cleaned when it is back", async (bench) => {
     const { time, faults, masters } = bench;
-    const redlock = bench.redlock();
+    const redlock = await bench.redlock();
     const [hung, away] = [masters.slice(0, 2), masters.slice(2, 4)];
-    await redlock.ready();
     await faults.hang(hung);
     await faults.cut(redlock, away, "replies");
     failed(await time.took(redlock.acquire("r", 60_000)), "NO_QUORUM");
@@ -232,8 +222,7 @@ export const acquire: readonly Behaviour[] = [
     "A master that was never asked is sent no delete",
     async (bench) => {
       const { time, faults, masters } = bench;
-      const redlock = bench.redlock();
-      await redlock.ready();
+      const redlock = await bench.redlock();
       await occupy(masters.slice(1), "r");
       await faults.kill(masters.slice(0, 1));
       await time.pass(20);
@@ -251,7 +240,7 @@ export const acquire: readonly Behaviour[] = [
     "A waiter counts a key that was granted to it, though it never heard of the grant",
     async (bench) => {
       const { time, faults, masters } = bench;
-      const [holder, waiter] = [bench.redlock(), bench.redlock()];
+      const [holder, waiter] = [await bench.redlock(), await bench.redlock()];
       const lock = await holder.acquire("r", 10_000);
       const waiting = time.took(waiter.acquire("r", 10_000, { waitTimeout: 10_000 }));
       await time.pass(300);
@@ -261,7 +250,7 @@ export const acquire: readonly Behaviour[] = [
       await faults.heal(waiter, masters);
       const { value, took } = await waiting;
       assert.equal(value?.state, "held");
-      within(took, 300, 2500 + time.slack, "the wait");
+      within(bench, took, 300, 2500, "the wait");
     },
   ),
 
@@ -271,7 +260,7 @@ export const acquire: readonly Behaviour[] = [
     async (bench) => {
       const [first, second] = bench.masters;
       await occupy([second!], "r");
-      const twice = bench.redlock({ on: [first!, first!, second!] });
+      const twice = await bench.redlock({ isCold: true, on: [first!, first!, second!] });
       const reasons: string[] = [];
       twice.on("error", ({ reason }) => reasons.push(reason));
       failed(await bench.time.took(twice.acquire("r", 2000)), "RESOURCE_LOCKED");
@@ -284,8 +273,7 @@ export const acquire: readonly Behaviour[] = [
 
   behaviour("2.9", "A server to which an address has moved is known again, and votes once", async (bench) => {
     const { time, faults, masters } = bench;
-    const redlock = bench.redlock();
-    await redlock.ready();
+    const redlock = await bench.redlock();
     await faults.lead(redlock, masters[1]!, masters[0]!);
     await faults.reset(redlock, masters.slice(1, 2));
     await occupy(masters.slice(3), "r");
@@ -296,18 +284,22 @@ export const acquire: readonly Behaviour[] = [
     assert.equal((await redlock.acquire("r", 2000)).state, "held");
   }),
 
-  behaviour("2.9", "A server that is too busy to say which one it is does not vote", async (bench) => {
-    const { time, faults, masters } = bench;
-    const redlock = bench.redlock();
-    await redlock.ready();
-    await faults.busy(masters.slice(0, 1), true);
-    await faults.lead(redlock, masters[1]!, masters[0]!);
-    await faults.reset(redlock, masters.slice(1, 2));
-    await time.pass(60);
-    await faults.busy(masters.slice(0, 1), false);
-    await occupy(masters.slice(3), "r");
-    assert.equal(await redlock.tryAcquire("r", 2000).catch(() => null), null);
-  }),
+  behaviour(
+    "2.9",
+    "A server that is too busy to say which one it is does not vote",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const redlock = await bench.redlock();
+      await faults.busy(masters.slice(0, 1), true);
+      await faults.lead(redlock, masters[1]!, masters[0]!);
+      await faults.reset(redlock, masters.slice(1, 2));
+      await time.pass(60);
+      await faults.busy(masters.slice(0, 1), false);
+      await occupy(masters.slice(3), "r");
+      assert.equal(await redlock.tryAcquire("r", 2000).catch(() => null), null);
+    },
+    { notOn: { real: "no script runs for long here: test/contract has a busy master" } },
+  ),
 
   behaviour(
     "2.10",
@@ -316,8 +308,7 @@ export const acquire: readonly Behaviour[] = [
       const { time, faults, masters } = bench;
       const [first, second, third] = masters;
       await occupy([third!], "r");
-      const redlock = bench.redlock();
-      await redlock.ready();
+      const redlock = await bench.redlock();
       const lock = await redlock.acquire("r", 2000);
       // The first server keeps the key for longer than the second.
       await faults.cut(redlock, [second!], "requests");
@@ -342,7 +333,7 @@ export const acquire: readonly Behaviour[] = [
       const { faults, masters } = bench;
       const [first, second, third] = masters;
       await occupy([third!], "r");
-      const redlock = bench.redlock({ leads: new Map([[second!, first!]]) });
+      const redlock = await bench.redlock({ isCold: true, leads: new Map([[second!, first!]]) });
       await faults.slow(redlock, [second!], 50);
       assert.equal(await redlock.tryAcquire("r", 2000).catch(() => null), null);
     },
@@ -356,8 +347,8 @@ export const acquire: readonly Behaviour[] = [
       const { masters } = bench;
       const { lock } = await held(bench, 30_000);
       await lock.extend(1000);
-      for (const left of await lifetimesOn(masters, "r")) within(left, 29_000, 30_000, "what is left");
-      within(lock.remaining(), 28_000, 30_000, "what remains");
+      for (const left of await lifetimesOn(masters, "r")) within(bench, left, 29_000, 30_000, "what is left");
+      within(bench, lock.remaining(), 28_000, 30_000, "what remains");
     },
     { masters: 1 },
   ),
@@ -386,15 +377,15 @@ export const acquire: readonly Behaviour[] = [
       const [free, ...others] = masters;
       await occupy(others, "r");
       const seen = new Set<string | null>();
-      const waiting = time.took(bench.redlock().acquire("r", 2000, { waitTimeout: 2200 }));
-      while (time.now() < 2000) {
+      const waiting = time.took((await bench.redlock()).acquire("r", 2000, { waitTimeout: 2200 }));
+      for (const end = time.now() + 2000; time.now() < end; ) {
         seen.add((await valuesOf([free!], "r"))[0]!);
         await time.pass(20);
       }
       failed(await waiting, "RESOURCE_LOCKED");
       const rounds = [...seen].flatMap((token) => /^(.*)\.(\d+)$/.exec(token ?? "")?.slice(1, 3) ?? []);
       assert.equal(new Set(rounds.filter((_, index) => index % 2 === 0)).size, 1);
-      within(new Set(rounds.filter((_, index) => index % 2 === 1)).size, 3, 100, "rounds");
+      assert.ok(new Set(rounds.filter((_, index) => index % 2 === 1)).size >= 3, [...seen].join(" "));
     },
     { masters: 3 },
   ),
@@ -405,8 +396,7 @@ export const acquire: readonly Behaviour[] = [
     async (bench) => {
       const { time, faults, masters } = bench;
       const { lock } = await held(bench, 20_000);
-      const waiter = bench.redlock();
-      await waiter.ready();
+      const waiter = await bench.redlock();
       const waiting = waiter.acquire("r", 8000, { waitTimeout: 60_000 });
       await time.pass(600);
       const tap = await masters[0]!.tap();
@@ -433,7 +423,7 @@ export const acquire: readonly Behaviour[] = [
     async (bench) => {
       const { time, faults, masters } = bench;
       const [first, second] = masters;
-      const waiter = bench.redlock();
+      const waiter = await bench.redlock();
       await held(bench, 20_000);
       const waiting = time.took(waiter.acquire("r", 4000, { waitTimeout: 60_000 }));
       await time.pass(100);
@@ -457,7 +447,7 @@ export const acquire: readonly Behaviour[] = [
     "A grant that comes after its round does not count in the next",
     async (bench) => {
       const { time, faults, masters } = bench;
-      const waiter = bench.redlock({ nodeTimeout: 900 });
+      const waiter = await bench.redlock({ nodeTimeout: 900 });
       const { lock } = await held(bench, 20_000);
       const waiting = time.took(waiter.acquire("r", 4000, { waitTimeout: 60_000 }));
       await time.pass(100);
@@ -508,13 +498,7 @@ export const acquire: readonly Behaviour[] = [
         give(place);
         give(place + masters.length);
       });
-      assert.equal(
-        await bench
-          .redlock({ through })
-          .tryAcquire("r", 2000)
-          .catch(() => null),
-        null,
-      );
+      assert.equal(await (await bench.redlock({ through })).tryAcquire("r", 2000).catch(() => null), null);
     },
     { notOn: { real: "adapters of the package number their answers" } },
   ),
@@ -541,7 +525,7 @@ export const acquire: readonly Behaviour[] = [
     async (bench) => {
       const { time } = bench;
       const { lock } = await held(bench);
-      const other = bench.redlock();
+      const other = await bench.redlock();
       const refusal = await time.took(other.acquire("r", 2000));
       failed(refusal, "RESOURCE_LOCKED");
       const shown = JSON.stringify([String(refusal.error), refusal.error, await other.inspect("r")]);

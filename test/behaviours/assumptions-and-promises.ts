@@ -5,10 +5,9 @@ import { failed, held, keptFor, untilGone, untilVoted, within } from "./looking.
 /** Section 1 of docs/protocol.md. */
 export const assumptionsAndPromises: readonly Behaviour[] = [
   behaviour("1.9", "Of several clients that ask at once, one holds", async (bench) => {
-    const clients = Array.from({ length: 4 }, () => bench.redlock());
-    await Promise.all(clients.map((redlock) => redlock.ready()));
+    const clients = await Promise.all(Array.from({ length: 4 }, () => bench.redlock()));
     const asked = await Promise.all(clients.map((redlock) => redlock.tryAcquire("r", 2000)));
-    within(asked.filter((lock) => lock !== null).length, 0, 1, "holders");
+    assert.ok(asked.filter((lock) => lock !== null).length < 2, "two clients hold");
     const waiting = clients.map((redlock) => redlock.acquire("r", 2000, { waitTimeout: 60_000 }));
     let holders = 0;
     const uses = waiting.map(async (lock) => {
@@ -28,18 +27,18 @@ export const assumptionsAndPromises: readonly Behaviour[] = [
     "A crashed holder keeps others out until its lock has expired, and no longer",
     async (bench) => {
       const { time, faults, masters } = bench;
-      const [first, second] = [bench.redlock(), bench.redlock()];
+      const [first, second] = [await bench.redlock(), await bench.redlock()];
       await first.acquire("r", 1000);
       await faults.cut(first, masters);
       const waiting = await time.took(second.acquire("r", 1000, { waitTimeout: 10_000 }));
-      within(waiting.took, 900, 1350 + time.slack, "the wait");
+      within(bench, waiting.took, 900, 1350, "the wait");
       assert.equal(waiting.value?.state, "held");
     },
   ),
 
   behaviour("1.10", "Each call settles within its time-outs while no master answers", async (bench) => {
     const { time, faults, masters } = bench;
-    const redlock = bench.redlock();
+    const redlock = await bench.redlock();
     const lock = await redlock.acquire("r", 5000);
     await untilVoted(bench, masters, lock);
     await faults.hang(masters);
@@ -52,18 +51,18 @@ export const assumptionsAndPromises: readonly Behaviour[] = [
       ready: redlock.ready({ timeout: 200 }),
     };
     const ended = Object.entries(calls).map(async ([name, call]) => [name, await time.took(call)] as const);
-    for (const [name, { took }] of await Promise.all(ended)) within(took, 150, 205 + time.slack, name);
+    for (const [name, { took }] of await Promise.all(ended)) within(bench, took, 150, 205, name);
     const waiting = await time.took(redlock.acquire("r", 5000, { waitTimeout: 1000 }));
-    within(waiting.took, 900, 1205 + time.slack, "an acquire that waits");
+    within(bench, waiting.took, 900, 1205, "an acquire that waits");
     failed(waiting, "NO_QUORUM");
-    within((await time.took(lock.release())).took, 150, 205 + time.slack, "release");
-    within((await time.took(redlock.quit())).took, 0, 1000 + time.slack, "quit");
+    within(bench, (await time.took(lock.release())).took, 150, 205, "release");
+    within(bench, (await time.took(redlock.quit())).took, 0, 1000, "quit");
     await faults.resume(masters);
   }),
 
   behaviour("1.10", "A call that is aborted settles at once, and leaves no key", async (bench) => {
     const { time, faults, masters } = bench;
-    const [holder, redlock] = [bench.redlock(), bench.redlock()];
+    const [holder, redlock] = [await bench.redlock(), await bench.redlock()];
     await untilVoted(bench, masters, await holder.acquire("r", 5000));
     const controller = new AbortController();
     const waiting = time.took(redlock.acquire("r", 5000, { waitTimeout: 10_000, signal: controller.signal }));
@@ -71,7 +70,7 @@ export const assumptionsAndPromises: readonly Behaviour[] = [
     controller.abort();
     const outcome = await waiting;
     failed(outcome, "ABORTED");
-    within(outcome.took, 95, 110 + time.slack, "the call");
+    within(bench, outcome.took, 95, 110, "the call");
     await faults.lose(masters, "r");
     await time.pass(50);
     await untilGone(bench, masters, "r");
@@ -79,13 +78,13 @@ export const assumptionsAndPromises: readonly Behaviour[] = [
 
   behaviour("1.10", "`using` releases within the nodeTimeout of its own call", async (bench) => {
     const { time, faults, masters } = bench;
-    const redlock = bench.redlock({ nodeTimeout: 2000 });
+    const redlock = await bench.redlock({ nodeTimeout: 2000 });
     let ended = 0;
     await redlock.using("r", 5000, { nodeTimeout: 100 }, async () => {
       await faults.hang(masters);
       ended = time.now();
     });
-    within(time.now() - ended, 95, 105 + time.slack, "the release");
+    within(bench, time.now() - ended, 95, 105, "the release");
     await faults.resume(masters);
   }),
 
@@ -95,12 +94,11 @@ export const assumptionsAndPromises: readonly Behaviour[] = [
     async (bench) => {
       const { time, faults, masters } = bench;
       await held(bench, 20_000);
-      const redlock = bench.redlock({ nodeTimeout: 400 });
-      await redlock.ready();
+      const redlock = await bench.redlock({ nodeTimeout: 400 });
       await faults.slow(redlock, masters, 150, "replies");
       const outcome = await time.took(redlock.acquire("r", 5000, { waitTimeout: 100 }));
       failed(outcome, "RESOURCE_LOCKED");
-      within(outcome.took, 100, 505 + time.slack, "the call");
+      within(bench, outcome.took, 100, 505, "the call");
     },
   ),
 
@@ -109,7 +107,7 @@ export const assumptionsAndPromises: readonly Behaviour[] = [
     "A holder is told 10 ms before its lock ends, though no master answers",
     async (bench) => {
       const { time, faults, masters } = bench;
-      const redlock = bench.redlock();
+      const redlock = await bench.redlock();
       const lock = await redlock.acquire("r", 1000);
       const { value, signal } = lock;
       await untilVoted(bench, masters, lock);
@@ -123,8 +121,8 @@ export const assumptionsAndPromises: readonly Behaviour[] = [
       await told;
       const early = remaining - (time.now() - asked);
       left = await keptFor(bench, "r", value);
-      within(early, 10 - time.slack, 12, "ms before its deadline");
-      within(left, 10 - time.slack, 40, "ms until another can hold");
+      within(bench, early, 10, 12, "ms before its deadline");
+      within(bench, left, 10, 40, "ms until another can hold");
       assert.equal(lock.state, "lost");
       assert.equal(signal.reason.code, "LOCK_LOST");
     },
@@ -132,15 +130,14 @@ export const assumptionsAndPromises: readonly Behaviour[] = [
 
   behaviour("1.11", "The holder of a short lock is told a twentieth of its ttl before", async (bench) => {
     const { time } = bench;
-    const redlock = bench.redlock({ nodeTimeout: 20 });
-    await redlock.ready();
+    const redlock = await bench.redlock({ nodeTimeout: 20 });
     const lock = await redlock.acquire("r", 100);
     const begun = time.now();
     const remaining = lock.remaining();
     await new Promise((resolve) => {
       lock.signal.addEventListener("abort", resolve, { once: true });
     });
-    within(remaining - (time.now() - begun), 5 - time.slack, 7, "ms before its deadline");
+    within(bench, remaining - (time.now() - begun), 5, 7, "ms before its deadline");
   }),
 
   behaviour(
@@ -148,7 +145,7 @@ export const assumptionsAndPromises: readonly Behaviour[] = [
     "The signal of `using` aborts while its routine runs, and `lost` is emitted",
     async (bench) => {
       const { faults, masters } = bench;
-      const redlock = bench.redlock();
+      const redlock = await bench.redlock();
       const lost: unknown[] = [];
       redlock.on("lost", (lock) => lost.push(...lock.resources));
       const using = redlock.using("r", 1000, async (signal) => {
@@ -168,8 +165,8 @@ export const assumptionsAndPromises: readonly Behaviour[] = [
     "A client reports that another one has a list whose quorum may miss its own",
     async (bench) => {
       const { masters, time } = bench;
-      const three = bench.redlock({ on: masters.slice(0, 3), owner: "three", retryCount: 10 });
-      const five = bench.redlock({ owner: "five", retryCount: 10 });
+      const three = await bench.redlock({ on: masters.slice(0, 3), owner: "three", retryCount: 10 });
+      const five = await bench.redlock({ owner: "five", retryCount: 10 });
       const reasons: string[] = [];
       for (const redlock of [three, five]) redlock.on("error", ({ reason }) => reasons.push(reason));
       const held = [await three.acquire("r", 60_000), await five.acquire("s", 60_000)];

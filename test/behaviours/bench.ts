@@ -69,7 +69,7 @@ export interface Faults {
   suspend(of: Redlock, ms: number): Promise<void>;
 }
 
-/** How a call ended, and after how long, ms. */
+/** How a call ended, and after how long, ms; in real time without the time in which this process did not run. */
 export interface Outcome<T> {
   readonly took: number;
   readonly value?: T;
@@ -78,14 +78,14 @@ export interface Outcome<T> {
 }
 
 export interface Time {
-  /** ms; in real time without the time in which this process did not run. */
+  /** ms. */
   now(): number;
   pass(ms: number): Promise<void>;
   /** Never rejects; the call may be awaited later. */
   took<T>(call: Promise<T>): Promise<Outcome<T>>;
   /** Asks again until it is true; rejects with `what` after 5 s. */
   until(what: string, ask: () => Promise<boolean> | boolean): Promise<void>;
-  /** How much later than it should something may happen on a machine that does other work, ms. */
+  /** By how much a time may differ from what it should be, on a machine that does other work, ms. */
   readonly slack: number;
 }
 
@@ -94,6 +94,8 @@ export interface OpenOptions extends RedlockOptions {
   readonly on?: readonly Master[];
   /** The masters to which some addresses lead instead of their own. */
   readonly leads?: ReadonlyMap<Master, Master>;
+  /** It is not connected yet. */
+  readonly isCold?: boolean;
   /** What stands between it and its masters. */
   readonly through?: (nodes: readonly LockNode[]) => readonly LockNode[];
 }
@@ -106,10 +108,10 @@ export interface Bench {
   readonly faults: Faults;
   readonly time: Time;
   /**
-   * A Redlock in a process of its own. Unless the options say otherwise it makes one attempt for each call, gives masters
+   * A Redlock in a process of its own, connected to its masters. Unless the options say otherwise it makes one attempt for each call, gives masters
    * 200 ms to answer, and writes no record of its owner.
    */
-  redlock(options?: OpenOptions): Redlock;
+  redlock(options?: OpenOptions): Promise<Redlock>;
 }
 
 /** Of every Redlock, unless a case says otherwise. */

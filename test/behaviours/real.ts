@@ -1,11 +1,11 @@
-import type { LockNode, Redlock } from "@quorlock/redlock";
+import type { Redlock } from "@quorlock/redlock";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { publishedCopy } from "@quorlock/simulation/mutants";
 import {
   clusterConfig,
+  type Proxy as FaultProxy,
   formCluster,
   type Masters,
-  type Proxy,
   type Master as Server,
   Stalls,
   startMasters,
@@ -28,7 +28,7 @@ import {
   type Time,
   type WriteRefusal,
 } from "./bench.ts";
-import { scriptsIn } from "./looking.ts";
+import { isConnected, scriptsIn } from "./looking.ts";
 
 const host = "127.0.0.1";
 /** The most Redlocks that a case has. */
@@ -67,7 +67,7 @@ export class RealMasters implements AsyncDisposable {
   readonly setup: Setup;
   readonly masters: readonly RealMaster[];
   /** By Redlock, then by master. */
-  readonly proxies: ReadonlyArray<readonly Proxy[]>;
+  readonly proxies: ReadonlyArray<readonly FaultProxy[]>;
   readonly #started: Masters;
 
   static async start(setup: Setup): Promise<RealMasters> {
@@ -90,7 +90,7 @@ export class RealMasters implements AsyncDisposable {
     setup: Setup,
     started: Masters,
     masters: readonly RealMaster[],
-    proxies: ReadonlyArray<readonly Proxy[]>,
+    proxies: ReadonlyArray<readonly FaultProxy[]>,
   ) {
     this.setup = setup;
     this.#started = started;
@@ -118,7 +118,7 @@ export class RealMasters implements AsyncDisposable {
     for (const master of masters) await master.prepare(this.setup.scripts !== false);
   }
 
-  #targetOf(proxy: Proxy): number {
+  #targetOf(proxy: FaultProxy): number {
     const index = this.proxies.find((row) => row.includes(proxy))!.indexOf(proxy);
     return this.masters[index]!.server.port;
   }
@@ -150,7 +150,9 @@ class RealMaster implements Master {
 
   async tap(): Promise<Tap> {
     const tap = await WireTap.on(this.admin);
-    return { commands: async () => (await tap.commands()).map(({ words }) => words) };
+    const [, own] = / addr=(\S+) /.exec(String(await this.admin.call("CLIENT", "INFO")))!;
+    const commands = async () => (await tap.commands()).filter(({ source }) => source !== own);
+    return { commands: async () => (await commands()).map(({ words }) => words) };
   }
 
   async hang(): Promise<void> {
@@ -193,7 +195,7 @@ class RealMaster implements Master {
 interface Ways {
   readonly clients: readonly UserClient[];
   /** By master. */
-  readonly proxies: ReadonlyMap<Master, Proxy>;
+  readonly proxies: ReadonlyMap<Master, FaultProxy>;
 }
 
 class RealBench implements Bench {
@@ -203,15 +205,16 @@ class RealBench implements Bench {
   readonly faults: RealFaults = new RealFaults(this);
   readonly ways = new Map<Redlock, Ways>();
   readonly #setup: Setup;
-  readonly #proxies: ReadonlyArray<readonly Proxy[]>;
+  readonly #proxies: ReadonlyArray<readonly FaultProxy[]>;
 
-  constructor(setup: Setup, masters: readonly RealMaster[], proxies: ReadonlyArray<readonly Proxy[]>) {
+  constructor(setup: Setup, masters: readonly RealMaster[], proxies: ReadonlyArray<readonly FaultProxy[]>) {
     this.#setup = setup;
     this.masters = masters;
     this.#proxies = proxies;
   }
 
-  redlock({ on = this.masters, leads, through = (nodes) => nodes, ...options }: OpenOptions = {}): Redlock {
+  async redlock(asked: OpenOptions = {}): Promise<Redlock> {
+    const { on = this.masters, leads, isCold = false, through = (nodes) => nodes, ...options } = asked;
     const row = this.#proxies[this.ways.size]!;
     const proxies = new Map(this.masters.map((master, index) => [master as Master, row[index]!]));
     for (const [address, to] of leads ?? []) proxies.get(address)!.pointTo((to as RealMaster).server);
@@ -220,11 +223,12 @@ class RealBench implements Bench {
     );
     const users = clients.map(({ client }) => client) as never[];
     const nodes = this.#setup.scripts === false ? withoutScripts(users) : users;
-    const redlock = new this.client.Redlock(through(nodes as readonly LockNode[]), {
+    const redlock = new this.client.Redlock(through(nodes), {
       ...defaults,
       ...options,
     });
     this.ways.set(redlock, { clients, proxies });
+    if (!isCold) await this.time.until("it is connected", () => isConnected(redlock));
     return redlock;
   }
 
@@ -322,7 +326,7 @@ class RealFaults implements Faults {
     return Promise.reject(new Error("no real machine sleeps"));
   }
 
-  #proxies(of: Redlock, masters: readonly Master[]): readonly Proxy[] {
+  #proxies(of: Redlock, masters: readonly Master[]): readonly FaultProxy[] {
     const { proxies } = this.#bench.ways.get(of)!;
     return masters.map((master) => proxies.get(master)!);
   }
@@ -340,7 +344,7 @@ class RealTime implements Time {
   readonly #stalls = new Stalls();
 
   now(): number {
-    return performance.now() - this.#stalls.total;
+    return performance.now();
   }
 
   pass(ms: number): Promise<void> {
@@ -350,10 +354,11 @@ class RealTime implements Time {
   }
 
   took<T>(call: Promise<T>): Promise<Outcome<T>> {
-    const begun = this.now();
+    const net = (): number => this.now() - this.#stalls.total;
+    const begun = net();
     return call.then(
-      (value) => ({ took: this.now() - begun, value }),
-      (error: unknown) => ({ took: this.now() - begun, error }),
+      (value) => ({ took: net() - begun, value }),
+      (error: unknown) => ({ took: net() - begun, error }),
     );
   }
 

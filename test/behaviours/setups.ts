@@ -1,6 +1,6 @@
 import type { Master as Server } from "@quorlock/testbed";
 import { Cluster, Redis } from "ioredis";
-import { Redis as Redis50 } from "ioredis-5.0";
+import Redis50 from "ioredis-5.0";
 import { Redis as RedisOfValkey } from "iovalkey";
 import { createClient } from "redis";
 import { createClient as createClient50 } from "redis-5.0";
@@ -39,7 +39,7 @@ export const setups: Readonly<Record<string, Setup>> = {
   ioredis: { name: "ioredis 6", open: (port) => likeIoredis(new Redis(port, host)) },
   "ioredis-oldest": {
     name: "ioredis 5.0",
-    open: (port) => likeIoredis(new Redis50(port, host) as unknown as Ioredis),
+    open: (port) => likeIoredis(new Redis50(port, host)),
   },
   iovalkey: {
     name: "iovalkey",

@@ -1,8 +1,13 @@
 import { env } from "node:process";
 import { behaviourMutants, everyMutant, mutatedCopy, publishedCopy } from "@quorlock/simulation/mutants";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { rules } from "../architecture/protocol.ts";
 import { sections } from "./sections.ts";
+import { unobservable } from "./unobservable.ts";
 import { play } from "./virtual.ts";
+
+/** The others are tested elsewhere. */
+const sectionsWritten = 6;
 
 /** `QUORLOCK_MUTANT=name`: the client with that fault. */
 async function copyUnderTest() {
@@ -12,6 +17,15 @@ async function copyUnderTest() {
   if (!mutant) throw new Error(`QUORLOCK_MUTANT: no mutant is called "${name}"`);
   return mutatedCopy(mutant);
 }
+
+test("each rule has a case, or a reason why not", () => {
+  const cases = Object.values(sections)
+    .flat()
+    .map(({ rule }) => rule);
+  const written = rules.filter(({ number }) => Number(number.split(".")[0]) <= sectionsWritten);
+  const without = written.filter(({ number }) => !cases.includes(number)).map(({ number }) => number);
+  expect(without).toEqual(Object.keys(unobservable));
+});
 
 const copy = await copyUnderTest();
 

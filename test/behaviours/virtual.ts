@@ -15,7 +15,7 @@ import {
   type Time,
   type WriteRefusal,
 } from "./bench.ts";
-import { scriptsIn } from "./looking.ts";
+import { isConnected, scriptsIn } from "./looking.ts";
 
 /** One way, ms. */
 const latency = 0.5;
@@ -73,7 +73,8 @@ class VirtualBench implements Bench {
     return new Process(this.kernel, { name, isAsynchronous, wall: start, rate: 0, random, timerLateness: 0 });
   }
 
-  redlock({ on = this.masters, leads, through = (nodes) => nodes, ...options }: OpenOptions = {}): Redlock {
+  async redlock(asked: OpenOptions = {}): Promise<Redlock> {
+    const { on = this.masters, leads, isCold = false, through = (nodes) => nodes, ...options } = asked;
     const { module, connections, runtime: seenBy } = this.#copy;
     const process = this.process(`client-${this.machines.size}`, true);
     const links = on.map(
@@ -86,6 +87,7 @@ class VirtualBench implements Bench {
     );
     const redlock = new module.Redlock(through(nodes), { ...defaults, ...options, runtime });
     this.machines.set(redlock, { process, links });
+    if (!isCold) await this.time.until("it is connected", () => isConnected(redlock));
     return redlock;
   }
 }
