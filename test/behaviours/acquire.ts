@@ -195,14 +195,18 @@ export const acquire: readonly Behaviour[] = [
     await untilGone(bench, masters.slice(0, 2), "r");
   }),
 
-  behaviour("2.6", "Masters that have voted without an answer are cleaned as well", async (bench) => {
-    const { time, faults, masters } = bench;
-    const redlock = await bench.redlock();
-    await faults.cut(redlock, masters, "replies");
-    failed(await time.took(redlock.acquire("r", 60_000)), "NO_QUORUM");
-    await untilGone(bench, masters, "r");
-  }),
-
+  behaviour(
+    "2.6",
+    "Masters that have voted without an answer are cleaned as well",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const redlock = await bench.redlock();
+      await faults.cut(redlock, masters, "replies");
+      failed(await time.took(redlock.acquire("r", 60_000)), "NO_QUORUM");
+      await untilGone(bench, masters, "r");
+    },
+    { notOn: { "without scripts": "an operation takes several round trips" } },
+  ),
   behaviour("2.6", "A master that hung, or was out of reach, is cleaned when it is back", async (bench) => {
     const { time, faults, masters } = bench;
     const redlock = await bench.redlock();
@@ -387,9 +391,8 @@ export const acquire: readonly Behaviour[] = [
       assert.equal(new Set(rounds.filter((_, index) => index % 2 === 0)).size, 1);
       assert.ok(new Set(rounds.filter((_, index) => index % 2 === 1)).size >= 3, [...seen].join(" "));
     },
-    { masters: 3 },
+    { masters: 3, notOn: { "without scripts": "it keeps no queue" } },
   ),
-
   behaviour(
     "2.13",
     "A command of an earlier round that arrives late touches no vote of a later one",
@@ -439,9 +442,8 @@ export const acquire: readonly Behaviour[] = [
       const { value } = await waiting;
       await endsBeforeItsKeys(bench, value!);
     },
-    { masters: 3 },
+    { masters: 3, notOn: { "without scripts": "it keeps no queue" } },
   ),
-
   behaviour(
     "2.14",
     "A grant that comes after its round does not count in the next",
@@ -466,9 +468,8 @@ export const acquire: readonly Behaviour[] = [
       await faults.heal(waiter, masters);
       await sound;
     },
-    { masters: 3 },
+    { masters: 3, notOn: { "without scripts": "it keeps no queue" } },
   ),
-
   behaviour(
     "2.14",
     "An answer for one place counts once",
@@ -516,9 +517,8 @@ export const acquire: readonly Behaviour[] = [
       assert.equal(other.state, "lost");
       failed(await time.took(lock.extend(2000)), "LOCK_LOST");
     },
-    { masters: 1 },
+    { masters: 1, notOn: { "a Cluster": "it has one database" } },
   ),
-
   behaviour(
     "2.17",
     "Neither a refusal nor an inspection shows the whole token of an owner",

@@ -161,6 +161,6 @@ export const extend: readonly Behaviour[] = [
       within(bench, outcome.took, left - 200, left + 105, "the call");
       within(bench, lock.remaining(), 1000, 2000, "what remains");
     },
-    { masters: 1 },
+    { masters: 1, notOn: { "without scripts": "an operation takes several round trips" } },
   ),
 ];
