@@ -118,7 +118,7 @@ export interface Bench {
 export const defaults: RedlockOptions = { retryCount: 0, nodeTimeout: 200, owner: false };
 
 /** Where a case may not run. */
-export type Place = "virtual" | "real" | "without scripts" | "one Redis" | "a Cluster";
+export type Place = "virtual" | "real" | "node-redis" | "without scripts" | "one Redis" | "a Cluster";
 
 export interface Behaviour {
   /** The rule of docs/protocol.md, or the section of a README that promises it. */

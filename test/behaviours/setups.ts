@@ -47,10 +47,12 @@ export const setups: Readonly<Record<string, Setup>> = {
   },
   "node-redis": {
     name: "node-redis 6",
+    place: "node-redis",
     open: (port) => likeNodeRedis(createClient({ socket: { host, port } })),
   },
   "node-redis-oldest": {
     name: "node-redis 5.0",
+    place: "node-redis",
     open: (port) =>
       likeNodeRedis(createClient50({ socket: { host, port } }) as unknown as ReturnType<typeof createClient>),
   },
