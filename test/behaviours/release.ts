@@ -192,36 +192,6 @@ export const release: readonly Behaviour[] = [
     { notOn: { "without scripts": "an operation takes several round trips" } },
   ),
   behaviour(
-    "5.8",
-    "A queue entry that arrives after the detach leaves the key to the receiver",
-    async (bench) => {
-      const { time, faults, masters } = bench;
-      const [late] = masters;
-      const { lock } = await held(bench, 20_000);
-      const [waiter, next] = [await bench.redlock(), await bench.redlock()];
-      const waiting = waiter.acquire("r", 8000, { waitTimeout: 60_000 });
-      await time.pass(600);
-      const behind = next.acquire("r", 8000, { waitTimeout: 60_000 }).catch(() => undefined);
-      await time.pass(100);
-      // The round that is granted is still on its way to one master when the lock is detached.
-      await faults.slow(waiter, [late!], 450, "requests");
-      await time.pass(500);
-      await faults.reset(waiter, [late!], 1500);
-      await faults.slow(waiter, [late!], 0);
-      await time.pass(100);
-      await lock.release();
-      const granted = await waiting;
-      await granted.extend(8000);
-      const resumed = (await bench.redlock()).resume(await granted.detach());
-      await resumed.extend(8000);
-      await time.pass(3000);
-      for (const value of await valuesOf(masters, "r")) assert.equal(value, resumed.value);
-      await Promise.all([resumed.release(), next.quit(), behind]);
-    },
-    { masters: 3, notOn: { real: "no test lets a packet overtake another" } },
-  ),
-
-  behaviour(
     "5.9",
     "A lock that was handed on within its process, and then detached, leaves one key",
     async (bench) => {

@@ -39,7 +39,7 @@ export const setups: Readonly<Record<string, Setup>> = {
   ioredis: { name: "ioredis 6", open: (port) => likeIoredis(new Redis(port, host)) },
   "ioredis-oldest": {
     name: "ioredis 5.0",
-    open: (port) => likeIoredis(new Redis50(port, host)),
+    open: (port) => likeIoredis(new (Redis50 as unknown as typeof Redis)(port, host)),
   },
   iovalkey: {
     name: "iovalkey",
