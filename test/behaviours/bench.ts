@@ -31,7 +31,8 @@ export interface Tap {
 }
 
 export type WriteRefusal = "OOM" | "MISCONF" | "NOREPLICAS" | "READONLY";
-export type Direction = "requests" | "replies" | "both";
+/** "pushes": what masters tell on their own, such as grants. They are among the replies as well. */
+export type Direction = "requests" | "replies" | "pushes" | "both";
 
 /** What may happen to masters, to connections and to the machines of clients: the same words everywhere. */
 export interface Faults {
@@ -63,6 +64,10 @@ export interface Faults {
   lead(of: Redlock, address: Master, to: Master): Promise<void>;
   /** The user of a Redlock's clients switches them to another database. */
   select(of: Redlock, masters: readonly Master[], database: number): Promise<void>;
+  /** The process of a Redlock ends without a word, and so do its connections. */
+  end(of: Redlock): Promise<void>;
+  /** The slot of all keys begins to move to another master of the Cluster, a key each `pause` ms. */
+  moveSlot(cluster: Master, pause: number): Promise<void>;
   /** The event loop of a Redlock's process is blocked for so long, ms; resolves right after it. */
   block(of: Redlock, ms: number): Promise<void>;
   /** The machine of a Redlock sleeps for so long, ms: its monotonic clock stands still. Resolves right after it. */
@@ -125,6 +130,7 @@ export interface Behaviour {
   readonly rule: string;
   readonly title: string;
   readonly masters: number;
+  readonly isCluster: boolean;
   readonly notOn: Readonly<Partial<Record<Place, string>>>;
   play(bench: Bench): Promise<void>;
 }
@@ -132,6 +138,8 @@ export interface Behaviour {
 export interface Terms {
   /** How many masters it takes. Default 5; a case with 1 also runs on one Redis and on a Cluster. */
   readonly masters?: number;
+  /** Its only master is a Cluster. Default: only where a setup has no other. */
+  readonly isCluster?: boolean;
   readonly notOn?: Behaviour["notOn"];
 }
 
@@ -140,7 +148,7 @@ export function behaviour(
   rule: string,
   title: string,
   play: Behaviour["play"],
-  { masters = 5, notOn = {} }: Terms = {},
+  { isCluster = false, masters = isCluster ? 1 : 5, notOn = {} }: Terms = {},
 ): Behaviour {
-  return { rule, title, masters, notOn, play };
+  return { rule, title, masters, isCluster, notOn, play };
 }

@@ -61,6 +61,20 @@ export async function endsBeforeItsKeys(bench: Bench, lock: Lock): Promise<void>
   assert.ok(remaining <= kept, `it ends in ${remaining} ms, and its keys in ${kept} ms`);
 }
 
+/** Until so many wait for the resource on each of the masters that answer. */
+export async function untilWaiting(
+  { time }: Bench,
+  observer: Redlock,
+  count: number,
+  resource = "r",
+): Promise<void> {
+  await time.until(`${count} wait for ${resource}`, async () =>
+    (await observer.inspect(resource)).every(
+      ({ queueLength, unreachable }) => unreachable || queueLength === count,
+    ),
+  );
+}
+
 /** The error that the call ended with, by its code. */
 export function failed(outcome: Outcome<unknown>, code: string): void {
   assert.ok(outcome.error, `${code} was expected, and the call resolved`);

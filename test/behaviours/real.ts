@@ -31,6 +31,8 @@ import {
 import { isConnected, scriptsIn } from "./looking.ts";
 
 const host = "127.0.0.1";
+/** A port at which nobody listens. */
+const nobody = 1;
 /** The most Redlocks that a case has. */
 const mostRedlocks = 5;
 const mostMasters = 5;
@@ -57,7 +59,11 @@ export interface Setup {
 }
 
 /** Why the case does not run there; `undefined` if it does. */
-export function whyNotOn({ place, isSingle }: Setup, { masters, notOn }: Behaviour): string | undefined {
+export function whyNotOn(
+  { place, isSingle, isCluster = false }: Setup,
+  { masters, isCluster: isOfCluster, notOn }: Behaviour,
+): string | undefined {
+  if (isOfCluster && !isCluster) return "it is about a Cluster";
   if (isSingle && masters > 1) return "it is about several masters";
   return notOn.real ?? (place && notOn[place]);
 }
@@ -238,7 +244,7 @@ class RealBench implements Bench {
   }
 }
 
-const directions: Readonly<Record<Direction, readonly WayOf[]>> = {
+const directions: Readonly<Record<Exclude<Direction, "pushes">, readonly WayOf[]>> = {
   requests: ["requests"],
   replies: ["replies"],
   both: ["requests", "replies"],
@@ -268,6 +274,7 @@ class RealFaults implements Faults {
   }
 
   async cut(of: Redlock, masters: readonly Master[], direction: Direction = "both"): Promise<void> {
+    if (direction === "pushes") throw new Error("no proxy tells pushes from replies");
     for (const proxy of this.#proxies(of, masters)) for (const way of directions[direction]) proxy.hold(way);
   }
 
@@ -286,6 +293,7 @@ class RealFaults implements Faults {
     ms: number,
     direction: Direction = "both",
   ): Promise<void> {
+    if (direction === "pushes") throw new Error("no proxy tells pushes from replies");
     for (const proxy of this.#proxies(of, masters))
       for (const way of directions[direction]) proxy.delay(ms, way);
   }
@@ -314,6 +322,20 @@ class RealFaults implements Faults {
     const { clients } = this.#bench.ways.get(of)!;
     await Promise.all(
       masters.map((master) => clients[this.#bench.masters.indexOf(master as RealMaster)]!.select(database)),
+    );
+  }
+
+  /** All Redlocks of the case are in this process: this one reaches no master any more. */
+  async end(of: Redlock): Promise<void> {
+    for (const proxy of this.#bench.ways.get(of)!.proxies.values()) {
+      proxy.pointTo({ host, port: nobody });
+      proxy.reset();
+    }
+  }
+
+  moveSlot(): Promise<void> {
+    return Promise.reject(
+      new Error("no slot of a real Cluster is moved: test/integration/connections does it"),
     );
   }
 

@@ -5,6 +5,7 @@ import { deadlines } from "./deadlines.ts";
 import { extend } from "./extend.ts";
 import { lateCommands } from "./late-commands.ts";
 import { release } from "./release.ts";
+import { waiting } from "./waiting.ts";
 
 /** The cases, by the sections of docs/protocol.md. */
 export const sections: Readonly<Record<string, readonly Behaviour[]>> = {
@@ -14,4 +15,5 @@ export const sections: Readonly<Record<string, readonly Behaviour[]>> = {
   "4. Extend": extend,
   "5. Release and detach": release,
   "6. Late commands": lateCommands,
+  "7. Waiting in a queue": waiting,
 };

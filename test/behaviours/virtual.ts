@@ -28,15 +28,18 @@ const longest = 600_000;
 /** The number of events of a case that never ends, in a second or two. */
 const mostEvents = 500_000;
 
-const directions: Readonly<Record<Direction, readonly ("requests" | "replies")[]>> = {
+type Way = "requests" | "replies" | "pushes";
+
+const directions: Readonly<Record<Direction, readonly Way[]>> = {
   requests: ["requests"],
-  replies: ["replies"],
-  both: ["requests", "replies"],
+  replies: ["replies", "pushes"],
+  pushes: ["pushes"],
+  both: ["requests", "replies", "pushes"],
 };
 
 /** Plays a case in virtual time; rejects if it fails, or does not end. */
 export async function play(one: Behaviour, copy: ClientCopy = publishedCopy): Promise<void> {
-  const bench = new VirtualBench(one.masters, copy);
+  const bench = new VirtualBench(one, copy);
   let outcome: Outcome<void> | undefined;
   void bench.time.took(one.play(bench)).then((ended) => {
     outcome = ended;
@@ -57,8 +60,11 @@ class VirtualBench implements Bench {
   readonly machines = new Map<Redlock, Machine>();
   readonly #copy: ClientCopy;
 
-  constructor(count: number, copy: ClientCopy) {
+  readonly #isCluster: boolean;
+
+  constructor({ masters: count, isCluster }: Behaviour, copy: ClientCopy) {
     this.#copy = copy;
+    this.#isCluster = isCluster;
     this.client = copy.module;
     this.masters = Array.from(
       { length: count },
@@ -78,7 +84,13 @@ class VirtualBench implements Bench {
     const { module, connections, runtime: seenBy } = this.#copy;
     const process = this.process(`client-${this.machines.size}`, true);
     const links = on.map(
-      (address) => new Link(this.kernel, process, address, (leads?.get(address) ?? address) as VirtualMaster),
+      (address) =>
+        new Link(this.kernel, {
+          client: process,
+          address,
+          target: (leads?.get(address) ?? address) as VirtualMaster,
+          isCluster: this.#isCluster,
+        }),
     );
     const runtime = seenBy(process);
     const { queue = true, groupCommit = true } = options;
@@ -130,32 +142,40 @@ class VirtualMaster implements Master {
   }
 }
 
+interface Ends {
+  readonly client: Process;
+  readonly address: Master;
+  readonly target: VirtualMaster;
+  readonly isCluster: boolean;
+}
+
 /** The connections of one Redlock to one master: one for commands, one that listens. */
 class Link {
   readonly address: Master;
   readonly connection: SimulatedConnection;
-  readonly #ways: Readonly<Record<"requests" | "replies", OneWay[]>> = { requests: [], replies: [] };
-  readonly #cuts = new Set<"requests" | "replies">();
+  readonly #ways: Readonly<Record<Way, OneWay[]>> = { requests: [], replies: [], pushes: [] };
+  readonly #cuts = new Set<Way>();
   /** Where its next connections are made to. */
   target: VirtualMaster;
   #subscription: SimulatedSubscription | undefined;
 
-  constructor(kernel: Kernel, client: Process, address: Master, target: VirtualMaster) {
+  constructor(kernel: Kernel, { client, address, target, isCluster }: Ends) {
     this.address = address;
     this.target = target;
     const random = new Random(1, client.name, address.name);
-    const way = (direction: "requests" | "replies"): OneWay => {
+    const way = (direction: Way): OneWay => {
       const one = new OneWay(kernel, { shape: "constant", ms: latency }, longest * 1000, random);
       this.#ways[direction].push(one);
       return one;
     };
-    const options = () => ({
+    const options = (answers: Way) => ({
       client,
       master: target.simulated,
       leadsTo: () => this.target.simulated,
       requests: way("requests"),
-      replies: way("replies"),
+      replies: way(answers),
       reconnectDelay,
+      isCluster,
     });
     const witness = {
       sent: () => {},
@@ -163,8 +183,8 @@ class Link {
       replyLost: () => {},
     };
     const hearing = { pushed: () => {}, heard: () => {}, lost: () => {} };
-    this.connection = new SimulatedConnection(kernel, options(), witness, () => {
-      this.#subscription = new SimulatedSubscription(kernel, options(), hearing);
+    this.connection = new SimulatedConnection(kernel, options("replies"), witness, () => {
+      this.#subscription = new SimulatedSubscription(kernel, options("pushes"), hearing);
       this.pass();
       return this.#subscription;
     });
@@ -279,6 +299,16 @@ class VirtualFaults implements Faults {
     for (const link of this.#links(of, masters)) link.connection.select(database);
     // The client hears of it in an event of its own.
     await this.#bench.time.pass(0);
+  }
+
+  async end(of: Redlock): Promise<void> {
+    const { process, links } = this.#machine(of);
+    for (const { connection } of links) connection.disconnect();
+    process.kill();
+  }
+
+  async moveSlot(cluster: Master, pause: number): Promise<void> {
+    (cluster as VirtualMaster).simulated.moveSlot(pause * 1000, longest * 1000);
   }
 
   async block(of: Redlock, ms: number): Promise<void> {

@@ -1,0 +1,702 @@
+import assert from "node:assert/strict";
+import type { AcquireOptions, Lock, Redlock } from "@quorlock/redlock";
+import { type Behaviour, type Bench, behaviour } from "./bench.ts";
+import {
+  endsBeforeItsKeys,
+  failed,
+  held,
+  lifetimesOn,
+  occupy,
+  untilWaiting,
+  valuesOf,
+  within,
+} from "./looking.ts";
+
+const noQueue = {
+  "without scripts": "it keeps no queue",
+  "one Redis": "it is about an order of several masters",
+  "a Cluster": "it keeps no queue",
+} as const;
+const terms = { masters: 3, notOn: noQueue };
+const noPushes = { ...terms, notOn: { real: "a proxy does not tell pushes from replies" } };
+const noClocks = { ...terms, notOn: { real: "no real clock is stepped" } };
+
+/** Callers that wait for one resource, and in which order they are served. */
+class Line {
+  readonly served: string[] = [];
+  readonly #resource: string;
+  readonly #ends: Promise<unknown>[] = [];
+
+  constructor(resource = "r") {
+    this.#resource = resource;
+  }
+
+  /** Takes the lock as soon as it can, and gives it back. */
+  wait(redlock: Redlock, name: string, options: AcquireOptions = {}): void {
+    const lock = redlock.acquire(this.#resource, 20_000, { waitTimeout: 60_000, ...options });
+    const end = lock.then((one) => {
+      this.served.push(name);
+      return one.release();
+    });
+    end.catch(() => {});
+    this.#ends.push(end);
+  }
+
+  async isServed(...names: readonly string[]): Promise<void> {
+    await Promise.all(this.#ends);
+    assert.deepEqual(this.served, names, `served: ${this.served.join(", ")}`);
+  }
+}
+
+/** Redlocks that have read the clocks of the masters, since they have waited before. */
+async function warm(bench: Bench, count: number): Promise<readonly Redlock[]> {
+  const redlocks = await Promise.all(Array.from({ length: count }, () => bench.redlock()));
+  await occupy(bench.masters, "warm");
+  const waits = redlocks.map((one) => bench.time.took(one.acquire("warm", 1000, { waitTimeout: 50 })));
+  await Promise.all(waits);
+  return redlocks;
+}
+
+/** The lock of a call that had to wait for it, and the next call of its process: only there a lock is handed on. */
+async function nextOfProcess(
+  bench: Bench,
+  ttl = 20_000,
+  others: (line: Line) => void = () => {},
+): Promise<{ lock: Lock; next: Promise<Lock>; line: Line }> {
+  const [own] = await warm(bench, 1);
+  const { redlock, lock: before } = await held(bench, 60_000);
+  const waiting = own!.acquire("r", ttl, { waitTimeout: 60_000 });
+  await untilWaiting(bench, redlock, 1);
+  const next = own!.acquire("r", ttl, { waitTimeout: 60_000 });
+  await bench.time.pass(300);
+  const line = new Line();
+  others(line);
+  await bench.time.pass(20);
+  await before.release();
+  const lock = await waiting;
+  await bench.time.pass(10);
+  return { lock, next, line };
+}
+
+/** Section 7 of docs/protocol.md. */
+export const waiting: readonly Behaviour[] = [
+  behaviour(
+    "7.1",
+    "A call that is refused and waits stands in the queue of each master, one that does not wait in none",
+    async (bench) => {
+      const { redlock } = await held(bench, 20_000);
+      const other = await bench.redlock();
+      assert.equal(await other.tryAcquire("r", 2000), null);
+      await untilWaiting(bench, redlock, 0);
+      const waiter = bench.time.took(other.acquire("r", 2000, { waitTimeout: 300 }));
+      await untilWaiting(bench, redlock, 1);
+      failed(await waiter, "RESOURCE_LOCKED");
+    },
+    { notOn: noQueue },
+  ),
+
+  behaviour(
+    "7.2",
+    "Calls of one process and of others are served in the order in which they were made",
+    async (bench) => {
+      const [one, other] = await warm(bench, 2);
+      const { redlock, lock } = await held(bench, 20_000);
+      const line = new Line();
+      for (const [place, caller] of [one!, other!, other!, one!].entries()) {
+        line.wait(caller, String(place));
+        await bench.time.pass(250);
+      }
+      await untilWaiting(bench, redlock, 2);
+      await lock.release();
+      await line.isServed("0", "1", "2", "3");
+    },
+    terms,
+  ),
+
+  behaviour(
+    "7.2",
+    "A call has its place from the moment it is made, however long its first attempt takes",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const [far, near] = await warm(bench, 2);
+      const { redlock, lock } = await held(bench, 20_000);
+      await faults.slow(far!, masters, 250);
+      const line = new Line();
+      line.wait(far!, "the first", { nodeTimeout: 2000 });
+      await time.pass(350);
+      line.wait(near!, "the second");
+      await untilWaiting(bench, redlock, 2);
+      await lock.release();
+      await line.isServed("the first", "the second");
+    },
+    terms,
+  ),
+
+  behaviour(
+    "7.2",
+    "The wall clocks of clients do not matter",
+    async (bench) => {
+      const { faults, time } = bench;
+      const [right, slow] = [await bench.redlock(), await bench.redlock()];
+      await faults.step(slow, -3_600_000);
+      const { redlock, lock } = await held(bench, 20_000);
+      const line = new Line();
+      line.wait(right, "the first");
+      await time.pass(50);
+      line.wait(slow, "the second");
+      await untilWaiting(bench, redlock, 2);
+      await lock.release();
+      await line.isServed("the first", "the second");
+    },
+    noClocks,
+  ),
+
+  behaviour(
+    "7.2",
+    "A client that has read other clocks than those before it goes behind the calls that it finds",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const [early] = await warm(bench, 1);
+      const { redlock, lock } = await held(bench, 60_000);
+      await faults.step(masters, 5000);
+      const late = await bench.redlock();
+      const line = new Line();
+      line.wait(late, "the first");
+      await time.pass(50);
+      line.wait(early!, "the second");
+      await untilWaiting(bench, redlock, 2);
+      await lock.release();
+      await line.isServed("the first", "the second");
+    },
+    noClocks,
+  ),
+
+  behaviour(
+    "7.2",
+    "A client does not stay ahead of the others because a call of a fast clock was once before it",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const [one, other] = await warm(bench, 2);
+      const { redlock, lock } = await held(bench, 60_000);
+      await faults.step(masters, 500);
+      const line = new Line();
+      line.wait(await bench.redlock(), "a fast clock");
+      await time.pass(20);
+      await faults.step(masters, -500);
+      line.wait(one!, "one that finds it");
+      await untilWaiting(bench, redlock, 2);
+      await lock.release();
+      await line.isServed("a fast clock", "one that finds it");
+      await time.pass(70_000);
+      await occupy(masters, "again");
+      await time.took(one!.acquire("again", 1000, { waitTimeout: 50 }));
+      const again = await redlock.acquire("r", 20_000);
+      await faults.slow(one!, masters, 100);
+      const later = new Line();
+      later.wait(one!, "the first", { nodeTimeout: 2000 });
+      await time.pass(150);
+      later.wait(other!, "the second");
+      await untilWaiting(bench, redlock, 2);
+      await again.release();
+      await later.isServed("the first", "the second");
+    },
+    noClocks,
+  ),
+
+  behaviour(
+    "7.3",
+    "A free key goes to the first that waits, also when a later one asks for it earlier",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const [first, second] = await warm(bench, 2);
+      await occupy(masters, "r");
+      const line = new Line();
+      line.wait(first!, "the first", { retryDelay: 400, retryJitter: 0 });
+      await time.pass(150);
+      line.wait(second!, "the second", { retryDelay: 20, retryJitter: 0 });
+      await untilWaiting(bench, first!, 2);
+      await faults.lose(masters, "r");
+      await line.isServed("the first", "the second");
+    },
+    terms,
+  ),
+
+  behaviour(
+    "7.3",
+    "A writer and a reader that wait do not pass those before them",
+    async (bench) => {
+      const { time } = bench;
+      const [holder, ...others] = await warm(bench, 3);
+      const [first, second] = others.map((one) => new bench.client.ReadWriteLock(one, "r"));
+      for (const [early, late] of [
+        ["write", "write"],
+        ["write", "read"],
+      ] as const) {
+        const lock = await new bench.client.ReadWriteLock(holder!, "r").write(20_000);
+        const served: string[] = [];
+        const take = async (name: string, asked: Promise<{ release(): Promise<unknown> }>) => {
+          const one = await asked;
+          served.push(name);
+          await one.release();
+        };
+        const waiting = { waitTimeout: 60_000 };
+        const takes = [take("the first", first![early](20_000, waiting))];
+        await time.pass(250);
+        // Its heartbeats find the key free, whenever the first one gives it back.
+        takes.push(take("the second", second![late](1000, waiting)));
+        await time.pass(100);
+        await bench.faults.cut(others[0]!, bench.masters);
+        await lock.release();
+        await time.pass(600);
+        assert.deepEqual(served, []);
+        await bench.faults.heal(others[0]!, bench.masters);
+        await Promise.all(takes);
+        assert.deepEqual(served, ["the first", "the second"]);
+      }
+    },
+    terms,
+  ),
+
+  behaviour(
+    "7.4",
+    "A release hands the lock to the first that waits, which leaves the queue",
+    async (bench) => {
+      const { time } = bench;
+      const { redlock, lock } = await held(bench, 20_000);
+      const other = await bench.redlock();
+      const waiting = time.took(other.acquire("r", 20_000, { waitTimeout: 60_000 }));
+      await untilWaiting(bench, redlock, 1);
+      await time.pass(300);
+      const released = time.now();
+      await lock.release();
+      await waiting;
+      within(bench, time.now() - released, 0, 2, "the hand-over");
+      await untilWaiting(bench, redlock, 0);
+    },
+    terms,
+  ),
+
+  behaviour(
+    "7.4",
+    "A waiter whose process has ended is passed over",
+    async (bench) => {
+      const { faults, time } = bench;
+      const [dead, living] = await warm(bench, 2);
+      const { redlock, lock } = await held(bench, 60_000);
+      void time.took(dead!.acquire("r", 20_000, { waitTimeout: 60_000 }));
+      await untilWaiting(bench, redlock, 1);
+      await time.pass(100);
+      const waiting = time.took(living!.acquire("r", 20_000, { waitTimeout: 60_000 }));
+      await untilWaiting(bench, redlock, 2);
+      await faults.end(dead!);
+      await time.pass(50);
+      const released = time.now();
+      await lock.release();
+      await waiting;
+      within(bench, time.now() - released, 0, 2, "the hand-over");
+    },
+    terms,
+  ),
+
+  behaviour(
+    "7.5",
+    "A release that masters refuse grants the lock to nobody",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const { redlock, lock } = await held(bench, 20_000);
+      const { value } = lock;
+      const other = await bench.redlock();
+      let isGranted = false;
+      const waiting = other.acquire("r", 20_000, { waitTimeout: 60_000 }).then((one) => {
+        isGranted = true;
+        return one;
+      });
+      await untilWaiting(bench, redlock, 1);
+      await faults.refuseWrites(masters, "NOREPLICAS");
+      await lock.release();
+      await time.pass(300);
+      assert.ok(!isGranted, "a grant without a key");
+      for (const one of await valuesOf(masters, "r")) assert.equal(one, value);
+      await faults.refuseWrites(masters, undefined);
+      await endsBeforeItsKeys(bench, await waiting);
+    },
+    terms,
+  ),
+
+  behaviour(
+    "7.5",
+    "Masters that are full still extend a lock, and still hand it over",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const { redlock, lock } = await held(bench, 20_000);
+      const other = await bench.redlock();
+      const waiting = time.took(other.acquire("r", 20_000, { waitTimeout: 60_000 }));
+      await untilWaiting(bench, redlock, 1);
+      await faults.refuseWrites(masters, "OOM");
+      await lock.extend(30_000);
+      for (const left of await lifetimesOn(masters, "r")) within(bench, left, 29_000, 30_000, "what is left");
+      await lock.release();
+      const { value } = await waiting;
+      assert.equal(value?.state, "held");
+      await faults.refuseWrites(masters, undefined);
+    },
+    terms,
+  ),
+
+  behaviour(
+    "7.6",
+    "A release sets no key but the one that it was asked for",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const { redlock, lock } = await held(bench, 20_000);
+      const other = await bench.redlock();
+      const waiting = time.took(other.acquire(["r", "s"], 20_000, { waitTimeout: 60_000 }));
+      await untilWaiting(bench, redlock, 1);
+      await faults.cut(other, masters);
+      // (It was reserved for the one that waits for both.)
+      await faults.lose(masters, "s");
+      await lock.release();
+      for (const value of await valuesOf(masters, "r")) assert.notEqual(value, null);
+      for (const value of await valuesOf(masters, "s")) assert.equal(value, null);
+      await faults.heal(other, masters);
+      assert.equal((await waiting).value?.state, "held");
+    },
+    terms,
+  ),
+
+  behaviour(
+    "7.7",
+    "A lock that was granted while its caller waited counts from the caller's last question",
+    async (bench) => {
+      const { time } = bench;
+      const { redlock, lock } = await held(bench, 20_000);
+      const other = await bench.redlock();
+      const waiting = other.acquire("r", 4000, { waitTimeout: 60_000 });
+      await untilWaiting(bench, redlock, 1);
+      await time.pass(900);
+      await lock.release();
+      // Heartbeats follow each other by a second.
+      within(bench, (await waiting).remaining(), 3958 - 1000, 3958 - 890, "what remains");
+    },
+    terms,
+  ),
+
+  behaviour(
+    "7.7",
+    "A lock that is granted takes no further question",
+    async (bench) => {
+      const { masters, time } = bench;
+      const { redlock, lock } = await held(bench, 20_000);
+      const other = await bench.redlock();
+      const waiting = other.acquire("r", 20_000, { waitTimeout: 60_000 });
+      await untilWaiting(bench, redlock, 1);
+      await time.pass(200);
+      const taps = await Promise.all(masters.map((master) => master.tap()));
+      await lock.release();
+      await waiting;
+      const commands = await Promise.all(taps.map((tap) => tap.commands()));
+      const sent = commands.flat().filter(([name]) => name === "EVALSHA");
+      assert.equal(sent.length, masters.length, "one command of the holder for each master");
+    },
+    { ...terms, notOn: { ...noQueue, real: "taps also show what scripts call" } },
+  ),
+
+  behaviour(
+    "7.8",
+    "Waiters that have some votes each give them up, and one of them has the lock soon",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const [one, other] = await warm(bench, 2);
+      await occupy(masters.slice(4), "r");
+      await faults.cut(one!, masters.slice(2, 4));
+      await faults.cut(other!, masters.slice(0, 2));
+      const line = new Line();
+      line.wait(one!, "one");
+      line.wait(other!, "another");
+      await time.pass(150);
+      await faults.heal(one!, masters);
+      await faults.heal(other!, masters);
+      await faults.lose(masters.slice(4), "r");
+      const begun = time.now();
+      await line.isServed(...["one", "another"].sort((a) => (a === line.served[0] ? -1 : 1)));
+      within(bench, time.now() - begun, 0, 2500, "both");
+    },
+    { notOn: noQueue },
+  ),
+
+  behaviour(
+    "7.9",
+    "A vote that was given up does not count again",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const [free, ...others] = masters;
+      await occupy(others, "r");
+      const waiter = await bench.redlock();
+      const waiting = time.took(waiter.acquire("r", 8000, { waitTimeout: 2500 }));
+      await time.until("it has a vote", async () => (await valuesOf([free!], "r"))[0] !== null);
+      await time.pass(100);
+      await faults.cut(waiter, [free!]);
+      await faults.lose([free!], "r");
+      await occupy([free!], "r");
+      await faults.lose(others.slice(0, 1), "r");
+      const { value } = await waiting;
+      assert.equal(value, undefined, "one vote of three is a lock");
+    },
+    terms,
+  ),
+
+  behaviour(
+    "7.10",
+    "A call that gives up leaves the queues, and passes on what was granted to it",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const [first, second] = await warm(bench, 2);
+      const { redlock, lock } = await held(bench, 20_000);
+      const controller = new AbortController();
+      const signal = controller.signal;
+      const leaving = time.took(first!.acquire("r", 20_000, { waitTimeout: 60_000, signal }));
+      await untilWaiting(bench, redlock, 1);
+      await time.pass(100);
+      const waiting = time.took(second!.acquire("r", 20_000, { waitTimeout: 60_000 }));
+      await untilWaiting(bench, redlock, 2);
+      await faults.cut(first!, masters, "replies");
+      await lock.release();
+      const left = time.now();
+      controller.abort();
+      assert.equal((await waiting).value?.state, "held");
+      within(bench, time.now() - left, 0, 5, "the second");
+      failed(await leaving, "ABORTED");
+      await untilWaiting(bench, redlock, 0);
+    },
+    terms,
+  ),
+
+  behaviour(
+    "7.11",
+    "A grant whose message is lost is found by the next heartbeat, also while a master hangs",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const { redlock, lock } = await held(bench, 60_000);
+      const other = await bench.redlock();
+      const waiting = time.took(other.acquire("r", 4000, { waitTimeout: 60_000, nodeTimeout: 3900 }));
+      await untilWaiting(bench, redlock, 1);
+      await time.pass(300);
+      await faults.cut(other, masters, "pushes");
+      await faults.hang(masters.slice(2));
+      await lock.release();
+      const { took, value } = await waiting;
+      assert.equal(value?.state, "held");
+      within(bench, took, 300, 1100, "the wait");
+      await faults.resume(masters);
+    },
+    noPushes,
+  ),
+
+  behaviour(
+    "7.11",
+    "The third heartbeat comes as well as the first, though a master hangs",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const { redlock, lock } = await held(bench, 60_000);
+      const other = await bench.redlock();
+      const waiting = time.took(other.acquire("r", 4000, { waitTimeout: 60_000, nodeTimeout: 3900 }));
+      await untilWaiting(bench, redlock, 1);
+      await faults.cut(other, masters, "pushes");
+      await faults.hang(masters.slice(2));
+      await time.pass(2300);
+      await lock.release();
+      within(bench, (await waiting).took, 2300, 3100, "the wait");
+      await faults.resume(masters);
+    },
+    noPushes,
+  ),
+
+  behaviour(
+    "7.12",
+    "Waiters that reach few masters each do not keep the lock from one that reaches all",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const cutOff = [masters.slice(2), masters.slice(0, 3)];
+      const rivals = await warm(bench, 2);
+      const [other] = await warm(bench, 1);
+      const { lock } = await held(bench, 60_000);
+      const waits = { waitTimeout: 20_000, retryDelay: 4000, retryJitter: 0 };
+      for (const [place, rival] of rivals.entries()) {
+        await faults.cut(rival, cutOff[place]!);
+        void time.took(rival.acquire("r", 20_000, waits));
+        await time.pass(150);
+      }
+      const waiting = time.took(other!.acquire("r", 20_000, { waitTimeout: 20_000 }));
+      await time.pass(800);
+      await lock.release();
+      const { took, value } = await waiting;
+      assert.equal(value?.state, "held");
+      within(bench, took, 800, 2000, "the wait");
+    },
+    { notOn: noQueue },
+  ),
+
+  behaviour(
+    "7.13",
+    "Several resources are granted together, in the order of the calls, and at once when the last is free",
+    async (bench) => {
+      const { time } = bench;
+      const [both, reversed, single] = await warm(bench, 3);
+      const { redlock, lock } = await held(bench, 20_000);
+      const other = await redlock.acquire("s", 20_000);
+      const waits = { waitTimeout: 60_000 };
+      const first = both!.acquire(["r", "s"], 20_000, waits);
+      await time.pass(300);
+      const second = reversed!.acquire(["s", "r"], 20_000, waits);
+      await time.pass(300);
+      const third = time.took(single!.acquire("r", 20_000, waits));
+      await untilWaiting(bench, redlock, 3);
+      await lock.release();
+      await time.pass(100);
+      const released = time.now();
+      await other.release();
+      const won = await first;
+      within(bench, time.now() - released, 0, 5, "the hand-over");
+      await won.release();
+      await (await second).release();
+      assert.equal((await third).value?.state, "held");
+      // (Its turn was behind both.)
+      assert.ok((await third).took >= 100);
+    },
+    terms,
+  ),
+
+  behaviour(
+    "7.15",
+    "A lock stays in a process only for calls that were made before those of others",
+    async (bench) => {
+      const { time } = bench;
+      const [own, other] = await warm(bench, 2);
+      const { lock } = await held(bench, 60_000);
+      const line = new Line();
+      const callers = { own: own!, "own again": own!, other: other!, "own at last": own! };
+      for (const [name, caller] of Object.entries(callers)) {
+        line.wait(caller, name);
+        await time.pass(300);
+      }
+      await lock.release();
+      await line.isServed("own", "own again", "other", "own at last");
+    },
+    terms,
+  ),
+
+  behaviour(
+    "7.15",
+    "A call that backs off keeps no other call of its process from the queues",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const { lock } = await held(bench, 60_000);
+      const own = await bench.redlock();
+      const demanding = { waitTimeout: 60_000, retryDelay: 8000, retryJitter: 0, minimumValidity: 3900 };
+      await faults.slow(own, masters, 100, "replies");
+      void time.took(own.acquire("r", 4000, demanding));
+      await time.pass(250);
+      const waiting = time.took(own.acquire("r", 4000, { waitTimeout: 60_000 }));
+      await time.pass(500);
+      await lock.release();
+      within(bench, (await waiting).took, 500, 2500, "the wait");
+      await own.quit();
+    },
+    terms,
+  ),
+
+  behaviour(
+    "7.15",
+    "A backoff that throws ends its call, and no other",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const own = await bench.redlock();
+      await occupy(masters, "r");
+      const backoff = (): number => {
+        throw new RangeError("no pause");
+      };
+      const throwing = time.took(own.acquire("r", 20_000, { waitTimeout: 60_000, backoff }));
+      const waiting = time.took(own.acquire("r", 20_000, { waitTimeout: 60_000 }));
+      const { error } = await throwing;
+      assert.equal(String(error), "RangeError: no pause");
+      await faults.lose(masters, "r");
+      assert.equal((await waiting).value?.state, "held");
+    },
+    terms,
+  ),
+
+  behaviour(
+    "7.16",
+    "A fresh lock is handed to the next call of its process as it is, and nothing is sent",
+    async (bench) => {
+      const { masters, time } = bench;
+      const { lock, next: waiting } = await nextOfProcess(bench);
+      await time.pass(700);
+      const tap = await masters[0]!.tap();
+      await lock.release();
+      const next = await waiting;
+      assert.deepEqual(await tap.commands(), []);
+      assert.equal(lock.state, "released");
+      within(bench, next.remaining(), 18_000, 19_798 - 700, "what remains");
+      await endsBeforeItsKeys(bench, next);
+    },
+    terms,
+  ),
+
+  behaviour(
+    "7.16",
+    "A lock whose token was given away is not handed on",
+    async (bench) => {
+      const { lock, next } = await nextOfProcess(bench);
+      const { value } = lock;
+      await lock.release();
+      assert.notEqual((await next).value, value);
+    },
+    terms,
+  ),
+
+  behaviour(
+    "7.17",
+    "A call has its turn before a later one of another process, also when the lock is not fresh",
+    async (bench) => {
+      const { time } = bench;
+      const [other] = await warm(bench, 1);
+      const { lock, next, line } = await nextOfProcess(bench, 4000, (line) => line.wait(other!, "other"));
+      const own = next.then((one) => {
+        line.served.push("own");
+        return one.release();
+      });
+      await time.pass(600);
+      await lock.release();
+      await own;
+      await line.isServed("own", "other");
+    },
+    terms,
+  ),
+
+  behaviour(
+    "7.18",
+    "Grants that come late to a lock which was handed on are not taken back",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const { redlock, lock } = await held(bench, 60_000);
+      const own = await bench.redlock();
+      const first = own.acquire("r", 20_000, { waitTimeout: 60_000 });
+      const second = own.acquire("r", 20_000, { waitTimeout: 60_000 });
+      await untilWaiting(bench, redlock, 1);
+      await time.pass(100);
+      await faults.cut(own, masters.slice(3), "pushes");
+      await lock.release();
+      await (await first).release();
+      const next = await second;
+      await faults.heal(own, masters);
+      await time.pass(50);
+      const { value } = next;
+      assert.deepEqual(
+        await valuesOf(masters, "r"),
+        Array.from(masters, () => value),
+      );
+    },
+    { notOn: noPushes.notOn },
+  ),
+];
