@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const generated: readonly (readonly [file: RegExp, command: string])[] = [
   [/^docs\/benchmark\.md$/, "pnpm bench"],
   [/^docs\/conformance\.md$/, "pnpm conformance --write"],
-  [/^docs\/protocol-evidence\.md$/, "pnpm protocol"],
+  [/^docs\/protocol-evidence\.md$/, "pnpm evidence"],
   [/^docs\/scenarios\.md$/, "pnpm sim scenarios --write"],
   [/^docs\/specification-figures\.md$/, "pnpm spec --write"],
   [/^packages\/redlock\/docs\/servers\.md$/, "pnpm engines"],

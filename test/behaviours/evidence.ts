@@ -1,51 +1,58 @@
-import { argv, exit } from "node:process";
-import {
-  behaviourMutants,
-  type ClientCopy,
-  everyMutant,
-  mutatedCopy,
-  publishedCopy,
-} from "@quorlock/simulation/mutants";
-import { sections } from "./sections.ts";
-import { play } from "./virtual.ts";
+import { fork } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { argv } from "node:process";
+import { page, read, repository } from "../architecture/protocol.ts";
+import { evidencePage, type Measured, measuredIn, mutants } from "./evidence-page.ts";
+import type { Said } from "./playing.ts";
 
-// Which cases fail when a rule is broken? Plays every case against each mutant: of all, or of the names that are given.
+// `pnpm evidence`: which cases fail when a rule is broken? Plays every case against each mutant that docs/protocol-evidence.md
+// does not have yet, or against those that are named, and writes the page. `--all`: against each.
 
-const cases = Object.values(sections)
-  .flat()
-  .filter(({ notOn }) => notOn.virtual === undefined);
-// A mutant may leave a rejection to nobody: the cases tell.
-process.on("unhandledRejection", () => {});
+/** A mutant may make a case go on for ever: then this ends it, ms. */
+const limit = 60_000;
+const unbroken = "the client as it is";
 
-/** The rules of the cases that fail with this copy of the client, one for each case. */
-async function failingWith(copy: ClientCopy): Promise<readonly string[]> {
-  const failing: string[] = [];
-  for (const one of cases) {
-    const hasFailed = await play(one, copy).then(
-      () => false,
-      () => true,
-    );
-    if (hasFailed) failing.push(one.rule);
+/** Measures one mutant after the other, in as many processes as hang. */
+async function measure(names: readonly string[], measured: Map<string, Measured>): Promise<void> {
+  const left = [...names];
+  while (left.length > 0) {
+    const player = fork(join(import.meta.dirname, "playing.ts"), left);
+    let playing = "";
+    const watchdog = setTimeout(() => player.kill("SIGKILL"), limit);
+    player.on("message", (said: Said) => {
+      if ("begins" in said) playing = said.begins;
+      else {
+        watchdog.refresh();
+        note(left.shift()!, said.failing);
+      }
+    });
+    await new Promise((resolve) => player.once("exit", resolve));
+    clearTimeout(watchdog);
+    // It hung, or ended its process.
+    if (left.length > 0) note(left.shift()!, [playing]);
   }
-  return failing;
+
+  function note(name: string, failing: readonly string[]): void {
+    measured.set(name, countsOf(failing));
+    console.log(`${name}: ${failing.join(", ") || "no case fails"}`);
+  }
 }
 
-const unbroken = await failingWith(publishedCopy);
-if (unbroken.length > 0) throw new Error(`cases fail without any fault: ${unbroken.join(", ")}`);
-
-let missed = 0;
-// Some change the plan of a run, and not the client.
-const mutants = [...behaviourMutants, ...everyMutant].filter(({ planOf }) => planOf === undefined);
-for (const mutant of mutants.filter(({ name }) => argv.length < 3 || argv.slice(2).includes(name))) {
-  const failing = await failingWith(await mutatedCopy(mutant));
-  const isNoticed = mutant.breaks.some((rule) => failing.includes(rule));
-  if (!isNoticed) missed += 1;
-  const counted = [...new Set(failing)].map(
-    (rule) => `${rule} (${failing.filter((one) => one === rule).length})`,
-  );
-  console.log(
-    `${isNoticed ? "noticed" : "MISSED "} ${mutant.breaks.join(", ")}: ${mutant.name}: ${counted.join(", ")}`,
-  );
+function countsOf(failing: readonly string[]): Measured {
+  const counts = new Map<string, number>();
+  for (const rule of failing) counts.set(rule, (counts.get(rule) ?? 0) + 1);
+  return counts;
 }
-console.log(`${missed} missed by their own numbers`);
-exit(missed === 0 ? 0 : 1);
+
+const measured = measuredIn(read(page));
+const asked = argv.slice(2);
+const names = [...mutants.keys()].filter((name) =>
+  asked.length === 0 ? !measured.has(name) : asked.includes("--all") || asked.includes(name),
+);
+const sound = new Map<string, Measured>();
+await measure([unbroken], sound);
+if (sound.get(unbroken)!.size > 0) throw new Error("cases fail without any fault");
+await measure(names, measured);
+writeFileSync(join(repository, page), evidencePage(measured));
+console.log(`${names.length} of ${mutants.size} measured, written to ${page}`);

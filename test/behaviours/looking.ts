@@ -61,15 +61,10 @@ export async function endsBeforeItsKeys(bench: Bench, lock: Lock): Promise<void>
   assert.ok(remaining <= kept, `it ends in ${remaining} ms, and its keys in ${kept} ms`);
 }
 
-/** Until so many wait for the resource on each of the masters that answer. */
-export async function untilWaiting(
-  { time }: Bench,
-  observer: Redlock,
-  count: number,
-  resource = "r",
-): Promise<void> {
-  await time.until(`${count} wait for ${resource}`, async () =>
-    (await observer.inspect(resource)).every(
+/** Until so many wait for "r" on each of the masters that answer. */
+export async function untilWaiting({ time }: Bench, observer: Redlock, count: number): Promise<void> {
+  await time.until(`${count} wait`, async () =>
+    (await observer.inspect("r")).every(
       ({ queueLength, unreachable }) => unreachable || queueLength === count,
     ),
   );

@@ -4,6 +4,7 @@ import type { Behaviour } from "./bench.ts";
 import { deadlines } from "./deadlines.ts";
 import { extend } from "./extend.ts";
 import { lateCommands } from "./late-commands.ts";
+import { primitives } from "./primitives.ts";
 import { release } from "./release.ts";
 import { waiting } from "./waiting.ts";
 
@@ -16,4 +17,5 @@ export const sections: Readonly<Record<string, readonly Behaviour[]>> = {
   "5. Release and detach": release,
   "6. Late commands": lateCommands,
   "7. Waiting in a queue": waiting,
+  "10. Other primitives": primitives,
 };

@@ -593,7 +593,7 @@ export const waiting: readonly Behaviour[] = [
       const { lock } = await held(bench, 60_000);
       const own = await bench.redlock();
       const demanding = { waitTimeout: 60_000, retryDelay: 8000, retryJitter: 0, minimumValidity: 3900 };
-      await faults.slow(own, masters, 100, "replies");
+      await faults.slow(own, masters, 70, "replies");
       void time.took(own.acquire("r", 4000, demanding));
       await time.pass(250);
       const waiting = time.took(own.acquire("r", 4000, { waitTimeout: 60_000 }));
