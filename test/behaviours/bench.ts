@@ -66,8 +66,8 @@ export interface Faults {
   select(of: Redlock, masters: readonly Master[], database: number): Promise<void>;
   /** The process of a Redlock ends without a word, and so do its connections. */
   end(of: Redlock): Promise<void>;
-  /** The slot of all keys begins to move to another master of the Cluster, a key each `pause` ms. */
-  moveSlot(cluster: Master, pause: number): Promise<void>;
+  /** The slot of all keys begins to move to another master of the Cluster: a key each `pause` ms, and all that are left after `ms`. */
+  moveSlot(cluster: Master, pause: number, ms: number): Promise<void>;
   /** The event loop of a Redlock's process is blocked for so long, ms; resolves right after it. */
   block(of: Redlock, ms: number): Promise<void>;
   /** The machine of a Redlock sleeps for so long, ms: its monotonic clock stands still. Resolves right after it. */

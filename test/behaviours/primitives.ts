@@ -373,7 +373,7 @@ const onceCases: readonly Behaviour[] = [
 ];
 
 const leadCases: readonly Behaviour[] = [
-  behaviour("10.4", "One process at a time leads, and the next one when it has stopped or died", async (bench) => {
+  behaviour("lead", "One process at a time leads, and the next one when it has stopped or died", async (bench) => {
     const { faults, time } = bench;
     const redlocks = [await bench.redlock(), await bench.redlock()];
     const leaders: Redlock[] = [];

@@ -4,6 +4,7 @@ import type { Behaviour } from "./bench.ts";
 import { deadlines } from "./deadlines.ts";
 import { extend } from "./extend.ts";
 import { lateCommands } from "./late-commands.ts";
+import { load } from "./load.ts";
 import { primitives } from "./primitives.ts";
 import { release } from "./release.ts";
 import { waiting } from "./waiting.ts";
@@ -18,4 +19,5 @@ export const sections: Readonly<Record<string, readonly Behaviour[]>> = {
   "6. Late commands": lateCommands,
   "7. Waiting in a queue": waiting,
   "10. Other primitives": primitives,
+  "12. Batches, send queue and admission": load,
 };

@@ -307,8 +307,8 @@ class VirtualFaults implements Faults {
     process.kill();
   }
 
-  async moveSlot(cluster: Master, pause: number): Promise<void> {
-    (cluster as VirtualMaster).simulated.moveSlot(pause * 1000, longest * 1000);
+  async moveSlot(cluster: Master, pause: number, ms: number): Promise<void> {
+    (cluster as VirtualMaster).simulated.moveSlot(pause * 1000, ms * 1000);
   }
 
   async block(of: Redlock, ms: number): Promise<void> {

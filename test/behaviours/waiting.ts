@@ -173,6 +173,30 @@ export const waiting: readonly Behaviour[] = [
 
   behaviour(
     "7.2",
+    "A call that goes behind others takes the later calls of its process with it",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const [early] = await warm(bench, 1);
+      const { redlock, lock } = await held(bench, 60_000);
+      await faults.step(masters, 5000);
+      const line = new Line();
+      line.wait(await bench.redlock(), "the first");
+      await untilWaiting(bench, redlock, 1);
+      await time.pass(50);
+      const controller = new AbortController();
+      void time.took(early!.acquire("r", 20_000, { waitTimeout: 60_000, signal: controller.signal }));
+      line.wait(early!, "the second");
+      await time.pass(100);
+      controller.abort();
+      await time.pass(100);
+      await lock.release();
+      await line.isServed("the first", "the second");
+    },
+    noClocks,
+  ),
+
+  behaviour(
+    "7.2",
     "A client does not stay ahead of the others because a call of a fast clock was once before it",
     async (bench) => {
       const { faults, masters, time } = bench;
@@ -407,19 +431,24 @@ export const waiting: readonly Behaviour[] = [
     async (bench) => {
       const { faults, masters, time } = bench;
       const [one, other] = await warm(bench, 2);
-      await occupy(masters.slice(4), "r");
-      await faults.cut(one!, masters.slice(2, 4));
+      const [middle] = masters.slice(2);
+      await occupy(masters, "r");
+      await faults.cut(one!, masters.slice(3));
       await faults.cut(other!, masters.slice(0, 2));
       const line = new Line();
-      line.wait(one!, "one");
-      line.wait(other!, "another");
-      await time.pass(150);
+      line.wait(one!, "the first");
+      await time.pass(20);
+      line.wait(other!, "the second");
+      await time.pass(400);
+      for (const master of masters) if (master !== middle) await faults.lose([master], "r");
+      await time.until("each has two votes", async () =>
+        (await valuesOf(masters, "r")).every((value) => value !== null),
+      );
       await faults.heal(one!, masters);
       await faults.heal(other!, masters);
-      await faults.lose(masters.slice(4), "r");
       const begun = time.now();
-      await line.isServed(...["one", "another"].sort((a) => (a === line.served[0] ? -1 : 1)));
-      within(bench, time.now() - begun, 0, 2500, "both");
+      await line.isServed("the first", "the second");
+      within(bench, time.now() - begun, 0, 4000, "both");
     },
     { notOn: noQueue },
   ),
@@ -516,22 +545,21 @@ export const waiting: readonly Behaviour[] = [
     "Waiters that reach few masters each do not keep the lock from one that reaches all",
     async (bench) => {
       const { faults, masters, time } = bench;
-      const cutOff = [masters.slice(2), masters.slice(0, 3)];
-      const rivals = await warm(bench, 2);
-      const [other] = await warm(bench, 1);
-      const { lock } = await held(bench, 60_000);
-      const waits = { waitTimeout: 20_000, retryDelay: 4000, retryJitter: 0 };
-      for (const [place, rival] of rivals.entries()) {
-        await faults.cut(rival, cutOff[place]!);
-        void time.took(rival.acquire("r", 20_000, waits));
-        await time.pass(150);
-      }
-      const waiting = time.took(other!.acquire("r", 20_000, { waitTimeout: 20_000 }));
-      await time.pass(800);
+      const [one, another, other] = await warm(bench, 3);
+      const { redlock, lock } = await held(bench, 60_000);
+      const waits = { waitTimeout: 60_000, retryDelay: 20_000, retryJitter: 0 };
+      for (const rival of [one!, another!]) void time.took(rival.acquire("r", 20_000, waits));
+      await untilWaiting(bench, redlock, 2);
+      const waiting = time.took(other!.acquire("r", 20_000, waits));
+      await untilWaiting(bench, redlock, 3);
+      await faults.cut(one!, masters.slice(2));
+      await faults.cut(another!, masters.slice(0, 3));
+      // What they cannot take out of the queues ends there after three heartbeats.
+      await time.pass(4500);
       await lock.release();
       const { took, value } = await waiting;
       assert.equal(value?.state, "held");
-      within(bench, took, 800, 2000, "the wait");
+      within(bench, took, 4500, 6000, "the wait");
     },
     { notOn: noQueue },
   ),
@@ -590,17 +618,42 @@ export const waiting: readonly Behaviour[] = [
     "A call that backs off keeps no other call of its process from the queues",
     async (bench) => {
       const { faults, masters, time } = bench;
-      const { lock } = await held(bench, 60_000);
-      const own = await bench.redlock();
-      const demanding = { waitTimeout: 60_000, retryDelay: 8000, retryJitter: 0, minimumValidity: 3900 };
-      await faults.slow(own, masters, 70, "replies");
-      void time.took(own.acquire("r", 4000, demanding));
-      await time.pass(250);
-      const waiting = time.took(own.acquire("r", 4000, { waitTimeout: 60_000 }));
-      await time.pass(500);
+      const { redlock, lock } = await held(bench, 60_000);
+      const [own] = await warm(bench, 1);
+      const waits = { waitTimeout: 60_000, retryDelay: 20_000, retryJitter: 0 };
+      void time.took(own!.acquire("r", 20_000, { ...waits, nodeTimeout: 20 }));
+      await untilWaiting(bench, redlock, 1);
+      const waiting = time.took(own!.acquire("r", 20_000, { ...waits, nodeTimeout: 900 }));
+      // Masters are too slow for the first one now.
+      await faults.slow(own!, masters, 60);
+      await time.pass(3000);
       await lock.release();
-      within(bench, (await waiting).took, 500, 2500, "the wait");
-      await own.quit();
+      within(bench, (await waiting).took, 3000, 4500, "the wait");
+      await own!.quit();
+    },
+    terms,
+  ),
+
+  behaviour(
+    "7.15",
+    "A call that leaves the queues makes room for the next of its process, before those of others",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const { redlock, lock } = await held(bench, 60_000);
+      const [own, other] = await warm(bench, 2);
+      await faults.slow(own!, masters, 70, "replies");
+      const demanding = { waitTimeout: 60_000, retryDelay: 8000, retryJitter: 0, minimumValidity: 3900 };
+      void time.took(own!.acquire("r", 4000, demanding));
+      await untilWaiting(bench, redlock, 1);
+      const line = new Line();
+      await time.pass(200);
+      line.wait(own!, "own");
+      await time.pass(300);
+      line.wait(other!, "other");
+      await time.pass(300);
+      await lock.release();
+      await line.isServed("own", "other");
+      await own!.quit();
     },
     terms,
   ),
