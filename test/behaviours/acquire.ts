@@ -20,13 +20,10 @@ function answering(
   return (nodes) =>
     nodes.map((node) =>
       changed(node, {
-        ask: (operation, index) =>
-          node.ask(
-            changed(operation, {
-              onAnswer: (place, answer) => change(place, (other) => operation.onAnswer(other, answer)),
-            }),
-            index,
-          ),
+        ask: (question, index, sink) =>
+          node.ask(question, index, {
+            answered: (place, answer) => change(place, (other) => sink.answered(other, answer)),
+          }),
       }),
     );
 }
