@@ -16,21 +16,22 @@ export const mutants: ReadonlyMap<string, readonly string[]> = new Map(
 );
 
 const nothing = "no case; the simulator";
+const unknown = "not measured";
 
 /** What the page says of each mutant. */
 export function measuredIn(text: string): Map<string, Measured> {
   const rows = [...text.matchAll(/^\|[^|]*\|[^|]*\| ([^|]+) \| ([^|]+) \|$/gm)];
-  const known = rows.filter(([, name]) => mutants.has(name!));
+  const known = rows.filter(([, name, fails]) => mutants.has(name!) && fails !== unknown);
   return new Map(known.map(([, name, fails]) => [name!, countsIn(fails!)]));
 }
 
 function countsIn(text: string): Measured {
-  const found = [...text.matchAll(/(\d+\.\d+|[a-z]+)\** \((\d+)\)/g)];
-  return new Map(found.map(([, rule, count]) => [rule!, Number(count)]));
+  const found = [...text.matchAll(/([^*,|]+?)\** \((\d+)\)/g)];
+  return new Map(found.map(([, rule, count]) => [rule!.trim(), Number(count)]));
 }
 
 /** Those of the rule itself come first. */
-function shown(measured: Measured, rule: string): string {
+export function shown(measured: Measured, rule?: string): string {
   const own = [...measured].filter(([other]) => other === rule);
   const others = [...measured].filter(([other]) => other !== rule);
   const words = [...own, ...others].map(([one, count]) => `${one === rule ? `**${one}**` : one} (${count})`);
@@ -41,7 +42,10 @@ function rowsOf(rule: string, measured: ReadonlyMap<string, Measured>): readonly
   const named = (broken: ReadonlyMap<string, readonly string[]>): string[] =>
     [...broken].filter(([, breaks]) => breaks.includes(rule)).map(([name]) => name);
   const faults = [
-    ...named(mutants).map((name) => [name, shown(measured.get(name) ?? new Map(), rule)]),
+    ...named(mutants).map((name) => {
+      const its = measured.get(name);
+      return [name, its ? shown(its, rule) : unknown];
+    }),
     ...named(variants)
       .filter((name) => !mutants.has(name))
       .map((name) => [name, "the specification"]),

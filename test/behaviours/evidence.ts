@@ -1,9 +1,10 @@
 import { fork } from "node:child_process";
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { argv } from "node:process";
 import { page, read, repository } from "../architecture/protocol.ts";
-import { evidencePage, type Measured, measuredIn, mutants } from "./evidence-page.ts";
+import { evidencePage, type Measured, measuredIn, mutants, shown } from "./evidence-page.ts";
 import type { Said } from "./playing.ts";
 
 // `pnpm evidence`: which cases fail when a rule is broken? Plays every case against each mutant that docs/protocol-evidence.md
@@ -13,36 +14,34 @@ import type { Said } from "./playing.ts";
 const limit = 60_000;
 const unbroken = "the client as it is";
 
-/** Measures one mutant after the other, in as many processes as hang. */
-async function measure(names: readonly string[], measured: Map<string, Measured>): Promise<void> {
+/** Measures one mutant after the other, in one process more for each that hangs. */
+async function measure(
+  names: readonly string[],
+  note: (name: string, measured: Measured) => void,
+): Promise<void> {
   const left = [...names];
   while (left.length > 0) {
     const player = fork(join(import.meta.dirname, "playing.ts"), left);
     let playing = "";
+    let counts = new Map<string, number>();
+    const count = (rule: string): void => void counts.set(rule, (counts.get(rule) ?? 0) + 1);
     const watchdog = setTimeout(() => player.kill("SIGKILL"), limit);
     player.on("message", (said: Said) => {
       if ("begins" in said) playing = said.begins;
+      else if ("fails" in said) count(said.fails);
       else {
         watchdog.refresh();
-        note(left.shift()!, said.failing);
+        note(left.shift()!, counts);
+        counts = new Map();
       }
     });
-    await new Promise((resolve) => player.once("exit", resolve));
+    const [code] = await once(player, "exit");
     clearTimeout(watchdog);
-    // It hung, or ended its process.
-    if (left.length > 0) note(left.shift()!, [playing]);
+    if (left.length === 0) return;
+    if (code !== null) throw new Error(`"${left[0]}" has ended the process that played the cases`);
+    count(`hangs in ${playing}`);
+    note(left.shift()!, counts);
   }
-
-  function note(name: string, failing: readonly string[]): void {
-    measured.set(name, countsOf(failing));
-    console.log(`${name}: ${failing.join(", ") || "no case fails"}`);
-  }
-}
-
-function countsOf(failing: readonly string[]): Measured {
-  const counts = new Map<string, number>();
-  for (const rule of failing) counts.set(rule, (counts.get(rule) ?? 0) + 1);
-  return counts;
 }
 
 const measured = measuredIn(read(page));
@@ -50,9 +49,13 @@ const asked = argv.slice(2);
 const names = [...mutants.keys()].filter((name) =>
   asked.length === 0 ? !measured.has(name) : asked.includes("--all") || asked.includes(name),
 );
-const sound = new Map<string, Measured>();
-await measure([unbroken], sound);
-if (sound.get(unbroken)!.size > 0) throw new Error("cases fail without any fault");
-await measure(names, measured);
+await measure([unbroken], (_, { size }) => {
+  if (size > 0) throw new Error("cases fail without any fault");
+});
+await measure(names, (name, counts) => {
+  measured.set(name, counts);
+  writeFileSync(join(repository, page), evidencePage(measured));
+  console.log(`${name}: ${shown(counts)}`);
+});
 writeFileSync(join(repository, page), evidencePage(measured));
 console.log(`${names.length} of ${mutants.size} measured, written to ${page}`);

@@ -76,6 +76,11 @@ export function failed(outcome: Outcome<unknown>, code: string): void {
   assert.equal(outcome.error.code, code, String(outcome.error));
 }
 
+/** A backoff of a user that has a mistake. */
+export function throwing(): number {
+  throw new RangeError("no pause");
+}
+
 /** A time, ms: exactly in virtual time, and to within what a busy machine takes in real time. */
 export function within({ time }: Bench, value: number, from: number, to: number, what: string): void {
   const isWithin = value >= from - time.slack && value <= to + time.slack;

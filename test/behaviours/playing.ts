@@ -5,25 +5,26 @@ import { play } from "./virtual.ts";
 
 // The process in which `evidence.ts` plays the cases against mutants, by their names: one of them may hang it, or end it.
 
-/** What it says: before each case, and after each mutant. */
-export type Said = { readonly begins: string } | { readonly failing: readonly string[] };
+/** What it says: the rule of a case that begins or has failed; and that the mutant has been through all of them. */
+export type Said = { readonly begins: string } | { readonly fails: string } | { readonly isOver: true };
 
 const cases = Object.values(sections)
   .flat()
   .filter(({ notOn }) => notOn.virtual === undefined);
 // A mutant may leave an error to nobody: the cases tell.
 process.on("unhandledRejection", () => {});
-process.on("uncaughtException", () => {});
 
 for (const name of argv.slice(2)) {
   const mutant = [...behaviourMutants, ...everyMutant].find((one) => one.name === name);
   const copy = mutant ? await mutatedCopy(mutant) : publishedCopy;
-  const failing: string[] = [];
   for (const one of cases) {
-    process.send?.({ begins: one.rule } satisfies Said);
-    await play(one, copy).catch(() => failing.push(one.rule));
+    say({ begins: one.rule });
+    await play(one, copy).catch(() => say({ fails: one.rule }));
   }
-  process.send?.({ failing } satisfies Said);
+  say({ isOver: true });
 }
-process.disconnect?.();
-process.exit();
+process.disconnect();
+
+function say(said: Said): void {
+  process.send!(said);
+}

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Lock, Redlock } from "@quorlock/redlock";
 import { type Behaviour, type Bench, behaviour } from "./bench.ts";
-import { endsBeforeItsKeys, failed, held, occupy, within } from "./looking.ts";
+import { failed, held, occupy, within } from "./looking.ts";
 
 const noQueue = { "without scripts": "it keeps no queue", "a Cluster": "it keeps no queue" } as const;
 const noScripts = { "without scripts": "readers-writer locks need scripts" } as const;
@@ -36,15 +36,20 @@ const semaphoreCases: readonly Behaviour[] = [
     { masters: 3 },
   ),
 
-  behaviour("10.1", "Several permits count as so many", async (bench) => {
-    const [one, other] = await semaphores(bench, 3);
-    const pair = await one!.tryAcquire(5000, { permits: 2 });
-    assert.equal(await other!.tryAcquire(5000, { permits: 2 }), null);
-    assert.ok(await other!.tryAcquire(5000));
-    assert.equal(await other!.tryAcquire(5000), null);
-    await pair!.release();
-    assert.ok(await other!.tryAcquire(5000, { permits: 2 }));
-  }, { masters: 3 }),
+  behaviour(
+    "10.1",
+    "Several permits count as so many",
+    async (bench) => {
+      const [one, other] = await semaphores(bench, 3);
+      const pair = await one!.tryAcquire(5000, { permits: 2 });
+      assert.equal(await other!.tryAcquire(5000, { permits: 2 }), null);
+      assert.ok(await other!.tryAcquire(5000));
+      assert.equal(await other!.tryAcquire(5000), null);
+      await pair!.release();
+      assert.ok(await other!.tryAcquire(5000, { permits: 2 }));
+    },
+    { masters: 3 },
+  ),
 
   behaviour(
     "10.2",
@@ -97,38 +102,53 @@ const semaphoreCases: readonly Behaviour[] = [
 ];
 
 const readWriteCases: readonly Behaviour[] = [
-  behaviour("10.3", "Readers share a lock, and a writer has it alone", async (bench) => {
-    const { locks } = await readWriteLocks(bench, 3);
-    const reading = [await locks[0]!.read(20_000), await locks[1]!.read(20_000)];
-    assert.equal(await locks[2]!.tryWrite(20_000), null);
-    for (const one of reading) await one.release();
-    const writing = await locks[2]!.write(20_000);
-    assert.equal(await locks[0]!.tryRead(20_000), null);
-    assert.equal(await locks[1]!.tryWrite(20_000), null);
-    await writing.release();
-  }, { masters: 1, notOn: noScripts }),
+  behaviour(
+    "10.3",
+    "Readers share a lock, and a writer has it alone",
+    async (bench) => {
+      const { locks } = await readWriteLocks(bench, 3);
+      const reading = [await locks[0]!.read(20_000), await locks[1]!.read(20_000)];
+      assert.equal(await locks[2]!.tryWrite(20_000), null);
+      for (const one of reading) await one.release();
+      const writing = await locks[2]!.write(20_000);
+      assert.equal(await locks[0]!.tryRead(20_000), null);
+      assert.equal(await locks[1]!.tryWrite(20_000), null);
+      await writing.release();
+    },
+    { masters: 1, notOn: noScripts },
+  ),
 
-  behaviour("10.3", "A reader that has died keeps nobody out, though others go on", async (bench) => {
-    const { faults, time } = bench;
-    const { redlocks, locks } = await readWriteLocks(bench, 3);
-    await locks[0]!.read(1000);
-    const staying = await locks[1]!.read(20_000);
-    await faults.end(redlocks[0]!);
-    await time.pass(1100);
-    await staying.release();
-    const writing = await time.took(locks[2]!.write(20_000, { waitTimeout: 3000 }));
-    within(bench, writing.took, 0, 10, "the wait of a writer");
-  }, { masters: 1, notOn: noScripts }),
+  behaviour(
+    "10.3",
+    "A reader that has died keeps nobody out, though others go on",
+    async (bench) => {
+      const { faults, time } = bench;
+      const { redlocks, locks } = await readWriteLocks(bench, 3);
+      await locks[0]!.read(1000);
+      const staying = await locks[1]!.read(20_000);
+      await faults.end(redlocks[0]!);
+      await time.pass(1100);
+      await staying.release();
+      const writing = await time.took(locks[2]!.write(20_000, { waitTimeout: 3000 }));
+      within(bench, writing.took, 0, 10, "the wait of a writer");
+    },
+    { masters: 1, notOn: noScripts },
+  ),
 
-  behaviour("10.3", "A reader that comes for less time takes nothing from one that stays", async (bench) => {
-    const { time } = bench;
-    const { locks } = await readWriteLocks(bench, 3);
-    const reading = await locks[0]!.read(5000);
-    await locks[1]!.read(300);
-    await time.pass(600);
-    assert.equal(reading.state, "held");
-    assert.equal(await locks[2]!.tryWrite(5000), null);
-  }, { masters: 1, notOn: noScripts }),
+  behaviour(
+    "10.3",
+    "A reader that comes for less time takes nothing from one that stays",
+    async (bench) => {
+      const { time } = bench;
+      const { locks } = await readWriteLocks(bench, 3);
+      const reading = await locks[0]!.read(5000);
+      await locks[1]!.read(300);
+      await time.pass(600);
+      assert.equal(reading.state, "held");
+      assert.equal(await locks[2]!.tryWrite(5000), null);
+    },
+    { masters: 1, notOn: noScripts },
+  ),
 
   behaviour(
     "10.3",
@@ -215,12 +235,17 @@ const readWriteCases: readonly Behaviour[] = [
     { masters: 3, notOn: noScripts },
   ),
 
-  behaviour("10.5", "A reader cannot become a writer", async (bench) => {
-    const { locks } = await readWriteLocks(bench, 1);
-    const from = await locks[0]!.read(5000);
-    failed(await bench.time.took(locks[0]!.write(5000, { from })), "INVALID_ARGUMENT");
-    assert.equal(from.state, "held");
-  }, { masters: 1, notOn: noScripts }),
+  behaviour(
+    "10.5",
+    "A reader cannot become a writer",
+    async (bench) => {
+      const { locks } = await readWriteLocks(bench, 1);
+      const from = await locks[0]!.read(5000);
+      failed(await bench.time.took(locks[0]!.write(5000, { from })), "INVALID_ARGUMENT");
+      assert.equal(from.state, "held");
+    },
+    { masters: 1, notOn: noScripts },
+  ),
 
   behaviour(
     "10.8",
@@ -262,57 +287,77 @@ const readWriteCases: readonly Behaviour[] = [
 ];
 
 const reentrancyCases: readonly Behaviour[] = [
-  behaviour("10.6", "A call that is nested in a lock enters it, without asking any master", async (bench) => {
-    const { masters } = bench;
-    const redlock = await bench.redlock({ reentrant: "handle" });
-    const parent = await redlock.acquire("r", 5000);
-    await Promise.all(parent.attempts);
-    const tap = await masters[0]!.tap();
-    const nested = await redlock.acquire("r", 2000, { parent });
-    assert.deepEqual(await tap.commands(), []);
-    assert.equal(await redlock.tryAcquire("r", 2000), null);
-    await nested.release();
-    assert.equal(parent.state, "held");
-  }, { masters: 1 }),
+  behaviour(
+    "10.6",
+    "A call that is nested in a lock enters it, without asking any master",
+    async (bench) => {
+      const { masters } = bench;
+      const redlock = await bench.redlock({ reentrant: "handle" });
+      const parent = await redlock.acquire("r", 5000);
+      await Promise.all(parent.attempts);
+      const tap = await masters[0]!.tap();
+      const nested = await redlock.acquire("r", 2000, { parent });
+      assert.deepEqual(await tap.commands(), []);
+      assert.equal(await redlock.tryAcquire("r", 2000), null);
+      await nested.release();
+      assert.equal(parent.state, "held");
+    },
+    { masters: 1 },
+  ),
 
-  behaviour("10.6", "Nested calls of one lock take turns", async (bench) => {
-    const redlock = await bench.redlock({ reentrant: "handle" });
-    const parent = await redlock.acquire("r", 5000);
-    const first = await redlock.acquire("r", 2000, { parent });
-    failed(await bench.time.took(redlock.acquire("r", 2000, { parent })), "RESOURCE_LOCKED");
-    const waiting = redlock.acquire("r", 2000, { parent, waitTimeout: 5000 });
-    await bench.time.pass(50);
-    const inner = await redlock.acquire("r", 2000, { parent: first });
-    await inner.release();
-    await first.release();
-    assert.equal((await waiting).state, "held");
-  }, { masters: 1 }),
+  behaviour(
+    "10.6",
+    "Nested calls of one lock take turns",
+    async (bench) => {
+      const redlock = await bench.redlock({ reentrant: "handle" });
+      const parent = await redlock.acquire("r", 5000);
+      const first = await redlock.acquire("r", 2000, { parent });
+      failed(await bench.time.took(redlock.acquire("r", 2000, { parent })), "RESOURCE_LOCKED");
+      const waiting = redlock.acquire("r", 2000, { parent, waitTimeout: 5000 });
+      await bench.time.pass(50);
+      const inner = await redlock.acquire("r", 2000, { parent: first });
+      await inner.release();
+      await first.release();
+      assert.equal((await waiting).state, "held");
+    },
+    { masters: 1 },
+  ),
 
-  behaviour("10.6", "A lock that has ended admits no nested call, and goes with its last handle", async (bench) => {
-    const redlock = await bench.redlock({ reentrant: "handle" });
-    const parent = await redlock.acquire("r", 5000);
-    const nested = await redlock.acquire("r", 2000, { parent });
-    await parent.release();
-    failed(await bench.time.took(redlock.acquire("r", 2000, { parent })), "LOCK_LOST");
-    const other = await bench.redlock();
-    assert.equal(await other.tryAcquire("r", 2000), null);
-    await nested.release();
-    assert.ok(await other.tryAcquire("r", 2000));
-  }, { masters: 1 }),
+  behaviour(
+    "10.6",
+    "A lock that has ended admits no nested call, and goes with its last handle",
+    async (bench) => {
+      const redlock = await bench.redlock({ reentrant: "handle" });
+      const parent = await redlock.acquire("r", 5000);
+      const nested = await redlock.acquire("r", 2000, { parent });
+      await parent.release();
+      failed(await bench.time.took(redlock.acquire("r", 2000, { parent })), "LOCK_LOST");
+      const other = await bench.redlock();
+      assert.equal(await other.tryAcquire("r", 2000), null);
+      await nested.release();
+      assert.ok(await other.tryAcquire("r", 2000));
+    },
+    { masters: 1 },
+  ),
 
-  behaviour("10.7", "What a listener does is nested in no lock", async (bench) => {
-    const redlock = await bench.redlock({ reentrant: true });
-    let asked: Promise<Lock | null> | undefined;
-    await redlock.using("r", 5000, async () => {
-      assert.ok(await redlock.tryAcquire("r", 1000), "a call of the routine is nested");
-      redlock.on("lost", () => {
-        asked = redlock.tryAcquire("r", 1000);
+  behaviour(
+    "10.7",
+    "What a listener does is nested in no lock",
+    async (bench) => {
+      const redlock = await bench.redlock({ reentrant: true });
+      let asked: Promise<Lock | null> | undefined;
+      await redlock.using("r", 5000, async () => {
+        assert.ok(await redlock.tryAcquire("r", 1000), "a call of the routine is nested");
+        redlock.on("lost", () => {
+          asked = redlock.tryAcquire("r", 1000);
+        });
+        const short = await redlock.acquire("short", 200, { nodeTimeout: 100 });
+        await bench.time.until("it is lost", () => short.state === "lost" && asked !== undefined);
+        assert.equal(await asked, null);
       });
-      const short = await redlock.acquire("short", 200, { nodeTimeout: 100 });
-      await bench.time.until("it is lost", () => short.state === "lost" && asked !== undefined);
-      assert.equal(await asked, null);
-    });
-  }, { masters: 1 }),
+    },
+    { masters: 1 },
+  ),
 ];
 
 /** A job, and how often it has run. */
@@ -327,74 +372,99 @@ function jobs(bench: Bench, options: { keepFor: number; ttl?: number }) {
 }
 
 const onceCases: readonly Behaviour[] = [
-  behaviour("10.9", "A job runs once, and again when its time is over, counted from its beginning", async (bench) => {
-    const { time } = bench;
-    const [one, other] = [await bench.redlock(), await bench.redlock()];
-    const { run, runs } = jobs(bench, { keepFor: 3000 });
-    const first = time.took(run(one, () => time.pass(1000)));
-    await time.pass(500);
-    const second = await time.took(run(other));
-    assert.equal(second.value?.ran, false, String(second.error));
-    assert.equal((await first).value?.ran, true);
-    assert.equal((await run(other)).ran, false);
-    while (!(await run(other)).ran) await time.pass(50);
-    within(bench, runs[1]! - runs[0]!, 2960, 3200, "between the runs");
-  }, { masters: 3 }),
+  behaviour(
+    "10.9",
+    "A job runs once, and again when its time is over, counted from its beginning",
+    async (bench) => {
+      const { time } = bench;
+      const [one, other] = [await bench.redlock(), await bench.redlock()];
+      const { run, runs } = jobs(bench, { keepFor: 3000 });
+      const first = time.took(run(one, () => time.pass(1000)));
+      await time.pass(500);
+      const second = await time.took(run(other));
+      assert.equal(second.value?.ran, false, String(second.error));
+      assert.equal((await first).value?.ran, true);
+      assert.equal((await run(other)).ran, false);
+      while (!(await run(other)).ran) await time.pass(50);
+      within(bench, runs[1]! - runs[0]!, 2960, 3200, "between the runs");
+    },
+    { masters: 3 },
+  ),
 
-  behaviour("10.9", "A job that has run is kept from others also when its process quits", async (bench) => {
-    const [one, other] = [await bench.redlock(), await bench.redlock()];
-    const { run } = jobs(bench, { keepFor: 3000, ttl: 3000 });
-    assert.equal((await run(one)).ran, true);
-    await one.quit();
-    assert.equal((await run(other)).ran, false);
-  }, { masters: 3 }),
+  behaviour(
+    "10.9",
+    "A job that has run is kept from others also when its process quits",
+    async (bench) => {
+      const [one, other] = [await bench.redlock(), await bench.redlock()];
+      const { run } = jobs(bench, { keepFor: 3000, ttl: 3000 });
+      assert.equal((await run(one)).ran, true);
+      await one.quit();
+      assert.equal((await run(other)).ran, false);
+    },
+    { masters: 3 },
+  ),
 
-  behaviour("10.9", "A job that throws may run again at once", async (bench) => {
-    const [one, other] = [await bench.redlock(), await bench.redlock()];
-    const { run } = jobs(bench, { keepFor: 3000 });
-    const thrown = await bench.time.took(run(one, () => Promise.reject(new RangeError("no work"))));
-    assert.equal(String(thrown.error), "RangeError: no work");
-    assert.equal((await run(other)).ran, true);
-  }, { masters: 3 }),
+  behaviour(
+    "10.9",
+    "A job that throws may run again at once",
+    async (bench) => {
+      const [one, other] = [await bench.redlock(), await bench.redlock()];
+      const { run } = jobs(bench, { keepFor: 3000 });
+      const thrown = await bench.time.took(run(one, () => Promise.reject(new RangeError("no work"))));
+      assert.equal(String(thrown.error), "RangeError: no work");
+      assert.equal((await run(other)).ran, true);
+    },
+    { masters: 3 },
+  ),
 
-  behaviour("10.9", "Votes of a process that has died do not say that a job is done", async (bench) => {
-    const { masters, time } = bench;
-    const [, ...others] = masters;
-    await occupy(others, "job", 700);
-    await bench.faults.lose(others.slice(1), "job");
-    await bench.faults.hang(masters.slice(0, 1));
-    const redlock = await bench.redlock({ isCold: true, retryCount: 10, retryDelay: 200 });
-    const { run, runs } = jobs(bench, { keepFor: 5000 });
-    const { value } = await time.took(run(redlock));
-    assert.equal(value?.ran, true);
-    assert.equal(runs.length, 1);
-    await bench.faults.resume(masters);
-  }, { masters: 3 }),
+  behaviour(
+    "10.9",
+    "Votes of a process that has died do not say that a job is done",
+    async (bench) => {
+      const { masters, time } = bench;
+      const [, ...others] = masters;
+      await occupy(others, "job", 700);
+      await bench.faults.lose(others.slice(1), "job");
+      await bench.faults.hang(masters.slice(0, 1));
+      const redlock = await bench.redlock({ isCold: true, retryCount: 10, retryDelay: 200 });
+      const { run, runs } = jobs(bench, { keepFor: 5000 });
+      const { value } = await time.took(run(redlock));
+      assert.equal(value?.ran, true);
+      assert.equal(runs.length, 1);
+      await bench.faults.resume(masters);
+    },
+    { masters: 3 },
+  ),
 ];
 
 const leadCases: readonly Behaviour[] = [
-  behaviour("lead", "One process at a time leads, and the next one when it has stopped or died", async (bench) => {
-    const { faults, time } = bench;
-    const redlocks = [await bench.redlock(), await bench.redlock()];
-    const leaders: Redlock[] = [];
-    const ends = redlocks.map((redlock) =>
-      time.took(
-        bench.client.lead(redlock, "r", 1000, async (signal) => {
-          leaders.push(redlock);
-          await new Promise((resolve) => {
-            signal.addEventListener("abort", resolve, { once: true });
-          });
-        }),
-      ),
-    );
-    await time.pass(2500);
-    assert.equal(leaders.length, 1);
-    await faults.end(leaders[0]!);
-    await time.until("another leads", () => leaders.length === 2);
-    assert.notEqual(leaders[1], leaders[0]);
-    await leaders[1]!.quit();
-    await ends[redlocks.indexOf(leaders[1]!)];
-  }, queued),
+  behaviour(
+    "lead",
+    "One process at a time leads, and the next one when it has stopped or died",
+    async (bench) => {
+      const { faults, time } = bench;
+      const redlocks = [await bench.redlock(), await bench.redlock()];
+      const leaders: Redlock[] = [];
+      const ends = redlocks.map((redlock) =>
+        time.took(
+          bench.client.lead(redlock, "r", 1000, async (signal) => {
+            leaders.push(redlock);
+            await new Promise((resolve) => {
+              signal.addEventListener("abort", resolve, { once: true });
+            });
+          }),
+        ),
+      );
+      await time.pass(2500);
+      assert.equal(leaders.length, 1);
+      await faults.end(leaders[0]!);
+      await time.until("another leads", () => leaders.length === 2);
+      assert.notEqual(leaders[1], leaders[0]);
+      await leaders[1]!.quit();
+      await ends[redlocks.indexOf(leaders[1]!)];
+    },
+    queued,
+  ),
 ];
 
 /** Section 10 of docs/protocol.md. */

@@ -13,5 +13,6 @@ export const unobservable: Readonly<Record<string, string>> = {
   "2.18": "It is about the dials of a library's client: test/contract and test/integration/connections.",
   "5.8":
     "Only the simulator: a late entry has to meet an earlier waiter that one master alone knows. The seed bank has a run.",
-  "7.14": "It bounds the time of a script: packages/testing/src/contract/queue-cases, and `pnpm bench --only scripts`.",
+  "7.14":
+    "It bounds the time of a script: packages/testing/src/contract/queue-cases, and `pnpm bench --only scripts`.",
 };

@@ -10,7 +10,7 @@ export const behaviourMutants: readonly Mutant[] = [
   {
     name: "an answer for a place that no master has counts",
     breaks: ["2.14"],
-    edits: { "protocol/round.ts #receive 2.14 condition": "false" },
+    edits: { "protocol/round.ts answered 2.14 condition": "false" },
   },
   {
     name: "an answer that is given again counts for the next place",
