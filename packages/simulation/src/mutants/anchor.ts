@@ -9,7 +9,9 @@ export function edited(text: string, words: readonly string[], change: Change): 
     if (found.length !== 1) throw new Error(`${found.length} places for "${word}"`);
     part = found[0]!;
   }
-  const replacement = typeof change === "string" ? change : change(part.getText());
+  const before = part.getText();
+  const replacement = typeof change === "string" ? change : change(before);
+  if (replacement === before) throw new Error(`"${words.at(-1)}" stays as it is`);
   // In parentheses: an operator beside it shall not take a part of it.
   const written = ts.isExpression(part) ? `(${replacement})` : replacement;
   return `${text.slice(0, part.getStart())}${written}${text.slice(part.end)}`;

@@ -305,7 +305,7 @@ export const mutants: readonly Mutant[] = [
     name: "a master is sent what another one was asked",
     breaks: ["12.1"],
     edits: {
-      "redis/commands.ts 12.1 areEqual": "latestEncoded.operations.length === posted.length",
+      "redis/commands.ts 12.1 areEqual": "latestEncoded.posted.length === posted.length",
     },
   },
   {
@@ -316,7 +316,7 @@ export const mutants: readonly Mutant[] = [
       "redis/commands.ts isAbandoned value": "false && claim",
       "redis/pipeline.ts batchOfAll abandoned": "false",
       "redis/send-queue.ts post 2.6": (statement) =>
-        `if (isRelease(operation)) this.#waiting.unshift({ operation, index }); else ${statement}`,
+        `if (isRelease(question)) this.#waiting.unshift(posted); else ${statement}`,
     },
   },
   {

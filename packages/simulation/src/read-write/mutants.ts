@@ -103,7 +103,7 @@ const mixedRows: readonly Mutant[] = [
     from: 5,
     edits: {
       "redis/pipeline.ts batchOfAll body": (body) =>
-        body.replace("if (operation.keys.length > 0) other =", "other ="),
+        body.replace("if (question.keys.length > 0) other =", "other ="),
     },
   },
 ];
