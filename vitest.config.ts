@@ -53,7 +53,12 @@ export default defineConfig({
         // `pnpm test`. Without a process for each file, since these tests leave nothing behind: a third of the time.
         test: {
           name: "fast",
-          include: ["packages/*/src/**/*.test.ts", "examples/*.test.ts", "test/**/*.test.ts"],
+          include: [
+            ".ci/**/*.test.ts",
+            "packages/*/src/**/*.test.ts",
+            "examples/*.test.ts",
+            "test/**/*.test.ts",
+          ],
           exclude: [deep, "**/node_modules/**"],
           isolate: false,
           testTimeout: hang,
@@ -89,8 +94,7 @@ export default defineConfig({
         test: {
           name: "deep",
           include: [deep],
-          // The last one is the copy of `pnpm mutation`.
-          exclude: [...computing, ...packages, "**/node_modules/**", ".stryker-tmp/**"],
+          exclude: [...computing, ...packages, "**/node_modules/**"],
           testTimeout: hang,
           hookTimeout: hang,
         },
