@@ -1,10 +1,19 @@
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
+import { parseArgs } from "node:util";
+import { type Group, turns } from "./turns.ts";
 
 // Runs the steps, goes on after a failure, and counts. A step that runs tests counts each of them, any other counts as one.
 // Steps that wait for servers run beside steps that compute, which have the lower priority; what such a step prints is
-// shown when it is over. All programs are on the path: `.ci/run` starts this by pnpm.
+// shown when it is over. All programs are on the path: `.ci/run` starts this by pnpm. With `--all` no group of steps waits
+// for its turn.
+
+const { all } = parseArgs({ options: { all: { type: "boolean", default: false } } }).values;
+/** Each commit takes the turn of another group, and searches other seeds. */
+const commits = Number(spawnSync("git", ["rev-list", "--count", "HEAD"], { encoding: "utf8" }).stdout);
+const { taken, waiting } = turns(commits, all);
+const isTaken = (group: Group): boolean => taken.includes(group);
 
 let passed = 0;
 let failed = 0;
@@ -117,13 +126,19 @@ function vitest(...projects: string[]): Command {
   return ["vitest", "run", ...projects.flatMap((project) => ["--project", project])];
 }
 
-async function waiting(): Promise<void> {
-  await tests("deep tests", [...vitest("deep", "node-redis"), "--maxWorkers", "3"], true);
-  await step("interop", ["pnpm", "--silent", "--dir", "test", "run", "interop"], true);
+async function stepsThatWait(): Promise<void> {
+  const repeats = isTaken("node-redis") ? ["node-redis"] : [];
+  await tests("deep tests", [...vitest("deep", ...repeats), "--maxWorkers", "3"], true);
+  if (isTaken("interop"))
+    await step("interop", ["pnpm", "--silent", "--dir", "test", "run", "interop"], true);
+  if (isTaken("engines")) await otherServers();
+  await dockerChecks();
+}
+
+async function otherServers(): Promise<void> {
   if (spawnSync("python3", ["-m", "pip", "--version"], { stdio: "ignore" }).status === 0)
     await step("contract, queue and faults on other servers", script("engines", "--others"), true);
   else untried.push("servers of other versions: no python3 with pip, which gets them");
-  await dockerChecks();
 }
 
 /** Searches, from the first seed that `pnpm test:deep` leaves out to the last one that a release searches. */
@@ -146,13 +161,12 @@ function inBackground(command: Command): Command {
   return ["nice", "-n", "10", ...command];
 }
 
-async function computing(): Promise<void> {
+async function stepsThatCompute(): Promise<void> {
   await step("pnpm check", inBackground(script("check")), true);
   await tests("deep tests that compute", inBackground(vitest("packages", "computing")), true);
   await step("nothing unused", inBackground(["knip"]), true);
-  await step("specification, quick", inBackground(script("spec", "--quick")), true);
-  // Each commit searches other seeds, so that in time all of them have run.
-  const commits = Number(spawnSync("git", ["rev-list", "--count", "HEAD"], { encoding: "utf8" }).stdout);
+  if (isTaken("specification"))
+    await step("specification, quick", inBackground(script("spec", "--quick")), true);
   for (const { name, seeds, first, last, args } of searches) {
     const from = first + ((commits * seeds) % (last - first - seeds));
     const range = ["--from", `${from}`, "--seeds", `${seeds}`];
@@ -161,13 +175,16 @@ async function computing(): Promise<void> {
   }
 }
 
+const turn = `commit ${commits} takes the turn of ${taken.join(", ")}; ${waiting.join(", ") || "none"} wait for theirs`;
+console.log(turn);
 // Alone: its time is a promise.
 await tests("pnpm test", script("test"));
-await Promise.all([waiting(), computing()]);
+await Promise.all([stepsThatWait(), stepsThatCompute()]);
 // Alone: the soak holds each call to its time, and the benchmark measures.
 await step("soak, 60 s", script("soak", "--minutes", "1"));
-await step("benchmark, short", script("bench", "--short"));
+if (isTaken("benchmark")) await step("benchmark, short", script("bench", "--short"));
 
+console.log(turn);
 for (const line of failures) console.log(`failed: ${line.slice(0, 2000)}`);
 for (const line of untried) console.log(`not tried: ${line}`);
 console.log(`${passed} passed, ${failed} failed`);
