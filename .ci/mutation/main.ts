@@ -23,7 +23,8 @@ const { values } = parseArgs({
     help: { type: "boolean", default: false },
   },
 });
-const bounds = { slow: 1, silence: 120 };
+/** Of a test, in seconds. */
+const slow = 1;
 const folder = join("node_modules", ".mutation");
 const paths = {
   plan: join(folder, "plan.json"),
@@ -60,25 +61,26 @@ function linesOf(path: string): string[] {
 }
 
 /** Ends with the program, or after a silence: then all that it started in its group is killed. */
-function ended(args: readonly string[]): Promise<{ code: number | null; isSilent: boolean }> {
-  return new Promise((resolve) => {
+function ended(args: readonly string[], silence: number): Promise<{ code: number; isSilent: boolean }> {
+  return new Promise((resolve, reject) => {
     const env = { ...process.env, MUTATION_PLAN: paths.plan, MUTATION_COVERAGE: paths.coverage };
     const child = spawn("vitest", args, { env, detached: true, stdio: ["ignore", "pipe", "ignore"] });
     let isSilent = false;
     const kill = (): boolean => process.kill(-child.pid!, "SIGKILL");
     const timer = setTimeout(() => {
       isSilent = kill();
-    }, bounds.silence * 1000);
+    }, silence);
     const stop = (): never => {
       kill();
       process.exit(1);
     };
     for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, stop);
     child.stdout.on("data", () => void timer.refresh());
-    child.once("close", (code) => {
+    child.once("close", (code, signal) => {
       clearTimeout(timer);
       for (const signal of ["SIGINT", "SIGTERM"]) process.off(signal, stop);
-      resolve({ code, isSilent });
+      if (isSilent || code !== null) resolve({ code: code ?? 1, isSilent });
+      else reject(new Error(`The tests were ended by ${signal}.`));
     });
   });
 }
@@ -105,15 +107,21 @@ function failuresOf({ testResults }: Report): Failure[] {
   });
 }
 
-async function run(plan: Plan, filters: readonly string[], options: readonly string[]): Promise<Verdict> {
+/** No test may take longer than `limit`, ms. One that never leaves its turn is known by the silence that follows. */
+async function run(plan: Plan, filters: readonly string[], limit: number): Promise<Verdict> {
   writeFileSync(paths.plan, JSON.stringify(plan));
   rmSync(paths.report, { force: true });
   const reports = ["--reporter=verbose", "--reporter=json", `--outputFile.json=${paths.report}`];
   const config = join(import.meta.dirname, "vitest.config.ts");
-  const workers = `--maxWorkers=${values.workers}`;
-  const args = ["run", "--config", config, workers, ...reports, ...options, ...filters];
-  const { code, isSilent } = await ended(args);
-  if (isSilent) return { isGood: false, failures: [], otherwise: `no test ended for ${bounds.silence} s` };
+  const options = [`--maxWorkers=${values.workers}`, `--testTimeout=${limit}`, `--hookTimeout=${limit}`];
+  // Without a mutant, all failures are to be known.
+  if (plan.active !== undefined) options.push("--bail=1");
+  const silence = 2 * limit;
+  const { code, isSilent } = await ended(
+    ["run", "--config", config, ...reports, ...options, ...filters],
+    silence,
+  );
+  if (isSilent) return { isGood: false, failures: [], otherwise: `no test ended for ${silence / 1000} s` };
   const failures = existsSync(paths.report)
     ? failuresOf(JSON.parse(readFileSync(paths.report, "utf8")) as Report)
     : [];
@@ -129,7 +137,7 @@ interface Coverage {
 /** Which tests evaluate which mutant; those that fail without any are left out. */
 async function observe(mutants: readonly Mutant[]): Promise<void> {
   rmSync(paths.coverage, { force: true });
-  const { isGood, failures, otherwise } = await run({ mutants, order: [] }, [], ["--testTimeout=60000"]);
+  const { isGood, failures, otherwise } = await run({ mutants, order: [] }, [], 60_000);
   if (!isGood && failures.length === 0) throw new Error(`The tests fail without a mutant: ${otherwise}.`);
   for (const failure of failures)
     console.log(`left out, fails without a mutant: ${placeOf(failure)} ${failure.name}`);
@@ -153,9 +161,8 @@ function observed(): Coverage {
   );
   const failures = new Set(lines.flatMap((line) => line.failures ?? []));
   const tests = lines.flatMap((line) => line.tests ?? []);
-  const relatives = tests.map((test) => ({ ...test, file: relative(process.cwd(), test.file) }));
   return {
-    tests: merged(relatives).filter((test) => !failures.has(placeOf(test)) && !failures.has(test.file)),
+    tests: merged(tests).filter((test) => !failures.has(placeOf(test)) && !failures.has(test.file)),
     outside: lines.flatMap((line) => line.outside ?? []),
   };
 }
@@ -186,14 +193,13 @@ async function failureOf(
 ): Promise<string | undefined> {
   if (tests.length === 0) return undefined;
   const slowest = Math.max(...tests.map(({ seconds }) => seconds));
-  const limit = Math.round((15 + 5 * slowest) * 1000);
-  const options = ["--bail=1", `--testTimeout=${limit}`, `--hookTimeout=${limit + 15_000}`];
+  const limit = Math.round((20 + 5 * slowest) * 1000);
   const order = [...new Set(tests.map(({ file }) => file))];
   const places = [...new Set(tests.map(placeOf))];
-  const first = await run({ mutants, active, order }, places, options);
+  const first = await run({ mutants, active, order }, places, limit);
   if (first.isGood) return undefined;
   const failed = first.failures.map(placeOf);
-  const again = await run({ mutants, active, order }, failed.length > 0 ? failed : places, options);
+  const again = await run({ mutants, active, order }, failed.length > 0 ? failed : places, limit);
   const [failure] = again.failures;
   if (!again.isGood) return failure === undefined ? again.otherwise : `${placeOf(failure)} ${failure.name}`;
   if (failed.length === 0) return undefined;
@@ -205,7 +211,7 @@ async function failureOf(
   );
 }
 
-const isSlow = ({ seconds }: TimedTest): boolean => seconds > bounds.slow;
+const isSlow = ({ seconds }: TimedTest): boolean => seconds > slow;
 
 /** Goes on after the tests that the mutant survived earlier. Nothing, if there are no others. */
 async function resultOf(

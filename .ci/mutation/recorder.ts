@@ -1,4 +1,5 @@
 import { appendFileSync } from "node:fs";
+import { relative } from "node:path";
 import { afterAll, afterEach, beforeEach, expect } from "vitest";
 import type { TimedTest } from "./plan.ts";
 
@@ -20,9 +21,9 @@ beforeEach(() => {
 });
 
 afterEach(({ task }) => {
-  const { testPath } = expect.getState();
+  const file = relative(process.cwd(), expect.getState().testPath!);
   const line = task.location?.line ?? 0;
-  tests.push({ file: testPath!, line, seconds: (now() - start) / 1000, hits: [...hits] });
+  tests.push({ file, line, seconds: (now() - start) / 1000, hits: [...hits] });
   hits.clear();
 });
 
