@@ -1,4 +1,4 @@
-/** What has found nothing that other steps had not found before: see the table of harnesses in CONTRIBUTING.md. */
+/** What has found nothing in its short run that other steps did not: see the table of harnesses in CONTRIBUTING.md. */
 export const groups = ["node-redis", "interop", "engines", "specification", "benchmark"] as const;
 
 export type Group = (typeof groups)[number];

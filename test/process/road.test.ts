@@ -28,7 +28,9 @@ const bounds = {
   timers: 3.5,
 };
 
-it("one lock alone, without contention, enters and makes no more than it did", async () => {
+it("one lock alone, without contention, enters and makes no more than it did", {
+  timeout: 60_000,
+}, async () => {
   await using masters = await startMasters(5, { say: () => {} });
   const task = { contender: "ours", terms: { urls: masters.urls, ttl: 10_000 }, callers: 1, quick: true };
   const { code, output, errors } = await runProgram(program, [JSON.stringify(task)]);

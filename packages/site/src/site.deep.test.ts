@@ -49,7 +49,7 @@ beforeAll(async () => {
   }).listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-});
+}, 300_000);
 
 afterAll(() => server?.close());
 

@@ -308,7 +308,9 @@ test("a command without time between the signals is killed half a second before 
   for (const proxy of proxies) await proxy.stop();
 });
 
-test("50 commands whose masters are cut off have ended before the next client runs its own", async () => {
+test("50 commands whose masters are cut off have ended before the next client runs its own", {
+  timeout: 120_000,
+}, async () => {
   const proxies: FaultProxy[] = await Promise.all(masters.list.map((master) => startProxy(master)));
   for (let round = 0; round < 10; round += 1) {
     const names = Array.from({ length: 5 }, (_, index) => `cut-${round}-${index}`);

@@ -73,7 +73,9 @@ describe("simulate", () => {
     expect(again.runs).toBe(1);
   });
 
-  test("finds nothing if the resource refuses a write over an unread value", async () => {
+  test("finds nothing if the resource refuses a write over an unread value", {
+    timeout: 60_000,
+  }, async () => {
     const result = await simulate({
       ...ledger,
       async client({ redlock, resource, index, round }) {
