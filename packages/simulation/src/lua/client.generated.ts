@@ -121,7 +121,7 @@ call$1("DEL", "quorlock:floor:past");
 function fenced$93(locks$94, granted$95, proposal$96, next$97) {
 let counter$98 = counterOf$77(locks$94);
 raise$86(locks$94, math.max(counter$98, tonumber(proposal$96)));
-return new Table([-1, granted$95, exactly$75(counter$98), next$97]);
+return new Table([(-1), granted$95, exactly$75(counter$98), next$97]);
 }
 function demand$99(key$100, commands$101) {
 let $103;
@@ -369,13 +369,13 @@ return new Table([((index$50 - number(first$43)) + 1), masked$36(owner$52), call
 let shortest$53 = undefined;
 for (let index$54 = number(first$43), last$55 = number(last$44); index$54 <= last$55; index$54 += 1) {
 let left$56 = call$1("PTTL", get(KEYS, index$54));
-let isOther$57 = ((get(owners$49, index$54) !== token$45) || (left$56 === -2));
-let isShort$58 = ((left$56 !== -1) && isLess(left$56, least$48));
+let isOther$57 = ((get(owners$49, index$54) !== token$45) || (left$56 === (-2)));
+let isShort$58 = ((left$56 !== (-1)) && isLess(left$56, least$48));
 let lives$60 = (isTrue($59 = (isTrue(isShort$58) ? ttl$46 : isShort$58)) ? $59 : left$56);
-if (((isTrue(isShort$58) && (left$56 !== -2)) || (isTrue(isOther$57) && isAtLeast(left$56, 0)))) {
+if (((isTrue(isShort$58) && (left$56 !== (-2))) || (isTrue(isOther$57) && isAtLeast(left$56, 0)))) {
 call$1("PEXPIRE", get(KEYS, index$54), lives$60);
 }
-if ((isTrue(isOther$57) && (left$56 === -1))) {
+if ((isTrue(isOther$57) && (left$56 === (-1)))) {
 call$1("SET", get(KEYS, index$54), token$45);
 } else if (isTrue(isOther$57)) {
 call$1("SET", get(KEYS, index$54), token$45, "PX", lives$60);
@@ -383,11 +383,11 @@ call$1("SET", get(KEYS, index$54), token$45, "PX", lives$60);
 if (isTrue(isShort$58)) {
 left$56 = least$48;
 }
-if (((left$56 !== -1) && (!isTrue(shortest$53) || isLess(left$56, shortest$53)))) {
+if (((left$56 !== (-1)) && (!isTrue(shortest$53) || isLess(left$56, shortest$53)))) {
 shortest$53 = left$56;
 }
 }
-return (isTrue(shortest$53) ? shortest$53 : -1);
+return (isTrue(shortest$53) ? shortest$53 : (-1));
 }
 function exactly$63(number$64) {
 return string.format("%.0f", number$64);
@@ -420,7 +420,7 @@ call$1("DEL", "quorlock:floor:past");
 function fenced$81(locks$82, granted$83, proposal$84, next$85) {
 let counter$86 = counterOf$65(locks$82);
 raise$74(locks$82, math.max(counter$86, tonumber(proposal$84)));
-return new Table([-1, granted$83, exactly$63(counter$86), next$85]);
+return new Table([(-1), granted$83, exactly$63(counter$86), next$85]);
 }
 function mark$89(state$90, ends$91, length$92) {
 let $95, $98, $99;
@@ -495,9 +495,9 @@ left$135 = length$136;
 }
 let isFar$137 = isMore(get(guarded$88, "ends"), (number(now$113) + number(math.max(tonumber(longest$122), left$135))));
 if (isTrue(isFar$137)) {
-pcall(mark$89, "2", (number(now$113) + number((isTrue($139 = (($138 = (left$135 === -2)) ? tonumber(longest$122) : $138)) ? $139 : left$135))));
+pcall(mark$89, "2", (number(now$113) + number((isTrue($139 = (($138 = (left$135 === (-2))) ? tonumber(longest$122) : $138)) ? $139 : left$135))));
 }
-if (((left$135 === -2) && isAtMost(get(guarded$88, "ends"), now$113))) {
+if (((left$135 === (-2)) && isAtMost(get(guarded$88, "ends"), now$113))) {
 pcall(mark$89, "1", 0);
 }
 }
@@ -586,7 +586,7 @@ if ((type(granted$152) !== "number")) {
 return granted$152;
 }
 if (isTrue(isForgetful$87)) {
-return new Table([-2, granted$152]);
+return new Table([(-2), granted$152]);
 }
 return (isTrue($154 = (($153 = (proposal$6 === "")) ? granted$152 : $153)) ? $154 : fenced$81(KEYS, granted$152, proposal$6));
 }};
@@ -689,7 +689,7 @@ call$1("DEL", "quorlock:floor:past");
 function fenced$90(locks$91, granted$92, proposal$93, next$94) {
 let counter$95 = counterOf$74(locks$91);
 raise$83(locks$91, math.max(counter$95, tonumber(proposal$93)));
-return new Table([-1, granted$92, exactly$72(counter$95), next$94]);
+return new Table([(-1), granted$92, exactly$72(counter$95), next$94]);
 }
 function demand$96(key$97, commands$98) {
 let $100;
@@ -903,9 +903,9 @@ left$248 = length$249;
 }
 let isFar$250 = isMore(get(guarded$201, "ends"), (number(now$226) + number(math.max(tonumber(longest$235), left$248))));
 if (isTrue(isFar$250)) {
-pcall(mark$202, "2", (number(now$226) + number((isTrue($252 = (($251 = (left$248 === -2)) ? tonumber(longest$235) : $251)) ? $252 : left$248))));
+pcall(mark$202, "2", (number(now$226) + number((isTrue($252 = (($251 = (left$248 === (-2))) ? tonumber(longest$235) : $251)) ? $252 : left$248))));
 }
-if (((left$248 === -2) && isAtMost(get(guarded$201, "ends"), now$226))) {
+if (((left$248 === (-2)) && isAtMost(get(guarded$201, "ends"), now$226))) {
 pcall(mark$202, "1", 0);
 }
 }
@@ -1057,13 +1057,13 @@ return new Table([((index$30 - number(first$23)) + 1), masked$16(owner$32), call
 let shortest$33 = undefined;
 for (let index$34 = number(first$23), last$35 = number(last$24); index$34 <= last$35; index$34 += 1) {
 let left$36 = call$1("PTTL", get(KEYS, index$34));
-let isOther$37 = ((get(owners$29, index$34) !== token$25) || (left$36 === -2));
-let isShort$38 = ((left$36 !== -1) && isLess(left$36, least$28));
+let isOther$37 = ((get(owners$29, index$34) !== token$25) || (left$36 === (-2)));
+let isShort$38 = ((left$36 !== (-1)) && isLess(left$36, least$28));
 let lives$40 = (isTrue($39 = (isTrue(isShort$38) ? ttl$26 : isShort$38)) ? $39 : left$36);
-if (((isTrue(isShort$38) && (left$36 !== -2)) || (isTrue(isOther$37) && isAtLeast(left$36, 0)))) {
+if (((isTrue(isShort$38) && (left$36 !== (-2))) || (isTrue(isOther$37) && isAtLeast(left$36, 0)))) {
 call$1("PEXPIRE", get(KEYS, index$34), lives$40);
 }
-if ((isTrue(isOther$37) && (left$36 === -1))) {
+if ((isTrue(isOther$37) && (left$36 === (-1)))) {
 call$1("SET", get(KEYS, index$34), token$25);
 } else if (isTrue(isOther$37)) {
 call$1("SET", get(KEYS, index$34), token$25, "PX", lives$40);
@@ -1071,11 +1071,11 @@ call$1("SET", get(KEYS, index$34), token$25, "PX", lives$40);
 if (isTrue(isShort$38)) {
 left$36 = least$28;
 }
-if (((left$36 !== -1) && (!isTrue(shortest$33) || isLess(left$36, shortest$33)))) {
+if (((left$36 !== (-1)) && (!isTrue(shortest$33) || isLess(left$36, shortest$33)))) {
 shortest$33 = left$36;
 }
 }
-return (isTrue(shortest$33) ? shortest$33 : -1);
+return (isTrue(shortest$33) ? shortest$33 : (-1));
 }
 function voteAll$41(key$42, arg$43, count$44, ttl$45) {
 for (let place$46 = 0, last$47 = (number(count$44) - 1); place$46 <= last$47; place$46 += 1) {
@@ -1150,7 +1150,7 @@ call$1("DEL", "quorlock:floor:past");
 function fenced$106(locks$107, granted$108, proposal$109, next$110) {
 let counter$111 = counterOf$90(locks$107);
 raise$99(locks$107, math.max(counter$111, tonumber(proposal$109)));
-return new Table([-1, granted$108, exactly$88(counter$111), next$110]);
+return new Table([(-1), granted$108, exactly$88(counter$111), next$110]);
 }
 function demand$112(key$113, commands$114) {
 let $116;
@@ -1351,7 +1351,7 @@ call$1("ZADD", queue$264, ticket$232, waiter$238);
 if (isLess(call$1("PTTL", queue$264), tonumber(entryTtl$233))) {
 call$1("PEXPIRE", queue$264, (2 * number(entryTtl$233)));
 }
-if (((round$239 === "1") && (string.sub(ticket$232, -1) === "0"))) {
+if (((round$239 === "1") && (string.sub(ticket$232, (-1)) === "0"))) {
 sweep$145(queue$264, 1, 80, waiter$238);
 }
 set(isFirst$260, index$262, (!isTrue(get(isTaken$241, index$262)) && (one(headOf$169(queue$264, waiter$238)) === waiter$238)));
@@ -1371,7 +1371,7 @@ give$180(get(KEYS, index$268), token$230);
 }
 let owner$277 = (($276 = !isTrue(refusal$266)) ? (isTrue($275 = get(isTaken$241, index$268)) ? $275 : one(ownerFor$69(get(KEYS, index$268), token$230))) : $276);
 if ((!isTrue(refusal$266) && !isTrue(isMine$7(owner$277, token$230)))) {
-let latest$278 = get(call$1("ZRANGE", get(queues$240, index$268), -1, -1, "WITHSCORES"), 2);
+let latest$278 = get(call$1("ZRANGE", get(queues$240, index$268), (-1), (-1), "WITHSCORES"), 2);
 let inWay$279 = (isTrue(owner$277) ? owner$277 : one(ownerFor$69(lockOf$70(get(KEYS, index$268)), token$230)));
 refusal$266 = new Table([((index$268 - number(first$228)) + 1), masked$16(inWay$279), leftOf$73(get(KEYS, index$268)), latest$278]);
 }
@@ -1479,9 +1479,9 @@ left$346 = length$347;
 }
 let isFar$348 = isMore(get(guarded$299, "ends"), (number(now$324) + number(math.max(tonumber(longest$333), left$346))));
 if (isTrue(isFar$348)) {
-pcall(mark$300, "2", (number(now$324) + number((isTrue($350 = (($349 = (left$346 === -2)) ? tonumber(longest$333) : $349)) ? $350 : left$346))));
+pcall(mark$300, "2", (number(now$324) + number((isTrue($350 = (($349 = (left$346 === (-2))) ? tonumber(longest$333) : $349)) ? $350 : left$346))));
 }
-if (((left$346 === -2) && isAtMost(get(guarded$299, "ends"), now$324))) {
+if (((left$346 === (-2)) && isAtMost(get(guarded$299, "ends"), now$324))) {
 pcall(mark$300, "1", 0);
 }
 }
@@ -1618,7 +1618,7 @@ if ((type(reply$421) !== "number")) {
 return reply$421;
 }
 if ((isTrue(guarded$299) && isTrue(inQuarantine$360()))) {
-return new Table([-2, reply$421]);
+return new Table([(-2), reply$421]);
 }
 if ((proposal$412 !== "")) {
 let locks$423 = new Table([]);
@@ -1627,7 +1627,7 @@ set(locks$423, ((index$424 - number(key$378)) + 1), lockOf$70(get(KEYS, index$42
 }
 return fenced$106(locks$423, reply$421, proposal$412, next$422);
 }
-return (isTrue($426 = (isTrue(next$422) ? new Table([-3, reply$421, next$422]) : next$422)) ? $426 : reply$421);
+return (isTrue($426 = (isTrue(next$422) ? new Table([(-3), reply$421, next$422]) : next$422)) ? $426 : reply$421);
 }
 return (redis$, keys$, args$) => {
 redis = redis$, KEYS = keys$, ARGV = args$;
@@ -1749,7 +1749,7 @@ let shown$21 = math.min(8, math.floor((number(length$20) / 2)));
 return (text(string.sub(owner$17, 1, shown$21)) + (text(string.rep("*", (number(length$20) - number(shown$21)))) + text(round$19)));
 }
 function isShared$25(key$26) {
-return (string.sub(key$26, -8) === ":readers");
+return (string.sub(key$26, (-8)) === ":readers");
 }
 function lockOf$27(key$28) {
 return one(string.gsub(key$28, ":%a+$", ":write"));
@@ -1778,7 +1778,7 @@ return new Several([(isTrue(waiter$45) ? waiter$45 : token$43), round$46]);
 function readerOf$47(key$48, token$49) {
 let $50, $53, $55, $56;
 let name$51 = ($50 = all(nameIn$42(token$49)))[0], round$52 = $50[1];
-let expiry$54 = tonumber((isTrue($53 = call$1("ZSCORE", key$48, name$51)) ? $53 : -1));
+let expiry$54 = tonumber((isTrue($53 = call$1("ZSCORE", key$48, name$51)) ? $53 : (-1)));
 if (isLess(expiry$54, now$23)) {
 return false;
 }
@@ -1786,8 +1786,8 @@ return new Several([(isTrue($56 = (isTrue(round$52) ? (text(name$51) + ("." + te
 }
 function lastReader$57(key$58) {
 let $60;
-let last$59 = call$1("ZRANGE", shared$29(key$58), -1, -1, "WITHSCORES");
-let expiry$61 = tonumber((isTrue($60 = get(last$59, 2)) ? $60 : -1));
+let last$59 = call$1("ZRANGE", shared$29(key$58), (-1), (-1), "WITHSCORES");
+let expiry$61 = tonumber((isTrue($60 = get(last$59, 2)) ? $60 : (-1)));
 if (isAtLeast(expiry$61, now$23)) {
 return new Several([get(last$59, 1), expiry$61]);
 }
@@ -1807,11 +1807,11 @@ return (isTrue($69 = (isTrue(last$66) ? (isTrue($68 = (isTrue($67 = call$1("ZSCO
 function leftOf$70(key$71) {
 let $73, $76;
 let left$72 = call$1("PTTL", lockOf$27(key$71));
-if ((left$72 !== -2)) {
+if ((left$72 !== (-2))) {
 return left$72;
 }
 let _$74 = ($73 = all(lastReader$57(key$71)))[0], expiry$75 = $73[1];
-return (isTrue($76 = (isTrue(expiry$75) ? (number(expiry$75) - number(now$23)) : expiry$75)) ? $76 : -2);
+return (isTrue($76 = (isTrue(expiry$75) ? (number(expiry$75) - number(now$23)) : expiry$75)) ? $76 : (-2));
 }
 function admit$77(key$78, token$79, ms$80) {
 let $81, $84;
@@ -1895,13 +1895,13 @@ return new Table([((index$129 - number(first$122)) + 1), masked$16(owner$131), c
 let shortest$132 = undefined;
 for (let index$133 = number(first$122), last$134 = number(last$123); index$133 <= last$134; index$133 += 1) {
 let left$135 = call$1("PTTL", get(KEYS, index$133));
-let isOther$136 = ((get(owners$128, index$133) !== token$124) || (left$135 === -2));
-let isShort$137 = ((left$135 !== -1) && isLess(left$135, least$127));
+let isOther$136 = ((get(owners$128, index$133) !== token$124) || (left$135 === (-2)));
+let isShort$137 = ((left$135 !== (-1)) && isLess(left$135, least$127));
 let lives$139 = (isTrue($138 = (isTrue(isShort$137) ? ttl$125 : isShort$137)) ? $138 : left$135);
-if (((isTrue(isShort$137) && (left$135 !== -2)) || (isTrue(isOther$136) && isAtLeast(left$135, 0)))) {
+if (((isTrue(isShort$137) && (left$135 !== (-2))) || (isTrue(isOther$136) && isAtLeast(left$135, 0)))) {
 call$1("PEXPIRE", get(KEYS, index$133), lives$139);
 }
-if ((isTrue(isOther$136) && (left$135 === -1))) {
+if ((isTrue(isOther$136) && (left$135 === (-1)))) {
 call$1("SET", get(KEYS, index$133), token$124);
 } else if (isTrue(isOther$136)) {
 call$1("SET", get(KEYS, index$133), token$124, "PX", lives$139);
@@ -1909,11 +1909,11 @@ call$1("SET", get(KEYS, index$133), token$124, "PX", lives$139);
 if (isTrue(isShort$137)) {
 left$135 = least$127;
 }
-if (((left$135 !== -1) && (!isTrue(shortest$132) || isLess(left$135, shortest$132)))) {
+if (((left$135 !== (-1)) && (!isTrue(shortest$132) || isLess(left$135, shortest$132)))) {
 shortest$132 = left$135;
 }
 }
-return (isTrue(shortest$132) ? shortest$132 : -1);
+return (isTrue(shortest$132) ? shortest$132 : (-1));
 }
 function claim$141(first$142, last$143, token$144, ttl$145, create$146) {
 let key$147 = get(KEYS, first$142);
@@ -1964,7 +1964,7 @@ call$1("DEL", "quorlock:floor:past");
 function fenced$183(locks$184, granted$185, proposal$186, next$187) {
 let counter$188 = counterOf$167(locks$184);
 raise$176(locks$184, math.max(counter$188, tonumber(proposal$186)));
-return new Table([-1, granted$185, exactly$165(counter$188), next$187]);
+return new Table([(-1), granted$185, exactly$165(counter$188), next$187]);
 }
 function demand$189(key$190, commands$191) {
 let $193;
@@ -2129,7 +2129,7 @@ call$1("ZADD", queue$316, ticket$284, waiter$290);
 if (isLess(call$1("PTTL", queue$316), tonumber(entryTtl$285))) {
 call$1("PEXPIRE", queue$316, (2 * number(entryTtl$285)));
 }
-if (((round$291 === "1") && (string.sub(ticket$284, -1) === "0"))) {
+if (((round$291 === "1") && (string.sub(ticket$284, (-1)) === "0"))) {
 sweep$222(queue$316, 1, 80, waiter$290);
 }
 set(isFirst$312, index$314, (!isTrue(get(isTaken$293, index$314)) && (one(headOf$246(queue$316, waiter$290)) === waiter$290)));
@@ -2149,7 +2149,7 @@ give$257(get(KEYS, index$320), token$282);
 }
 let owner$329 = (($328 = !isTrue(refusal$318)) ? (isTrue($327 = get(isTaken$293, index$320)) ? $327 : ownerFor$62(get(KEYS, index$320), token$282)) : $328);
 if ((!isTrue(refusal$318) && !isTrue(isMine$7(owner$329, token$282)))) {
-let latest$330 = get(call$1("ZRANGE", get(queues$292, index$320), -1, -1, "WITHSCORES"), 2);
+let latest$330 = get(call$1("ZRANGE", get(queues$292, index$320), (-1), (-1), "WITHSCORES"), 2);
 let inWay$331 = (isTrue(owner$329) ? owner$329 : ownerFor$62(lockOf$27(get(KEYS, index$320)), token$282));
 refusal$318 = new Table([((index$320 - number(first$280)) + 1), masked$16(inWay$331), leftOf$70(get(KEYS, index$320)), latest$330]);
 }
@@ -2257,9 +2257,9 @@ left$398 = length$399;
 }
 let isFar$400 = isMore(get(guarded$351, "ends"), (number(now$376) + number(math.max(tonumber(longest$385), left$398))));
 if (isTrue(isFar$400)) {
-pcall(mark$352, "2", (number(now$376) + number((isTrue($402 = (($401 = (left$398 === -2)) ? tonumber(longest$385) : $401)) ? $402 : left$398))));
+pcall(mark$352, "2", (number(now$376) + number((isTrue($402 = (($401 = (left$398 === (-2))) ? tonumber(longest$385) : $401)) ? $402 : left$398))));
 }
-if (((left$398 === -2) && isAtMost(get(guarded$351, "ends"), now$376))) {
+if (((left$398 === (-2)) && isAtMost(get(guarded$351, "ends"), now$376))) {
 pcall(mark$352, "1", 0);
 }
 }
@@ -2325,7 +2325,7 @@ let marks$436 = marksOf$38(key$433);
 if ((ms$435 === 0)) {
 return call$1("ZREM", marks$436, name$434);
 }
-let isNew$438 = isLess(tonumber((isTrue($437 = call$1("ZSCORE", marks$436, name$434)) ? $437 : -1)), now$23);
+let isNew$438 = isLess(tonumber((isTrue($437 = call$1("ZSCORE", marks$436, name$434)) ? $437 : (-1))), now$23);
 if ((isTrue(isNew$438) && (isTrue(ownerOf$2(lockOf$27(key$433))) || !isTrue(one(lastReader$57(key$433)))))) {
 return 0;
 }
@@ -2344,7 +2344,7 @@ let $445, $449;
 if ((!isTrue(isShared$25(key$441)) || isTrue(ownerFor$62(key$441, token$442)))) {
 return undefined;
 }
-let mark$443 = call$1("ZRANGE", marksOf$38(key$441), -1, -1, "WITHSCORES");
+let mark$443 = call$1("ZRANGE", marksOf$38(key$441), (-1), (-1), "WITHSCORES");
 if ((isTrue(get(mark$443, 1)) && isAtLeast(tonumber(get(mark$443, 2)), now$23))) {
 return new Table([1, "writers", (number(get(mark$443, 2)) - number(now$23))]);
 }
@@ -2427,7 +2427,7 @@ if ((type(reply$485) !== "number")) {
 return reply$485;
 }
 if ((isTrue(guarded$351) && isTrue(inQuarantine$412()))) {
-return new Table([-2, reply$485]);
+return new Table([(-2), reply$485]);
 }
 if ((proposal$476 !== "")) {
 let locks$487 = new Table([]);
@@ -2436,7 +2436,7 @@ set(locks$487, ((index$488 - number(key$430)) + 1), lockOf$27(get(KEYS, index$48
 }
 return fenced$183(locks$487, reply$485, proposal$476, next$486);
 }
-return (isTrue($490 = (isTrue(next$486) ? new Table([-3, reply$485, next$486]) : next$486)) ? $490 : reply$485);
+return (isTrue($490 = (isTrue(next$486) ? new Table([(-3), reply$485, next$486]) : next$486)) ? $490 : reply$485);
 }
 function run$492(kind$493, last$494, number$495, ticket$496, entryTtl$497, proposal$498) {
 if ((kind$493 === "i")) {
@@ -2656,13 +2656,13 @@ return new Table([((index$40 - number(first$33)) + 1), masked$26(owner$42), call
 let shortest$43 = undefined;
 for (let index$44 = number(first$33), last$45 = number(last$34); index$44 <= last$45; index$44 += 1) {
 let left$46 = call$1("PTTL", get(KEYS, index$44));
-let isOther$47 = ((get(owners$39, index$44) !== token$35) || (left$46 === -2));
-let isShort$48 = ((left$46 !== -1) && isLess(left$46, least$38));
+let isOther$47 = ((get(owners$39, index$44) !== token$35) || (left$46 === (-2)));
+let isShort$48 = ((left$46 !== (-1)) && isLess(left$46, least$38));
 let lives$50 = (isTrue($49 = (isTrue(isShort$48) ? ttl$36 : isShort$48)) ? $49 : left$46);
-if (((isTrue(isShort$48) && (left$46 !== -2)) || (isTrue(isOther$47) && isAtLeast(left$46, 0)))) {
+if (((isTrue(isShort$48) && (left$46 !== (-2))) || (isTrue(isOther$47) && isAtLeast(left$46, 0)))) {
 call$1("PEXPIRE", get(KEYS, index$44), lives$50);
 }
-if ((isTrue(isOther$47) && (left$46 === -1))) {
+if ((isTrue(isOther$47) && (left$46 === (-1)))) {
 call$1("SET", get(KEYS, index$44), token$35);
 } else if (isTrue(isOther$47)) {
 call$1("SET", get(KEYS, index$44), token$35, "PX", lives$50);
@@ -2670,11 +2670,11 @@ call$1("SET", get(KEYS, index$44), token$35, "PX", lives$50);
 if (isTrue(isShort$48)) {
 left$46 = least$38;
 }
-if (((left$46 !== -1) && (!isTrue(shortest$43) || isLess(left$46, shortest$43)))) {
+if (((left$46 !== (-1)) && (!isTrue(shortest$43) || isLess(left$46, shortest$43)))) {
 shortest$43 = left$46;
 }
 }
-return (isTrue(shortest$43) ? shortest$43 : -1);
+return (isTrue(shortest$43) ? shortest$43 : (-1));
 }
 function failure$51(reason$52) {
 let $53, $54;
@@ -2795,13 +2795,13 @@ return new Table([((index$49 - number(first$42)) + 1), masked$10(owner$51), call
 let shortest$52 = undefined;
 for (let index$53 = number(first$42), last$54 = number(last$43); index$53 <= last$54; index$53 += 1) {
 let left$55 = call$1("PTTL", get(KEYS, index$53));
-let isOther$56 = ((get(owners$48, index$53) !== token$44) || (left$55 === -2));
-let isShort$57 = ((left$55 !== -1) && isLess(left$55, least$47));
+let isOther$56 = ((get(owners$48, index$53) !== token$44) || (left$55 === (-2)));
+let isShort$57 = ((left$55 !== (-1)) && isLess(left$55, least$47));
 let lives$59 = (isTrue($58 = (isTrue(isShort$57) ? ttl$45 : isShort$57)) ? $58 : left$55);
-if (((isTrue(isShort$57) && (left$55 !== -2)) || (isTrue(isOther$56) && isAtLeast(left$55, 0)))) {
+if (((isTrue(isShort$57) && (left$55 !== (-2))) || (isTrue(isOther$56) && isAtLeast(left$55, 0)))) {
 call$1("PEXPIRE", get(KEYS, index$53), lives$59);
 }
-if ((isTrue(isOther$56) && (left$55 === -1))) {
+if ((isTrue(isOther$56) && (left$55 === (-1)))) {
 call$1("SET", get(KEYS, index$53), token$44);
 } else if (isTrue(isOther$56)) {
 call$1("SET", get(KEYS, index$53), token$44, "PX", lives$59);
@@ -2809,11 +2809,11 @@ call$1("SET", get(KEYS, index$53), token$44, "PX", lives$59);
 if (isTrue(isShort$57)) {
 left$55 = least$47;
 }
-if (((left$55 !== -1) && (!isTrue(shortest$52) || isLess(left$55, shortest$52)))) {
+if (((left$55 !== (-1)) && (!isTrue(shortest$52) || isLess(left$55, shortest$52)))) {
 shortest$52 = left$55;
 }
 }
-return (isTrue(shortest$52) ? shortest$52 : -1);
+return (isTrue(shortest$52) ? shortest$52 : (-1));
 }
 function queueOf$60(key$61) {
 let $62, $64;
@@ -2863,7 +2863,7 @@ call$1("DEL", "quorlock:floor:past");
 function fenced$102(locks$103, granted$104, proposal$105, next$106) {
 let counter$107 = counterOf$86(locks$103);
 raise$95(locks$103, math.max(counter$107, tonumber(proposal$105)));
-return new Table([-1, granted$104, exactly$84(counter$107), next$106]);
+return new Table([(-1), granted$104, exactly$84(counter$107), next$106]);
 }
 function demand$108(key$109, commands$110) {
 let $112;
@@ -3024,7 +3024,7 @@ call$1("ZADD", queue$231, ticket$199, waiter$205);
 if (isLess(call$1("PTTL", queue$231), tonumber(entryTtl$200))) {
 call$1("PEXPIRE", queue$231, (2 * number(entryTtl$200)));
 }
-if (((round$206 === "1") && (string.sub(ticket$199, -1) === "0"))) {
+if (((round$206 === "1") && (string.sub(ticket$199, (-1)) === "0"))) {
 sweep$141(queue$231, 1, 80, waiter$205);
 }
 set(isFirst$227, index$229, (!isTrue(get(isTaken$208, index$229)) && (one(headOf$165(queue$231, waiter$205)) === waiter$205)));
@@ -3044,7 +3044,7 @@ give$176(get(KEYS, index$235), token$197);
 }
 let owner$244 = (($243 = !isTrue(refusal$233)) ? (isTrue($242 = get(isTaken$208, index$235)) ? $242 : one(ownerFor$65(get(KEYS, index$235), token$197))) : $243);
 if ((!isTrue(refusal$233) && !isTrue(isMine$32(owner$244, token$197)))) {
-let latest$245 = get(call$1("ZRANGE", get(queues$207, index$235), -1, -1, "WITHSCORES"), 2);
+let latest$245 = get(call$1("ZRANGE", get(queues$207, index$235), (-1), (-1), "WITHSCORES"), 2);
 let inWay$246 = (isTrue(owner$244) ? owner$244 : one(ownerFor$65(lockOf$66(get(KEYS, index$235)), token$197)));
 refusal$233 = new Table([((index$235 - number(first$195)) + 1), masked$10(inWay$246), leftOf$69(get(KEYS, index$235)), latest$245]);
 }
@@ -3074,7 +3074,7 @@ if (((!isTrue(owner$23) && (proposal$8 === "")) && (call$1("EXISTS", queue$22) =
 call$1("SET", key$3, token$4, "PX", ttl$5);
 return tonumber(ttl$5);
 }
-if (((((type(owner$23) === "string") && (one(string.match(owner$23, "^(.+)%.%d+$")) !== waiter$17)) && !((round$18 === "1") && (string.sub(ticket$6, -1) === "0"))) && (!isTrue(check$24) || (((((isTrue(check$24("DEL", key$3)) && isTrue(check$24("PEXPIRE", key$3))) && isTrue(check$24("SET", key$3))) && isTrue(check$24("ZADD", key$3))) && isTrue(check$24("ZRANGE", key$3))) && isTrue(check$24("ZREM", key$3)))))) {
+if (((((type(owner$23) === "string") && (one(string.match(owner$23, "^(.+)%.%d+$")) !== waiter$17)) && !((round$18 === "1") && (string.sub(ticket$6, (-1)) === "0"))) && (!isTrue(check$24) || (((((isTrue(check$24("DEL", key$3)) && isTrue(check$24("PEXPIRE", key$3))) && isTrue(check$24("SET", key$3))) && isTrue(check$24("ZADD", key$3))) && isTrue(check$24("ZRANGE", key$3))) && isTrue(check$24("ZREM", key$3)))))) {
 left$25 = call$1("PTTL", key$3);
 call$1("ZADD", queue$22, ticket$6, waiter$17);
 if (isLess(call$1("PTTL", queue$22), tonumber(entryTtl$7))) {
@@ -3082,7 +3082,7 @@ call$1("PEXPIRE", queue$22, (2 * number(entryTtl$7)));
 }
 place$26 = (text(queue$22) + (":" + text(string.sub(waiter$17, 1, 20))));
 call$1("SET", place$26, (text(round$18) + (" " + (text(ttl$5) + (" " + (text(inbox$9) + (" " + (text(proposal$8) + " g"))))))), "PX", entryTtl$7);
-return new Table([1, masked$10(owner$23), left$25, get(call$1("ZRANGE", queue$22, -1, -1, "WITHSCORES"), 2)]);
+return new Table([1, masked$10(owner$23), left$25, get(call$1("ZRANGE", queue$22, (-1), (-1), "WITHSCORES"), 2)]);
 }
 }
 
@@ -3121,7 +3121,7 @@ granted$248 = ($247 = all(enqueue$194(1, length(KEYS), token$4, ttl$5, ticket$6,
 if ((type(granted$248) !== "number")) {
 return granted$248;
 }
-return (isTrue($252 = (isTrue($251 = (($250 = (proposal$8 !== "")) ? fenced$102(KEYS, granted$248, proposal$8, next$249) : $250)) ? $251 : (isTrue(next$249) ? new Table([-3, granted$248, next$249]) : next$249))) ? $252 : granted$248);
+return (isTrue($252 = (isTrue($251 = (($250 = (proposal$8 !== "")) ? fenced$102(KEYS, granted$248, proposal$8, next$249) : $250)) ? $251 : (isTrue(next$249) ? new Table([(-3), granted$248, next$249]) : next$249))) ? $252 : granted$248);
 }};
 })(),
   "e2b805473cd763d9f4d77ee4461f47b69be84a35": (() => {
@@ -3161,7 +3161,7 @@ call$1("DEL", "quorlock:floor:past");
 function fenced$51(locks$52, granted$53, proposal$54, next$55) {
 let counter$56 = counterOf$35(locks$52);
 raise$44(locks$52, math.max(counter$56, tonumber(proposal$54)));
-return new Table([-1, granted$53, exactly$33(counter$56), next$55]);
+return new Table([(-1), granted$53, exactly$33(counter$56), next$55]);
 }
 let largest$57 = counterOf$35(new Table([key$2]));
 raise$44(new Table([key$2]), math.max(largest$57, tonumber(proposal$24)));
@@ -3264,7 +3264,7 @@ call$1("DEL", "quorlock:floor:past");
 function fenced$138(locks$139, granted$140, proposal$141, next$142) {
 let counter$143 = counterOf$122(locks$139);
 raise$131(locks$139, math.max(counter$143, tonumber(proposal$141)));
-return new Table([-1, granted$140, exactly$120(counter$143), next$142]);
+return new Table([(-1), granted$140, exactly$120(counter$143), next$142]);
 }
 function demand$144(key$145, commands$146) {
 let $148;
@@ -3525,13 +3525,13 @@ return new Table([((index$36 - number(first$29)) + 1), masked$22(owner$38), call
 let shortest$39 = undefined;
 for (let index$40 = number(first$29), last$41 = number(last$30); index$40 <= last$41; index$40 += 1) {
 let left$42 = call$1("PTTL", get(KEYS, index$40));
-let isOther$43 = ((get(owners$35, index$40) !== token$31) || (left$42 === -2));
-let isShort$44 = ((left$42 !== -1) && isLess(left$42, least$34));
+let isOther$43 = ((get(owners$35, index$40) !== token$31) || (left$42 === (-2)));
+let isShort$44 = ((left$42 !== (-1)) && isLess(left$42, least$34));
 let lives$46 = (isTrue($45 = (isTrue(isShort$44) ? ttl$32 : isShort$44)) ? $45 : left$42);
-if (((isTrue(isShort$44) && (left$42 !== -2)) || (isTrue(isOther$43) && isAtLeast(left$42, 0)))) {
+if (((isTrue(isShort$44) && (left$42 !== (-2))) || (isTrue(isOther$43) && isAtLeast(left$42, 0)))) {
 call$1("PEXPIRE", get(KEYS, index$40), lives$46);
 }
-if ((isTrue(isOther$43) && (left$42 === -1))) {
+if ((isTrue(isOther$43) && (left$42 === (-1)))) {
 call$1("SET", get(KEYS, index$40), token$31);
 } else if (isTrue(isOther$43)) {
 call$1("SET", get(KEYS, index$40), token$31, "PX", lives$46);
@@ -3539,11 +3539,11 @@ call$1("SET", get(KEYS, index$40), token$31, "PX", lives$46);
 if (isTrue(isShort$44)) {
 left$42 = least$34;
 }
-if (((left$42 !== -1) && (!isTrue(shortest$39) || isLess(left$42, shortest$39)))) {
+if (((left$42 !== (-1)) && (!isTrue(shortest$39) || isLess(left$42, shortest$39)))) {
 shortest$39 = left$42;
 }
 }
-return (isTrue(shortest$39) ? shortest$39 : -1);
+return (isTrue(shortest$39) ? shortest$39 : (-1));
 }
 function exactly$49(number$50) {
 return string.format("%.0f", number$50);
@@ -3576,7 +3576,7 @@ call$1("DEL", "quorlock:floor:past");
 function fenced$67(locks$68, granted$69, proposal$70, next$71) {
 let counter$72 = counterOf$51(locks$68);
 raise$60(locks$68, math.max(counter$72, tonumber(proposal$70)));
-return new Table([-1, granted$69, exactly$49(counter$72), next$71]);
+return new Table([(-1), granted$69, exactly$49(counter$72), next$71]);
 }
 return (redis$, keys$, args$) => {
 redis = redis$, KEYS = keys$, ARGV = args$;
@@ -3586,7 +3586,7 @@ call$1 = redis.call;
 token$3 = get(ARGV, 1), ttl$4 = get(ARGV, 2), create$5 = (get(ARGV, 3) === "1"), proposal$6 = (isTrue($2 = get(ARGV, 4)) ? $2 : "");
 if ((((proposal$6 === "") && (length(KEYS) === 1)) && (redis.pcall("GET", get(KEYS, 1)) === token$3))) {
 left$7 = call$1("PTTL", get(KEYS, 1));
-if (((left$7 !== -1) && isLess(left$7, tonumber(ttl$4)))) {
+if (((left$7 !== (-1)) && isLess(left$7, tonumber(ttl$4)))) {
 if ((call$1("PEXPIRE", get(KEYS, 1), ttl$4) === 0)) {
 call$1("SET", get(KEYS, 1), token$3, "PX", ttl$4);
 }

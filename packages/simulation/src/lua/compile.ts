@@ -62,10 +62,12 @@ class Compiler {
   readonly #scopes: Array<Map<string, string>> = [new Map()];
   /** Variables for values that are needed twice, of the functions around the place. */
   readonly #spares: string[][] = [];
-  /** The variables of loops: always numbers, so nothing is assigned to them. */
+  /** The variables of loops that count: always numbers, so nothing is assigned to them. */
   readonly #counters = new Set<string>();
   /** The variables of functions that return one value. */
   readonly #single = new Set<string>();
+  /** Those that are made once, not in each run: nothing is assigned to them. */
+  readonly #fixed = new Set<string>();
   /** Of the functions around the place: whether all returns so far are of one value. */
   readonly #isSingle: boolean[] = [];
   /** The loops and functions around the place. */
@@ -168,13 +170,18 @@ ${body}};
       case "AssignmentStatement": {
         const values = this.#values(node, node.init, node.variables.length);
         if (values.length === 1) return this.#assignment(node.variables[0]!, values[0]!);
+        // The place in a table may depend on a variable that is assigned before it.
+        if (new Set(node.variables.map(({ type }) => type === "Identifier")).size > 1)
+          throw unknown(node, "an assignment to variables and tables at once");
         const kept = values.map(() => this.#spare());
         const assigned = node.variables.map((target, index) => this.#assignment(target, kept[index]!));
         return [...kept.map((spare, index) => `${spare} = ${values[index]};`), ...assigned].join(" ");
       }
       case "FunctionDeclaration": {
         if (!node.isLocal || node.identifier?.type !== "Identifier") throw unknown(node, "a global function");
-        const text = this.#declaration(node, this.#declared(node.identifier.name));
+        const name = this.#declared(node.identifier.name);
+        this.#fixed.add(name);
+        const text = this.#declaration(node, name);
         if (this.#depth > 0) return text;
         this.#functions.push(text);
         return "";
@@ -209,7 +216,7 @@ ${body}};
     if (target.type !== "Identifier")
       return `set(${this.#expression(target.base)}, ${this.#key(target)}, ${value});`;
     const name = this.#variable(target.name);
-    if (name === undefined || this.#counters.has(name) || this.#single.has(name))
+    if (name === undefined || [this.#counters, this.#single, this.#fixed].some((names) => names.has(name)))
       throw unknown(target, `an assignment to ${target.name}`);
     return `${name} = ${value};`;
   }
@@ -256,7 +263,8 @@ ${body}};
       const names = variables.map(({ name }) => this.#declared(name));
       if (kind === "string.gmatch")
         return `for (let [${names.join(", ")}] of matches(${over})) ${this.#block(body)}`;
-      const [index, value = this.#fresh("value")] = names;
+      const [index, value = this.#fresh("value")] = names as [string, string?];
+      this.#counters.add(index);
       const table = this.#fresh("table");
       const next = `(${value} = get(${table}, ${index})) !== undefined`;
       return `for (let ${index} = 1, ${table} = ${over}, ${value}; ${next}; ${index} += 1) ${this.#block(body)}`;
@@ -363,7 +371,7 @@ ${body}};
     const { operator, argument } = node;
     if (operator === "not") return `!${this.#condition(argument)}`;
     if (operator === "#") return `length(${this.#expression(argument)})`;
-    if (operator === "-") return `-${this.#number(argument)}`;
+    if (operator === "-") return `(-${this.#number(argument)})`;
     throw unknown(node, operator);
   }
 
@@ -400,6 +408,11 @@ ${body}};
 
   #table({ fields }: TableConstructorExpression): string {
     const values = fields.flatMap((field) => (field.type === "TableValue" ? [field.value] : []));
+    for (const { type, key } of fields.filter((field) => field.type === "TableKey")) {
+      // In Lua the list wins.
+      const isOther = key.type === "StringLiteral" || (constant(key) ?? 0) > values.length;
+      if (values.length > 0 && !isOther) throw unknown(key, `a ${type} beside a list`);
+    }
     const named = fields.map((field) => {
       if (field.type === "TableValue") return "";
       const key =

@@ -52,15 +52,17 @@ function captures(match: RegExpMatchArray): readonly Value[] {
 }
 
 function find(subject: Value, wanted: Value, init: Value = 1, isPlain?: Value): Result {
-  const [within, part, from] = [text(subject), text(wanted), number(init) - 1];
+  const [within, part, first] = [text(subject), text(wanted), number(init)];
+  const start = first < 0 ? within.length + first : first - 1;
+  const from = Math.min(Math.max(0, start), within.length);
   if (isTrue(isPlain)) {
     const at = within.indexOf(part, from);
     return at < 0 ? undefined : new Several([at + 1, at + part.length]);
   }
   const match = pattern(part).exec(within.slice(from));
   if (!match) return undefined;
-  const start = from + match.index;
-  return new Several([start + 1, start + match[0].length, ...match.slice(1)]);
+  const at = from + match.index;
+  return new Several([at + 1, at + match[0].length, ...match.slice(1)]);
 }
 
 function sub(subject: Value, first: Value, last: Value = -1): string {
@@ -72,7 +74,13 @@ function sub(subject: Value, first: Value, last: Value = -1): string {
   );
 }
 
-function gsub(subject: Value, wanted: Value, replacement: Value): Result {
+/** Of an argument that Lua has and this library does not. */
+function refuse(what: string, value: Value): void {
+  if (value !== undefined) throw new Error(`${what} is not known here`);
+}
+
+function gsub(subject: Value, wanted: Value, replacement: Value, most?: Value): Result {
+  refuse("a limit for string.gsub", most);
   if (typeof replacement !== "string" || replacement.includes("%"))
     throw new Error("string.gsub is known here with a text for its replacement, without a %");
   let count = 0;
@@ -92,7 +100,8 @@ function format(form: Value, value: Value): string {
 }
 
 const ofStrings = {
-  match(subject: Value, wanted: Value): Result {
+  match(subject: Value, wanted: Value, init?: Value): Result {
+    refuse("a place at which string.match begins", init);
     const match = pattern(text(wanted)).exec(text(subject));
     return match ? new Several(captures(match)) : undefined;
   },
@@ -105,7 +114,10 @@ const ofStrings = {
 };
 
 const ofTables = {
-  concat: (table: Value, between: Value = ""): string => (table as Table).items.map(text).join(text(between)),
+  concat(table: Value, between: Value = "", first?: Value): string {
+    refuse("a part of a table for table.concat", first);
+    return (table as Table).items.map(text).join(text(between));
+  },
 };
 
 const ofNumbers = {
@@ -118,7 +130,10 @@ const ofNumbers = {
 /** By the names of Lua. */
 export const library: Readonly<Record<string, LuaFunction | Readonly<Record<string, LuaFunction>>>> = {
   type: typeOf,
-  tonumber: toNumber,
+  tonumber(value: Value, base?: Value): number | undefined {
+    refuse("a base for tonumber", base);
+    return toNumber(value);
+  },
   tostring: (value: Value): string =>
     typeof value === "number" || typeof value === "string"
       ? text(value)
