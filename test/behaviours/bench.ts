@@ -41,8 +41,16 @@ export interface Faults {
   resume(masters: readonly Master[]): Promise<void>;
   /** The process and its connections are gone. */
   kill(masters: readonly Master[]): Promise<void>;
-  /** Starts again, empty; one that runs is killed first. */
-  restart(masters: readonly Master[]): Promise<void>;
+  /** Starts again, empty, or with what it had (`isKept`); one that runs is killed first. */
+  restart(masters: readonly Master[], isKept?: boolean): Promise<void>;
+  /** Replicas that lack the last `lag` ms of writes take the places of masters, which become replicas if they are demoted. */
+  failOver(masters: readonly Master[], lag: number, areDemoted?: boolean): Promise<void>;
+  /** The old masters are back in their places, with what they had. */
+  failBack(masters: readonly Master[]): Promise<void>;
+  /** A master becomes a replica of its replica, which lacks the last `lag` ms of writes, and is promoted again. */
+  resync(masters: readonly Master[], lag: number): Promise<void>;
+  /** A master that runs loads a file that lacks the last `lag` ms of writes. */
+  reload(masters: readonly Master[], lag: number): Promise<void>;
   /** Between a Redlock and masters: nothing passes, and nothing is lost. `heal` delivers it. */
   cut(of: Redlock, masters: readonly Master[], direction?: Direction): Promise<void>;
   heal(of: Redlock, masters: readonly Master[]): Promise<void>;
@@ -60,6 +68,8 @@ export interface Faults {
   lose(masters: readonly Master[], key: string): Promise<void>;
   /** Steps a wall clock by this much, ms: that of masters, or of a Redlock's machine. */
   step(clock: readonly Master[] | Redlock, ms: number): Promise<void>;
+  /** From now on the clocks of masters gain this much, ms in each second. */
+  drift(masters: readonly Master[], ms: number): Promise<void>;
   /** New connections of a Redlock to the address of one master are made to another; present ones stay. */
   lead(of: Redlock, address: Master, to: Master): Promise<void>;
   /** The user of a Redlock's clients switches them to another database. */

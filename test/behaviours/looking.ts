@@ -68,6 +68,24 @@ export async function untilWaiting({ time }: Bench, observer: Redlock, count: nu
       ({ queueLength, unreachable }) => unreachable || queueLength === count,
     ),
   );
+/** How many masters vote for one more lock; 0 if it is refused. */
+export async function votesFor(redlock: Redlock, ttl = 2000): Promise<number> {
+  const lock = await redlock.tryAcquire("any", ttl).catch(() => null);
+  if (!lock) return 0;
+  await Promise.all(lock.attempts);
+  const { votesFor } = await lock.attempts[0]!;
+  await Promise.all((await lock.release()).attempts);
+  return votesFor.size;
+}
+
+/** Until so many masters vote for one more lock, within 10 s; how long that took, ms. */
+export async function untilVotes({ time }: Bench, redlock: Redlock, count: number): Promise<number> {
+  const begun = time.now();
+  while ((await votesFor(redlock)) !== count) {
+    assert.ok(time.now() < begun + 10_000, `${count} masters do not vote`);
+    await time.pass(20);
+  }
+  return time.now() - begun;
 }
 
 /** The error that the call ended with, by its code. */

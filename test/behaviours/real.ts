@@ -269,8 +269,25 @@ class RealFaults implements Faults {
     return each(masters, (master) => master.kill());
   }
 
-  restart(masters: readonly Master[]): Promise<void> {
+  restart(masters: readonly Master[], isKept = false): Promise<void> {
+    if (isKept) return Promise.reject(new Error("these masters keep nothing"));
     return each(masters, (master) => master.restart());
+  }
+
+  failOver(): Promise<void> {
+    return Promise.reject(new Error("these masters have no replicas"));
+  }
+
+  failBack(): Promise<void> {
+    return this.failOver();
+  }
+
+  resync(): Promise<void> {
+    return this.failOver();
+  }
+
+  reload(): Promise<void> {
+    return Promise.reject(new Error("these masters have no files"));
   }
 
   async cut(of: Redlock, masters: readonly Master[], direction: Direction = "both"): Promise<void> {
@@ -312,6 +329,10 @@ class RealFaults implements Faults {
 
   step(): Promise<void> {
     return Promise.reject(new Error("no real clock is stepped"));
+  }
+
+  drift(): Promise<void> {
+    return Promise.reject(new Error("no real clock is made slow or fast"));
   }
 
   async lead(of: Redlock, address: Master, to: Master): Promise<void> {

@@ -3,6 +3,7 @@ import { assumptionsAndPromises } from "./assumptions-and-promises.ts";
 import type { Behaviour } from "./bench.ts";
 import { deadlines } from "./deadlines.ts";
 import { extend } from "./extend.ts";
+import { fencingTokens } from "./fencing.ts";
 import { lateCommands } from "./late-commands.ts";
 import { load } from "./load.ts";
 import { primitives } from "./primitives.ts";
@@ -20,4 +21,5 @@ export const sections: Readonly<Record<string, readonly Behaviour[]>> = {
   "7. Waiting in a queue": waiting,
   "10. Other primitives": primitives,
   "12. Batches, send queue and admission": load,
+  "8. Fencing tokens": fencingTokens,
 };

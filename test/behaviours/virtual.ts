@@ -116,11 +116,12 @@ class VirtualMaster implements Master {
   isHung = false;
   endBusy: (() => void) | undefined;
   endRefusal: (() => void) | undefined;
+  failBack: (() => void) | undefined;
   readonly #taps: string[][][] = [];
 
   constructor(kernel: Kernel, process: Process) {
     this.name = process.name;
-    this.simulated = new SimulatedMaster(kernel, process, { mode: "none" });
+    this.simulated = new SimulatedMaster(kernel, process, { mode: "aof-everysec" });
   }
 
   async call(command: string, ...args: readonly (string | number)[]): Promise<unknown> {
@@ -239,10 +240,30 @@ class VirtualFaults implements Faults {
     for (const { simulated } of masters as readonly VirtualMaster[]) simulated.crash("process");
   }
 
-  async restart(masters: readonly Master[]): Promise<void> {
+  async restart(masters: readonly Master[], isKept = false): Promise<void> {
     await this.kill(masters);
     this.#hang(masters, false);
-    for (const { simulated } of masters as readonly VirtualMaster[]) simulated.restart();
+    for (const { simulated } of masters as readonly VirtualMaster[]) {
+      simulated.restart();
+      if (!isKept) simulated.flushAll();
+    }
+  }
+
+  async failOver(masters: readonly Master[], lag: number, areDemoted = false): Promise<void> {
+    for (const master of masters as readonly VirtualMaster[])
+      master.failBack = master.simulated.failOver(lag * 1000, areDemoted);
+  }
+
+  async failBack(masters: readonly Master[]): Promise<void> {
+    for (const { failBack } of masters as readonly VirtualMaster[]) failBack?.();
+  }
+
+  async resync(masters: readonly Master[], lag: number): Promise<void> {
+    for (const { simulated } of masters as readonly VirtualMaster[]) simulated.resyncFromReplica(lag * 1000);
+  }
+
+  async reload(masters: readonly Master[], lag: number): Promise<void> {
+    for (const { simulated } of masters as readonly VirtualMaster[]) simulated.reload(lag * 1000);
   }
 
   async cut(of: Redlock, masters: readonly Master[], direction: Direction = "both"): Promise<void> {
@@ -289,6 +310,10 @@ class VirtualFaults implements Faults {
   async step(clock: readonly Master[] | Redlock, ms: number): Promise<void> {
     if (!Array.isArray(clock)) this.#machine(clock as Redlock).process.stepWall(ms);
     else for (const { simulated } of clock as readonly VirtualMaster[]) simulated.stepWall(ms);
+  }
+
+  async drift(masters: readonly Master[], ms: number): Promise<void> {
+    for (const { simulated } of masters as readonly VirtualMaster[]) simulated.process.setRate(ms * 1000);
   }
 
   async lead(of: Redlock, address: Master, to: Master): Promise<void> {
