@@ -3,6 +3,7 @@ import { assumptionsAndPromises } from "./assumptions-and-promises.ts";
 import type { Behaviour } from "./bench.ts";
 import { deadlines } from "./deadlines.ts";
 import { extend } from "./extend.ts";
+import { restarts } from "./restart-guard.ts";
 import { fencingTokens } from "./fencing.ts";
 import { lateCommands } from "./late-commands.ts";
 import { load } from "./load.ts";
@@ -22,4 +23,5 @@ export const sections: Readonly<Record<string, readonly Behaviour[]>> = {
   "10. Other primitives": primitives,
   "12. Batches, send queue and admission": load,
   "8. Fencing tokens": fencingTokens,
+  "9. Restart guard": restarts,
 };

@@ -1,0 +1,455 @@
+import assert from "node:assert/strict";
+import type { Lock, Redlock } from "@quorlock/redlock";
+import { type Behaviour, type Bench, behaviour, type Master, type OpenOptions } from "./bench.ts";
+import { failed, isConnected, occupy, untilGone, untilVotes, valuesOf, votesFor, within } from "./looking.ts";
+
+/** The longest ttl of any client, ms: quarantines are as long. */
+const maxTtl = 2000;
+const restartGuard = { maxTtl };
+const hour = 3_600_000;
+
+const scripts = { "without scripts": "the guard needs scripts" };
+const replicas = { ...scripts, real: "these masters have no replicas: test/integration/safeguards has" };
+const files = { ...scripts, real: "these masters have no files: test/integration/safeguards has" };
+const clocks = { ...scripts, real: "no clock of these masters is set: test/integration/safeguards does it" };
+
+interface Guarded {
+  readonly holder: Redlock;
+  readonly rival: Redlock;
+  /** What went wrong for the rival. */
+  readonly reasons: readonly string[];
+}
+
+/** Two clients of masters that were declared new. */
+async function guarded(bench: Bench, options: OpenOptions = {}): Promise<Guarded> {
+  const [holder, rival] = [await another(bench, options), await another(bench, options)];
+  const reasons: string[] = [];
+  rival.on("error", ({ reason }) => reasons.push(reason));
+  await holder.initialize();
+  for (const redlock of [holder, rival]) assert.equal(await votesFor(redlock), bench.masters.length);
+  return { holder, rival, reasons };
+}
+
+function another(bench: Bench, options: OpenOptions = {}): Promise<Redlock> {
+  return bench.redlock({ restartGuard, ...options });
+}
+
+/** A lock on "r" by the votes of the first masters alone, as few as make a quorum. */
+async function narrowly({ faults, masters }: Bench, redlock: Redlock): Promise<Lock> {
+  const others = masters.slice(Math.floor(masters.length / 2) + 1);
+  await occupy(others, "r");
+  const lock = await redlock.acquire("r", maxTtl);
+  await Promise.all(lock.attempts);
+  await faults.lose(others, "r");
+  return lock;
+}
+
+/** Until the master that came back has refused this client. */
+async function untilQuarantine({ time, masters }: Bench, redlock: Redlock): Promise<void> {
+  await time.until("it is connected again", () => isConnected(redlock));
+  assert.equal(await votesFor(redlock), masters.length - 1);
+}
+
+/** The last of the masters that `narrowly` takes. */
+function lastVoter(masters: readonly Master[]): Master {
+  return masters[Math.floor(masters.length / 2)]!;
+}
+
+/** Nobody else has the lock while it is held, and the master votes again `maxTtl` after it lost its memory. */
+async function keepsOut(bench: Bench, lock: Lock, rival: Redlock): Promise<void> {
+  const { time, masters } = bench;
+  const begun = time.now();
+  while (lock.state === "held") {
+    const second = await rival.tryAcquire("r", maxTtl).catch(() => null);
+    assert.ok(second === null || lock.remaining() === 0, "two clients hold");
+    await time.pass(50);
+  }
+  await untilGone(bench, masters, "r");
+  await untilVotes(bench, rival, masters.length);
+  within(bench, time.now() - begun, maxTtl - 50, maxTtl + 100, "ms until it votes");
+}
+
+/** Section 9 of docs/protocol.md. */
+export const restarts: readonly Behaviour[] = [
+  behaviour(
+    "9.1",
+    "A master that was restarted empty gives no second client the lock",
+    async (bench) => {
+      const { faults, masters } = bench;
+      const { holder, rival, reasons } = await guarded(bench);
+      const lock = await narrowly(bench, holder);
+      await faults.restart([lastVoter(masters)]);
+      await keepsOut(bench, lock, rival);
+      assert.ok(reasons.includes("QUARANTINE"), `reported: ${reasons.join(", ")}`);
+    },
+    { notOn: scripts },
+  ),
+
+  behaviour(
+    "9.1",
+    "A master in quarantine extends a lock that is held, and has its key again",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const { holder } = await guarded(bench);
+      const lock = await narrowly(bench, holder);
+      const master = lastVoter(masters);
+      await faults.restart([master]);
+      await time.until("it is connected again", () => isConnected(holder));
+      await lock.extend(maxTtl);
+      await time.until("it has the key", async () => (await valuesOf([master], "r"))[0] === lock.value);
+      assert.equal(lock.state, "held");
+    },
+    { notOn: scripts },
+  ),
+
+  behaviour(
+    "9.2",
+    "A master that was emptied gives no second client the lock, though it kept running",
+    async (bench) => {
+      const { holder, rival } = await guarded(bench);
+      const lock = await narrowly(bench, holder);
+      await lastVoter(bench.masters).call("FLUSHALL");
+      await keepsOut(bench, lock, rival);
+    },
+    { notOn: scripts },
+  ),
+
+  behaviour(
+    "9.2",
+    "A master that has loaded an older file gives no second client the lock",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const { holder, rival } = await guarded(bench);
+      await time.pass(500);
+      const lock = await narrowly(bench, holder);
+      await faults.reload([lastVoter(masters)], 400);
+      await keepsOut(bench, lock, rival);
+    },
+    { notOn: files },
+  ),
+
+  behaviour(
+    "9.3",
+    "A master that was restarted with an older file gives no second client the lock",
+    async (bench) => {
+      const { faults, masters } = bench;
+      const { holder, rival } = await guarded(bench);
+      const lock = await narrowly(bench, holder);
+      await faults.restart([lastVoter(masters)], true);
+      await faults.lose([lastVoter(masters)], "r");
+      await keepsOut(bench, lock, rival);
+    },
+    { notOn: files },
+  ),
+
+  behaviour(
+    "9.3",
+    "A replica that takes a master's place, and lacks its votes, gives no second client the lock",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      for (const takeOver of ["failOver", "resync"] as const) {
+        const { holder, rival } = await guarded(bench);
+        await time.pass(500);
+        const lock = await narrowly(bench, holder);
+        await faults[takeOver]([lastVoter(masters)], 400);
+        await keepsOut(bench, lock, rival);
+        await Promise.all(masters.map((master) => master.call("FLUSHALL")));
+      }
+    },
+    { notOn: replicas },
+  ),
+
+  behaviour(
+    "9.3",
+    "Old primaries that were made replicas meanwhile vote for nobody, whoever comes back to them",
+    async (bench) => {
+      const { faults, masters } = bench;
+      const { holder } = await guarded(bench);
+      await faults.failOver(masters, 0, true);
+      await untilVotes(bench, holder, 3);
+      const lock = await holder.acquire("r", maxTtl);
+      await faults.failBack(masters);
+      assert.equal(await (await another(bench)).tryAcquire("r", maxTtl).catch(() => null), null);
+      assert.ok(lock.remaining() > 0, "it has ended already");
+    },
+    { masters: 3, notOn: replicas },
+  ),
+
+  behaviour(
+    "9.4",
+    "A master whose databases were exchanged gives no second client the lock",
+    async (bench) => {
+      const { masters } = bench;
+      const { holder, rival } = await guarded(bench);
+      const lock = await narrowly(bench, holder);
+      // What was written in database 5 is where the clients look.
+      const master = lastVoter(masters);
+      const mark = String(await master.call("GET", "quorlock:guard"));
+      await master.call("SET", "quorlock:guard", mark.replace(/ 0 (\d)$/, " 5 $1"));
+      await master.call("DEL", "r");
+      await keepsOut(bench, lock, rival);
+    },
+    { notOn: scripts },
+  ),
+
+  ...(["votes there", "asks nothing there"] as const).map((meanwhile) =>
+    behaviour(
+      "9.5",
+      `A client that was connected to replicas, and ${meanwhile}, knows the old primaries again when it is back`,
+      async (bench) => {
+        const { time, faults, masters } = bench;
+        const { holder, rival, reasons } = await guarded(bench);
+        await faults.failOver(masters, 0);
+        await untilVotes(bench, holder, 3);
+        if (meanwhile === "votes there") await votesFor(rival);
+        const lock = await holder.acquire("r", maxTtl);
+        await faults.cut(holder, masters);
+        await faults.failBack(masters);
+        await time.pass(100);
+        assert.equal(await rival.tryAcquire("r", maxTtl).catch(() => null), null);
+        assert.ok(lock.remaining() > 0, "it has ended already");
+        assert.ok(reasons.includes("QUARANTINE"), `reported: ${reasons.join(", ")}`);
+      },
+      { masters: 3, notOn: replicas },
+    ),
+  ),
+
+  behaviour(
+    "9.6",
+    "A key that is released in quarantine is granted to nobody",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const { holder, rival } = await guarded(bench);
+      const lock = await holder.acquire("r", maxTtl);
+      const master = masters[2]!;
+      await faults.restart([master]);
+      for (const redlock of [holder, rival])
+        await time.until("it is connected again", () => isConnected(redlock));
+      await lock.extend(maxTtl);
+      const waiting = time.took(rival.acquire("r", maxTtl, { waitTimeout: 1500 }));
+      await time.pass(100);
+      await lock.release();
+      const { value } = await waiting;
+      await time.until("the others have voted", async () => {
+        const values = await valuesOf(masters, "r");
+        return values.filter((token) => token === value?.value).length === 4;
+      });
+      assert.equal((await valuesOf([master], "r"))[0], null);
+    },
+    { notOn: scripts },
+  ),
+
+  behaviour(
+    "9.7",
+    "A key that a master in quarantine sets again does not stand for a vote that it never gave",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const [slow, common, lost] = masters as [Master, Master, Master];
+      const { holder, rival } = await guarded(bench, { nodeTimeout: 1900 });
+      const lock = await narrowly(bench, holder);
+      await time.pass(500);
+      // The rival has the vote that will be forgotten, and gets the second one when the holder's key there has expired.
+      await faults.cut(rival, [common]);
+      await faults.slow(rival, [slow], 1550, "requests");
+      const acquiring = time.took(rival.acquire("r", maxTtl));
+      await time.pass(10);
+      await faults.restart([lost]);
+      await time.until("it is connected again", () => isConnected(holder));
+      await faults.cut(holder, [slow]);
+      void time.took(lock.extend(maxTtl));
+      const { value } = await acquiring;
+      assert.equal(value?.state, "held");
+      assert.equal(lock.remaining(), 0);
+    },
+    { masters: 3, notOn: { ...scripts, real: "it takes exact times" } },
+  ),
+
+  behaviour(
+    "9.8",
+    "A quarantine lasts for maxTtl, and the other masters serve meanwhile",
+    async (bench) => {
+      const { time, masters } = bench;
+      const { rival } = await guarded(bench);
+      await masters[2]!.call("FLUSHALL");
+      const begun = time.now();
+      for (let count = 4; count === 4; count = await votesFor(rival)) await time.pass(20);
+      within(bench, time.now() - begun, maxTtl, maxTtl + 50, "ms");
+      assert.equal(await votesFor(rival), 5);
+    },
+    { notOn: scripts },
+  ),
+
+  behaviour(
+    "9.8",
+    "A client with another maxTtl is refused, and so is a longer ttl",
+    async (bench) => {
+      const { time } = bench;
+      const { holder } = await guarded(bench);
+      const other = await another(bench, { restartGuard: { maxTtl: 3000 } });
+      failed(await time.took(other.acquire("r", 1000)), "INVALID_ARGUMENT");
+      failed(await time.took(holder.acquire("r", maxTtl + 1)), "INVALID_ARGUMENT");
+      const lock = await holder.acquire("r", maxTtl);
+      failed(await time.took(lock.extend(maxTtl + 1)), "INVALID_ARGUMENT");
+    },
+    { notOn: scripts },
+  ),
+
+  behaviour(
+    "9.8",
+    "While too few masters say what maxTtl is, known ones vote, and one that was emptied is not put into quarantine",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      await guarded(bench);
+      await faults.hang(masters.slice(0, 2));
+      const late = await bench.redlock({ restartGuard, isCold: true });
+      const { took, value } = await time.took(late.acquire("r", maxTtl, { waitTimeout: 1000 }));
+      assert.equal(value?.state, "held");
+      within(bench, took, 0, 205, "the call");
+      await masters[4]!.call("FLUSHALL");
+      const reasons: string[] = [];
+      late.on("error", ({ reason }) => reasons.push(reason));
+      await time.took(late.acquire("s", maxTtl));
+      assert.ok(reasons.includes("UNGUARDED"), `reported: ${reasons.join(", ")}`);
+      assert.equal(await masters[4]!.call("GET", "quorlock:guard"), null);
+      await faults.resume(masters);
+    },
+    { notOn: scripts },
+  ),
+
+  behaviour(
+    "9.9",
+    "Masters that are declared new vote at once, and are declared new once",
+    async (bench) => {
+      const { time, masters } = bench;
+      const redlock = await another(bench);
+      await redlock.initialize();
+      assert.equal(await votesFor(redlock), 5);
+      failed(await time.took((await another(bench)).initialize()), "INVALID_ARGUMENT");
+      await masters[0]!.call("FLUSHALL");
+      failed(await time.took((await another(bench)).initialize()), "INVALID_ARGUMENT");
+      assert.equal(await votesFor(redlock), 4);
+    },
+    { notOn: scripts },
+  ),
+
+  behaviour(
+    "9.9",
+    "Masters that are not declared new vote after maxTtl",
+    async (bench) => {
+      const redlock = await another(bench);
+      assert.equal(await votesFor(redlock), 0);
+      within(bench, await untilVotes(bench, redlock, 5), maxTtl - 10, maxTtl + 50, "ms");
+    },
+    { notOn: scripts },
+  ),
+
+  behaviour(
+    "9.9",
+    "A declaration that arrives after the master has voted and was emptied changes nothing",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const [first, holder] = [await another(bench), await another(bench)];
+      const initializing = time.took(first.initialize());
+      // They have been asked, and are being told.
+      await time.pass(1.2);
+      const stuck = lastVoter(masters);
+      await faults.reset(first, [stuck], 3000);
+      failed(await initializing, "NO_QUORUM");
+      const arrival = time.now() + 3000;
+      await untilVotes(bench, holder, 3);
+      await time.pass(arrival - 500 - time.now());
+      const lock = await narrowly(bench, holder);
+      await stuck.call("FLUSHALL");
+      await time.pass(600);
+      assert.equal(await (await another(bench)).tryAcquire("r", maxTtl).catch(() => null), null);
+      assert.ok(lock.remaining() > 0, "it has ended already");
+    },
+    { masters: 3, notOn: { ...scripts, real: "no real packet is made to overtake another" } },
+  ),
+
+  behaviour(
+    "9.10",
+    "A master that boots with a slow clock, which is set right, stays in quarantine for the full time",
+    async (bench) => {
+      const { faults, masters } = bench;
+      const { holder, rival } = await guarded(bench);
+      const lock = await narrowly(bench, holder);
+      const slow = [lastVoter(masters)];
+      await faults.kill(slow);
+      await faults.step(slow, -hour);
+      await faults.restart(slow);
+      await untilQuarantine(bench, rival);
+      await faults.step(slow, hour);
+      await keepsOut(bench, lock, rival);
+    },
+    { notOn: clocks },
+  ),
+
+  behaviour(
+    "9.10",
+    "A master that boots with a fast clock, which is set right, votes again after maxTtl",
+    async (bench) => {
+      const { faults, masters } = bench;
+      const { rival } = await guarded(bench);
+      const fast = masters.slice(2, 3);
+      await faults.kill(fast);
+      await faults.step(fast, hour);
+      await faults.restart(fast);
+      await untilQuarantine(bench, rival);
+      await faults.step(fast, -hour);
+      within(bench, await untilVotes(bench, rival, 5), maxTtl - 10, 2 * maxTtl, "ms");
+    },
+    { notOn: clocks },
+  ),
+
+  behaviour(
+    "9.10",
+    "A client whose clock is far ahead keeps no master in quarantine for longer",
+    async (bench) => {
+      const { faults, masters } = bench;
+      const { holder, rival } = await guarded(bench);
+      await faults.step(holder, hour);
+      await masters[2]!.call("FLUSHALL");
+      assert.equal(await votesFor(holder), 4);
+      within(bench, await untilVotes(bench, rival, 5), maxTtl - 10, 2 * maxTtl, "ms");
+    },
+    { notOn: clocks },
+  ),
+
+  behaviour(
+    "9.11",
+    "A client that has not seen a clock step leaves out the master that one has seen",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const options = { clockWatch: { exclude: true } };
+      const { holder, rival } = await guarded(bench, options);
+      const lock = await narrowly(bench, holder);
+      const stepped = [lastVoter(masters)];
+      await faults.step(stepped, 40_000);
+      await valuesOf(stepped, "r");
+      assert.equal(await votesFor(rival), 4);
+      await time.pass(5);
+      await faults.step(stepped, -40_000);
+      await keepsOut(bench, lock, await another(bench, options));
+    },
+    { notOn: clocks },
+  ),
+
+  behaviour(
+    "9.12",
+    "A durable master votes at once after a restart; one that was emptied or promoted does not",
+    async (bench) => {
+      const { faults, masters } = bench;
+      const { rival } = await guarded(bench, { restartGuard: { maxTtl, durable: true } });
+      await faults.restart(masters.slice(0, 1), true);
+      await bench.time.pass(100);
+      assert.equal(await votesFor(rival), 5);
+      await masters[1]!.call("FLUSHALL");
+      assert.equal(await votesFor(rival), 4);
+      await faults.failOver(masters.slice(2, 3), 0);
+      await bench.time.pass(100);
+      assert.equal(await votesFor(rival), 3);
+    },
+    { notOn: files },
+  ),
+];
