@@ -1,6 +1,7 @@
 import { acquire } from "./acquire.ts";
 import { assumptionsAndPromises } from "./assumptions-and-promises.ts";
 import type { Behaviour } from "./bench.ts";
+import { clocksOfMasters } from "./clocks.ts";
 import { deadlines } from "./deadlines.ts";
 import { extend } from "./extend.ts";
 import { restarts } from "./restart-guard.ts";
@@ -24,4 +25,5 @@ export const sections: Readonly<Record<string, readonly Behaviour[]>> = {
   "12. Batches, send queue and admission": load,
   "8. Fencing tokens": fencingTokens,
   "9. Restart guard": restarts,
+  "11. Clocks of the masters": clocksOfMasters,
 };
