@@ -21,6 +21,8 @@ export interface Master {
   readonly name: string;
   /** Executes a command, around all Redlocks; rejects with an error reply. */
   call(command: string, ...args: readonly (string | number)[]): Promise<unknown>;
+  /** The names of all that it keeps. */
+  keys(): Promise<readonly string[]>;
   /** From now on records the commands that clients send to it. */
   tap(): Promise<Tap>;
 }

@@ -154,6 +154,10 @@ class RealMaster implements Master {
     return this.admin.call(command, ...args.map(String));
   }
 
+  keys(): Promise<readonly string[]> {
+    return this.admin.keys("*");
+  }
+
   async tap(): Promise<Tap> {
     const tap = await WireTap.on(this.admin);
     const [, own] = / addr=(\S+) /.exec(String(await this.admin.call("CLIENT", "INFO")))!;

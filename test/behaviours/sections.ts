@@ -9,6 +9,8 @@ import { fencingTokens } from "./fencing.ts";
 import { lateCommands } from "./late-commands.ts";
 import { load } from "./load.ts";
 import { primitives } from "./primitives.ts";
+import { onTheWire } from "./on-the-wire.ts";
+import { readme } from "./readme.ts";
 import { release } from "./release.ts";
 import { waiting } from "./waiting.ts";
 
@@ -26,4 +28,6 @@ export const sections: Readonly<Record<string, readonly Behaviour[]>> = {
   "8. Fencing tokens": fencingTokens,
   "9. Restart guard": restarts,
   "11. Clocks of the masters": clocksOfMasters,
+  "13. On the wire": onTheWire,
+  README: readme,
 };

@@ -118,10 +118,18 @@ class VirtualMaster implements Master {
   endRefusal: (() => void) | undefined;
   failBack: (() => void) | undefined;
   readonly #taps: string[][][] = [];
+  readonly #written = new Set<string>();
 
   constructor(kernel: Kernel, process: Process) {
     this.name = process.name;
     this.simulated = new SimulatedMaster(kernel, process, { mode: "aof-everysec" });
+    this.simulated.watch({
+      wrote: ({ key }) => void this.#written.add(key),
+      published: () => {},
+      writeMet: () => {},
+      wasTwice: () => {},
+      ran: () => {},
+    });
   }
 
   async call(command: string, ...args: readonly (string | number)[]): Promise<unknown> {
@@ -130,6 +138,10 @@ class VirtualMaster implements Master {
     const reply = this.simulated.execute(command, args);
     if (reply instanceof Error) throw reply;
     return reply;
+  }
+
+  async keys(): Promise<readonly string[]> {
+    return [...this.#written].filter((key) => this.simulated.peek(key));
   }
 
   async tap(): Promise<Tap> {

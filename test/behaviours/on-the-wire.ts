@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { type Behaviour, behaviour } from "./bench.ts";
+import { failed, held, lifetimesOn, occupy, untilGone, votesFor, within } from "./looking.ts";
+
+/** Section 13 of docs/protocol.md. */
+export const onTheWire: readonly Behaviour[] = [
+  behaviour(
+    "13.1",
+    "The key is the resource, its value the token, set with its expiry in one command",
+    async (bench) => {
+      const { masters } = bench;
+      const tap = await masters[0]!.tap();
+      const { lock } = await held(bench, 2000);
+      const commands = (await tap.commands()).filter((words) => words.includes("r"));
+      assert.deepEqual(commands, [["SET", "r", lock.value, "NX", "PX", "2000"]]);
+      assert.match(lock.value, /^[0-9a-f]{32}/);
+      await lock.release();
+      await untilGone(bench, masters, "r");
+    },
+    {
+      masters: 1,
+      notOn: {
+        "without scripts": "SET, without NX and behind a WATCH, may renew the key",
+        "a Cluster": "its vote is a script",
+      },
+    },
+  ),
+
+  behaviour(
+    "13.1",
+    "A lock, and one of another library on the same key, exclude each other",
+    async (bench) => {
+      const { masters } = bench;
+      const { redlock, lock } = await held(bench);
+      for (const master of masters)
+        assert.equal(await master.call("SET", "r", "another library", "NX", "PX", 2000), null);
+      await lock.release();
+      await untilGone(bench, masters, "r");
+      await occupy(masters, "r");
+      assert.equal(await redlock.tryAcquire("r", 2000), null);
+      for (const left of await lifetimesOn(masters, "r")) within(bench, left, 59_000, 60_000, "what is left");
+    },
+    { masters: 1 },
+  ),
+
+  behaviour(
+    "13.2",
+    "All keys beside those of resources begin with quorlock:",
+    async (bench) => {
+      const { time, masters } = bench;
+      const redlock = await bench.redlock({
+        owner: "someone",
+        fencing: true,
+        restartGuard: { maxTtl: 2000 },
+        clockWatch: true,
+      });
+      await redlock.initialize();
+      const lock = await redlock.acquire(["r", "s"], 2000);
+      const waiting = time.took(redlock.acquire("r", 2000, { waitTimeout: 1000 }));
+      const seen = new Set<string>();
+      const look = async () => {
+        for (const key of await masters[0]!.keys()) seen.add(key);
+      };
+      for (let round = 0; round < 20; round += 1) await look().then(() => time.pass(10));
+      await lock.release();
+      assert.equal((await waiting).error, undefined);
+      await look();
+      const others = [...seen].filter((key) => key !== "r" && key !== "s");
+      assert.equal(seen.size - others.length, 2);
+      assert.ok(others.length > 5, `they are ${others.join(", ")}`);
+      for (const key of others) assert.ok(key.startsWith("quorlock:"), `${key} is a key`);
+    },
+    { masters: 1, notOn: { "without scripts": "the options need scripts", "a Cluster": "it refuses the options" } },
+  ),
+
+  behaviour(
+    "13.3",
+    "A master that answers with a number that is none has not voted",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const redlock = await bench.redlock({ fencing: true });
+      const impossible = (2n ** 53n).toString();
+      const set = (master: (typeof masters)[number]) =>
+        master.call("SET", "quorlock:fence:any", impossible).then(() => master.call("SET", "quorlock:fence:r", impossible));
+      await set(masters[0]!);
+      assert.equal(await votesFor(redlock), 2);
+      await set(masters[0]!);
+      await set(masters[1]!);
+      failed(await time.took(redlock.acquire("r", 2000)), "NO_QUORUM");
+      await untilGone(bench, masters, "r");
+      await faults.lose(masters, "quorlock:fence:r");
+    },
+    { masters: 3, notOn: { "without scripts": "fencing needs scripts" } },
+  ),
+];

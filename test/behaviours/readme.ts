@@ -1,0 +1,187 @@
+import assert from "node:assert/strict";
+import { type Behaviour, behaviour } from "./bench.ts";
+import { failed, held, isConnected, lifetimesOn, occupy, untilGone, untilVoted, valuesOf, within } from "./looking.ts";
+
+/** What README.md promises, and is no rule of docs/protocol.md by itself. */
+export const readme: readonly Behaviour[] = [
+  behaviour("README", "It works while a majority of the servers is reachable", async (bench) => {
+    const { time, faults, masters } = bench;
+    const redlock = await bench.redlock();
+    await faults.kill(masters.slice(0, 1));
+    await faults.hang(masters.slice(1, 2));
+    const lock = await redlock.acquire("r", 2000);
+    await lock.extend(2000);
+    assert.equal(await lock.verify(), true);
+    await lock.release();
+    await untilGone(bench, masters.slice(2), "r");
+    await faults.kill(masters.slice(2, 3));
+    await time.pass(20);
+    failed(await time.took(redlock.acquire("r", 2000)), "NO_QUORUM");
+    await faults.resume(masters.slice(1, 2));
+    await time.until("a majority is back", async () => (await redlock.tryAcquire("s", 2000).catch(() => null)) !== null);
+  }),
+
+  behaviour(
+    "README",
+    "`using` waits for the lock, extends it while the function runs, and releases it",
+    async (bench) => {
+      const { time, masters } = bench;
+      const { lock } = await held(bench, 20_000);
+      const redlock = await bench.redlock();
+      const log: string[] = [];
+      const using = redlock.using("r", 500, { waitTimeout: 5000 }, async (signal) => {
+        log.push("begins");
+        await time.pass(1500);
+        signal.throwIfAborted();
+        for (const left of await lifetimesOn(masters, "r")) within(bench, left, 100, 500, "what is left");
+        return "done";
+      });
+      await time.pass(200);
+      log.push("is released");
+      await lock.release();
+      assert.equal(await using, "done");
+      assert.deepEqual(log, ["is released", "begins"]);
+      await untilGone(bench, masters, "r");
+    },
+    { masters: 1 },
+  ),
+
+  behaviour("README", "`using` releases the lock, and rejects, if the function throws", async (bench) => {
+    const { time, masters } = bench;
+    const redlock = await bench.redlock();
+    const error = new Error("the routine failed");
+    const outcome = await time.took(
+      redlock.using("r", 20_000, () => {
+        throw error;
+      }),
+    );
+    assert.equal(outcome.error, error);
+    await untilGone(bench, masters, "r");
+  }, { masters: 1 }),
+
+  behaviour("README", "If the process dies, the lock is free after the ttl of its last extension", async (bench) => {
+    const { time, faults, masters } = bench;
+    const redlock = await bench.redlock();
+    const using = time.took(redlock.using("r", 1000, () => time.pass(10_000)));
+    await time.pass(1500);
+    await faults.cut(redlock, masters);
+    const left = Math.max(...(await lifetimesOn(masters, "r")));
+    assert.ok(left > 0 && left <= 1000, `${left} ms are left`);
+    await time.pass(left + 1 + time.slack);
+    assert.deepEqual(new Set(await valuesOf(masters, "r")), new Set([null]));
+    assert.notEqual(await (await bench.redlock()).tryAcquire("r", 1000), null);
+    await using;
+  }),
+
+  behaviour(
+    "README",
+    "No key outlives its ttl, by the server's clock",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const [first, waiter] = [await bench.redlock(), await bench.redlock()];
+      const lock = await first.acquire(["r", "s"], 1000);
+      await lock.extend(1000);
+      void time.took(waiter.acquire(["r", "s"], 1000, { waitTimeout: 400 }));
+      await time.pass(600);
+      await faults.cut(waiter, masters);
+      void time.took(lock.release());
+      const end = time.now() + 1000;
+      for (; time.now() < end; await time.pass(50))
+        for (const key of ["r", "s"])
+          for (const left of await lifetimesOn(masters, key))
+            assert.ok(left === -2 || (left >= 0 && left <= 1000), `${left} ms are left of ${key}`);
+      await untilGone(bench, masters, "r");
+    },
+    { masters: 1 },
+  ),
+
+  behaviour(
+    "README",
+    "A lock on several resources has all of them, or none",
+    async (bench) => {
+      const { time, masters } = bench;
+      const redlock = await bench.redlock();
+      await occupy(masters, "s");
+      failed(await time.took(redlock.acquire(["r", "s", "t"], 2000)), "RESOURCE_LOCKED");
+      await untilGone(bench, masters, "r");
+      await untilGone(bench, masters, "t");
+      await bench.faults.lose(masters, "s");
+      const lock = await redlock.acquire(["r", "s", "t"], 2000);
+      for (const resource of lock.resources)
+        assert.equal(await (await bench.redlock()).tryAcquire(resource, 2000), null);
+      await lock.release();
+      for (const resource of lock.resources) await untilGone(bench, masters, resource);
+    },
+    { masters: 3 },
+  ),
+
+  behaviour(
+    "README",
+    "`ready` rejects, with a line for each server, if no majority answers, and resolves as soon as one does",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      await faults.kill(masters.slice(0, 3));
+      const redlock = await bench.redlock({ isCold: true });
+      const outcome = await time.took(redlock.ready({ timeout: 500 }));
+      failed(outcome, "NO_QUORUM");
+      within(bench, outcome.took, 490, 705, "the call");
+      const [, ...lines] = outcome.error.message.split("\n");
+      for (const [index, { name }] of masters.entries()) assert.ok(lines[index].includes(name), lines[index]);
+      const waiting = time.took(redlock.ready({ timeout: 5000 }));
+      await time.pass(200);
+      await faults.restart(masters.slice(0, 1));
+      const { took, error } = await waiting;
+      assert.equal(error, undefined);
+      within(bench, took, 200, 1000, "the call");
+    },
+  ),
+
+  behaviour("README", "`quit` releases all locks, and further calls are refused", async (bench) => {
+    const { time, masters } = bench;
+    const redlock = await bench.redlock();
+    const locks = [await redlock.acquire("r", 20_000), await redlock.acquire("s", 20_000)];
+    for (const lock of locks) await untilVoted(bench, masters, lock);
+    await redlock.quit();
+    for (const lock of locks) await untilGone(bench, masters, lock.resources[0]!);
+    failed(await time.took(redlock.acquire("r", 2000)), "CLOSED");
+  }),
+
+  behaviour("README", "An error event reports a server that failed, and the others go on", async (bench) => {
+    const { time, faults, masters } = bench;
+    const redlock = await bench.redlock();
+    const told = new Set<string>();
+    redlock.on("error", ({ node, message }) => {
+      assert.ok(message.includes(node), message);
+      told.add(node);
+    });
+    await faults.hang(masters.slice(0, 1));
+    const lock = await redlock.acquire("r", 2000);
+    await Promise.all(lock.attempts);
+    assert.equal(lock.state, "held");
+    assert.equal(told.size, 1);
+    await faults.resume(masters.slice(0, 1));
+    await time.until("it is back", () => isConnected(redlock));
+  }),
+
+  behaviour(
+    "README",
+    "A resource that compares fencing tokens rejects the write of a holder that was paused",
+    async (bench) => {
+      const { faults, masters } = bench;
+      const [paused, next] = [await bench.redlock({ fencing: true }), await bench.redlock({ fencing: true })];
+      let written = 0;
+      const write = (token: number): boolean => {
+        if (token < written) return false;
+        written = token;
+        return true;
+      };
+      const first = await paused.acquire("r", 500);
+      assert.ok(write(first.fencingToken!), "it holds the lock");
+      await faults.cut(paused, masters);
+      const second = await next.acquire("r", 500, { waitTimeout: 5000 });
+      assert.ok(write(second.fencingToken!), "it holds the lock now");
+      assert.equal(write(first.fencingToken!), false);
+    },
+    { notOn: { "without scripts": "fencing needs scripts" } },
+  ),
+];
