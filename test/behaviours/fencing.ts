@@ -35,10 +35,10 @@ function losing({ faults, masters }: Bench, places: readonly number[]): NonNulla
   return (nodes) =>
     nodes.map((node, place) =>
       changed(node, {
-        ask: (operation, index) => {
-          const isStoring = operation.kind === "extend" && operation.claim?.proposal !== undefined;
-          if (!isStoring || !places.includes(place)) return node.ask(operation, index);
-          void faults.lose([masters[place]!], "r").then(() => node.ask(operation, index));
+        ask: (question, index, sink) => {
+          const isStoring = question.verb === "extend" && question.proposal !== undefined;
+          if (!isStoring || !places.includes(place)) return node.ask(question, index, sink);
+          void faults.lose([masters[place]!], "r").then(() => node.ask(question, index, sink));
         },
       }),
     );

@@ -68,6 +68,8 @@ export async function untilWaiting({ time }: Bench, observer: Redlock, count: nu
       ({ queueLength, unreachable }) => unreachable || queueLength === count,
     ),
   );
+}
+
 /** How many masters vote for one more lock; 0 if it is refused. */
 export async function votesFor(redlock: Redlock, ttl = 2000): Promise<number> {
   const lock = await redlock.tryAcquire("any", ttl).catch(() => null);

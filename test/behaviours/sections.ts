@@ -4,17 +4,17 @@ import type { Behaviour } from "./bench.ts";
 import { clocksOfMasters } from "./clocks.ts";
 import { deadlines } from "./deadlines.ts";
 import { extend } from "./extend.ts";
-import { restarts } from "./restart-guard.ts";
 import { fencingTokens } from "./fencing.ts";
 import { lateCommands } from "./late-commands.ts";
 import { load } from "./load.ts";
-import { primitives } from "./primitives.ts";
 import { onTheWire } from "./on-the-wire.ts";
+import { primitives } from "./primitives.ts";
 import { readme } from "./readme.ts";
 import { release } from "./release.ts";
+import { restarts } from "./restart-guard.ts";
 import { waiting } from "./waiting.ts";
 
-/** The cases, by the sections of docs/protocol.md. */
+/** The cases, by the sections of docs/protocol.md, and those of README.md. */
 export const sections: Readonly<Record<string, readonly Behaviour[]>> = {
   "1. Assumptions and promises": assumptionsAndPromises,
   "2. Acquire": acquire,
@@ -23,11 +23,11 @@ export const sections: Readonly<Record<string, readonly Behaviour[]>> = {
   "5. Release and detach": release,
   "6. Late commands": lateCommands,
   "7. Waiting in a queue": waiting,
-  "10. Other primitives": primitives,
-  "12. Batches, send queue and admission": load,
   "8. Fencing tokens": fencingTokens,
   "9. Restart guard": restarts,
+  "10. Other primitives": primitives,
   "11. Clocks of the masters": clocksOfMasters,
+  "12. Batches, send queue and admission": load,
   "13. On the wire": onTheWire,
   README: readme,
 };
