@@ -142,7 +142,11 @@ export const clocksOfMasters: readonly Behaviour[] = [
       assert.equal(await newcomer.tryAcquire("r", 2000).catch(() => null), null);
       assert.deepEqual(reasons, ["CLOCK"]);
       assert.equal(lock.state, "held");
-      assert.notEqual(await (await bench.redlock()).tryAcquire("r", 2000), null, "without the option it counts");
+      assert.notEqual(
+        await (await bench.redlock()).tryAcquire("r", 2000),
+        null,
+        "without the option it counts",
+      );
     },
     { masters: 3, notOn },
   ),

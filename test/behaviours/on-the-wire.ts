@@ -70,7 +70,10 @@ export const onTheWire: readonly Behaviour[] = [
       assert.ok(others.length > 5, `they are ${others.join(", ")}`);
       for (const key of others) assert.ok(key.startsWith("quorlock:"), `${key} is a key`);
     },
-    { masters: 1, notOn: { "without scripts": "the options need scripts", "a Cluster": "it refuses the options" } },
+    {
+      masters: 1,
+      notOn: { "without scripts": "the options need scripts", "a Cluster": "it refuses the options" },
+    },
   ),
 
   behaviour(
@@ -81,7 +84,9 @@ export const onTheWire: readonly Behaviour[] = [
       const redlock = await bench.redlock({ fencing: true });
       const impossible = (2n ** 53n).toString();
       const set = (master: (typeof masters)[number]) =>
-        master.call("SET", "quorlock:fence:any", impossible).then(() => master.call("SET", "quorlock:fence:r", impossible));
+        master
+          .call("SET", "quorlock:fence:any", impossible)
+          .then(() => master.call("SET", "quorlock:fence:r", impossible));
       await set(masters[0]!);
       assert.equal(await votesFor(redlock), 2);
       await set(masters[0]!);

@@ -1,6 +1,16 @@
 import assert from "node:assert/strict";
 import { type Behaviour, behaviour } from "./bench.ts";
-import { failed, held, isConnected, lifetimesOn, occupy, untilGone, untilVoted, valuesOf, within } from "./looking.ts";
+import {
+  failed,
+  held,
+  isConnected,
+  lifetimesOn,
+  occupy,
+  untilGone,
+  untilVoted,
+  valuesOf,
+  within,
+} from "./looking.ts";
 
 /** What README.md promises, and is no rule of docs/protocol.md by itself. */
 export const readme: readonly Behaviour[] = [
@@ -18,7 +28,10 @@ export const readme: readonly Behaviour[] = [
     await time.pass(20);
     failed(await time.took(redlock.acquire("r", 2000)), "NO_QUORUM");
     await faults.resume(masters.slice(1, 2));
-    await time.until("a majority is back", async () => (await redlock.tryAcquire("s", 2000).catch(() => null)) !== null);
+    await time.until(
+      "a majority is back",
+      async () => (await redlock.tryAcquire("s", 2000).catch(() => null)) !== null,
+    );
   }),
 
   behaviour(
@@ -46,32 +59,41 @@ export const readme: readonly Behaviour[] = [
     { masters: 1 },
   ),
 
-  behaviour("README", "`using` releases the lock, and rejects, if the function throws", async (bench) => {
-    const { time, masters } = bench;
-    const redlock = await bench.redlock();
-    const error = new Error("the routine failed");
-    const outcome = await time.took(
-      redlock.using("r", 20_000, () => {
-        throw error;
-      }),
-    );
-    assert.equal(outcome.error, error);
-    await untilGone(bench, masters, "r");
-  }, { masters: 1 }),
+  behaviour(
+    "README",
+    "`using` releases the lock, and rejects, if the function throws",
+    async (bench) => {
+      const { time, masters } = bench;
+      const redlock = await bench.redlock();
+      const error = new Error("the routine failed");
+      const outcome = await time.took(
+        redlock.using("r", 20_000, () => {
+          throw error;
+        }),
+      );
+      assert.equal(outcome.error, error);
+      await untilGone(bench, masters, "r");
+    },
+    { masters: 1 },
+  ),
 
-  behaviour("README", "If the process dies, the lock is free after the ttl of its last extension", async (bench) => {
-    const { time, faults, masters } = bench;
-    const redlock = await bench.redlock();
-    const using = time.took(redlock.using("r", 1000, () => time.pass(10_000)));
-    await time.pass(1500);
-    await faults.cut(redlock, masters);
-    const left = Math.max(...(await lifetimesOn(masters, "r")));
-    assert.ok(left > 0 && left <= 1000, `${left} ms are left`);
-    await time.pass(left + 1 + time.slack);
-    assert.deepEqual(new Set(await valuesOf(masters, "r")), new Set([null]));
-    assert.notEqual(await (await bench.redlock()).tryAcquire("r", 1000), null);
-    await using;
-  }),
+  behaviour(
+    "README",
+    "If the process dies, the lock is free after the ttl of its last extension",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const redlock = await bench.redlock();
+      const using = time.took(redlock.using("r", 1000, () => time.pass(10_000)));
+      await time.pass(1500);
+      await faults.cut(redlock, masters);
+      const left = Math.max(...(await lifetimesOn(masters, "r")));
+      assert.ok(left > 0 && left <= 1000, `${left} ms are left`);
+      await time.pass(left + 1 + time.slack);
+      assert.deepEqual(new Set(await valuesOf(masters, "r")), new Set([null]));
+      assert.notEqual(await (await bench.redlock()).tryAcquire("r", 1000), null);
+      await using;
+    },
+  ),
 
   behaviour(
     "README",

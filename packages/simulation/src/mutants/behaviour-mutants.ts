@@ -22,4 +22,19 @@ export const behaviourMutants: readonly Mutant[] = [
           .replace("this.answers[index] = answer", "this.answers[this.answers.indexOf(undefined)] = answer"),
     },
   },
+  {
+    name: "a second round of fencing counts whatever number its master had",
+    breaks: ["8.3"],
+    edits: { "protocol/fencing.ts isStored body": '{ return answer?.is === "yes"; }' },
+  },
+  {
+    name: "a number that is far ahead is no reason to hear other masters",
+    breaks: ["8.4"],
+    edits: { "protocol/attempt.ts farAhead value": "Number.POSITIVE_INFINITY" },
+  },
+  {
+    name: "a key that is set again in quarantine counts",
+    breaks: ["9.7"],
+    edits: { "protocol/lease.ts isKeptBy body": "{ return true; }" },
+  },
 ];
