@@ -37,4 +37,9 @@ export const behaviourMutants: readonly Mutant[] = [
     breaks: ["9.7"],
     edits: { "protocol/lease.ts isKeptBy body": "{ return true; }" },
   },
+  {
+    name: "a number that is not exact is one",
+    breaks: ["13.3"],
+    edits: { "redis/reply-numbers.ts digitsIn isSafeInteger": "true" },
+  },
 ];
