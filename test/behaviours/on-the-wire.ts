@@ -2,6 +2,11 @@ import assert from "node:assert/strict";
 import { type Behaviour, behaviour, type Master } from "./bench.ts";
 import { failed, held, lifetimesOn, occupy, untilGone, votesFor, within } from "./looking.ts";
 
+/** From now on the master answers with a number that is not exact. */
+async function lie(master: Master, resource: string): Promise<void> {
+  await master.call("SET", `quorlock:fence:${resource}`, (2n ** 53n).toString());
+}
+
 /** Section 13 of docs/protocol.md. */
 export const onTheWire: readonly Behaviour[] = [
   behaviour(
@@ -82,8 +87,6 @@ export const onTheWire: readonly Behaviour[] = [
     async (bench) => {
       const { time, masters } = bench;
       const redlock = await bench.redlock({ fencing: true });
-      const lie = (master: Master, key: string) =>
-        master.call("SET", `quorlock:fence:${key}`, (2n ** 53n).toString());
       await lie(masters[0]!, "any");
       assert.equal(await votesFor(redlock), 2);
       for (const master of masters.slice(0, 2)) await lie(master, "r");
