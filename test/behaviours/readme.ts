@@ -54,7 +54,9 @@ export const readme: readonly Behaviour[] = [
       await lock.release();
       assert.equal(await using, "done");
       assert.deepEqual(log, ["is released", "begins"]);
+      const ended = time.now();
       await untilGone(bench, masters, "r");
+      within(bench, time.now() - ended, 0, 5, "ms until it is free");
     },
     { masters: 1 },
   ),
