@@ -1,5 +1,5 @@
 import { isInFrame, outside } from "../time/async-context.ts";
-import type { Latch } from "../time/cancellation.ts";
+import { Latch } from "../time/cancellation.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import { maxTimerDelay, type Runtime, type Timer } from "../time/runtime.ts";
 import { answered } from "../tracing/channels.ts";
@@ -62,7 +62,7 @@ export class Round implements Sink {
   #missing: number;
   /** `undefined` once it is closed. */
   #timer: Timer | undefined;
-  #onClosed: Array<() => void> | undefined;
+  readonly #closed = new Latch();
   #forget: (() => void) | undefined;
   #onAnswered: (() => void) | undefined;
   #clocks: RoundClocks | undefined;
@@ -121,9 +121,7 @@ export class Round implements Sink {
 
   /** Calls `listener` when the round is closed; immediately if it is. */
   onClosed(listener: () => void): void {
-    if (this.#missing === 0) listener();
-    else if (this.#onClosed) this.#onClosed.push(listener);
-    else this.#onClosed = [listener];
+    this.#closed.onEnd(listener);
   }
 
   /** Resolves when the round is decided, or at the end of `ended` with the answers so far. */
@@ -237,9 +235,7 @@ export class Round implements Sink {
     this.#timer?.cancel();
     this.#timer = undefined;
     this.#decide();
-    const listeners = this.#onClosed;
-    this.#onClosed = undefined;
-    if (listeners) for (const listener of listeners) listener();
+    this.#closed.end();
   }
 }
 

@@ -105,8 +105,8 @@ export function forgetEncoded(batch: EncodedBatch): void {
 function areEqual(batch: readonly Posted[], posted: readonly Posted[]): boolean {
   if (batch.length !== posted.length) return false;
   for (let index = 0; index < batch.length; index += 1) {
-    const [one, other] = [batch[index]!, posted[index]!];
-    if (one.question !== other.question || one.guard !== other.guard) return false;
+    const { question, guard } = batch[index]!;
+    if (posted[index]!.question !== question || posted[index]!.guard !== guard) return false;
   }
   return true;
 }
@@ -233,16 +233,17 @@ export function batchArgs(posted: readonly Posted[], companions: readonly string
 function sameShapeAt(posted: readonly Posted[], index: number, other: Posted): Posted | undefined {
   const next = posted[index];
   if (next === undefined || next.guard !== other.guard) return undefined;
-  const [one, two] = [next.question, other.question];
+  const { question: one } = next;
+  const { verb, keys, words, ttl, proposal } = other.question;
   const isAlike =
-    one.verb === two.verb &&
-    one.keys.length === two.keys.length &&
-    one.words.length === two.words.length &&
+    one.verb === verb &&
+    one.keys.length === keys.length &&
+    one.words.length === words.length &&
     // A question keeps its own ttl (PROTOCOL 12.4).
-    one.ttl === two.ttl &&
-    one.proposal === two.proposal;
+    one.ttl === ttl &&
+    one.proposal === proposal;
   // Queue entries and restored counters carry further numbers, and a reading of the guard state its own terms.
-  return isAlike && one.verb !== "enqueue" && !isListed.has(one.verb) ? next : undefined;
+  return isAlike && verb !== "enqueue" && !isListed.has(verb) ? next : undefined;
 }
 
 /** The verbs whose words are no values of the batch: they are in its list, or in the terms of the guard. */
