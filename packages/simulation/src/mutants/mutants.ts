@@ -299,7 +299,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a reply counts for the wrong operation of a batch",
     breaks: ["12.3"],
-    edits: { "redis/pipeline.ts 12.3 ownReply value": "replies[posted.length - 1 - place]" },
+    edits: { "redis/pipeline.ts 12.3 ownReply value": "replies[posted.length - 1 - index]" },
   },
   {
     name: "a master is sent what another one was asked",
