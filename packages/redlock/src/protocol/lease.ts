@@ -1,6 +1,6 @@
 import { type ExecutionStats, LockLostError, type LossReason } from "../errors.ts";
 import type { LeaseLimit } from "../settings/lease-limit.ts";
-import { hintFor, type Settings } from "../settings/settings.ts";
+import { hintFor } from "../settings/settings.ts";
 import { abortWith, selfCheckingController } from "../time/abort.ts";
 import { leaseDeadline, never } from "../time/lease-clock.ts";
 import type { TimerHandle, TimerTask } from "../time/timers.ts";
@@ -96,7 +96,7 @@ export class Lease implements TimerTask, ActiveLease {
   /** The `driftFactor` of its request: no deadline allows for less (PROTOCOL 1.9). */
   readonly driftFactor: number;
   /** Called at the release, before anything is sent: may hand the lease off to a waiter in this process instead. */
-  handOff: ((settings: Settings) => Promise<ExecutionResult> | undefined) | undefined;
+  handOff: (() => Promise<ExecutionResult> | undefined) | undefined;
   /** How many renewals keep it extended: each handle of a shared lease has one. */
   renewals = 0;
   /** The lease that continues under the token of this one, once it has ended. */

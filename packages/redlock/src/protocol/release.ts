@@ -27,13 +27,13 @@ export function release(lease: Lease, settings: Settings): Promise<ExecutionResu
     lease.end();
     lease.releasing = releasing.hasSubscribers
       ? traceRelease(lease, lease.context.runtime, () => handOffOrRelease(lease, settings))
-      : (lease.handOff?.(settings) ?? releaseKeys(lease, settings));
+      : (lease.handOff?.() ?? releaseKeys(lease, settings));
   }
   return lease.releasing;
 }
 
 function handOffOrRelease(lease: Lease, settings: Settings): Promise<ExecutionResult> {
-  return lease.handOff?.(settings) ?? releaseKeys(lease, settings);
+  return lease.handOff?.() ?? releaseKeys(lease, settings);
 }
 
 /** Releases every key that the lease may have: all are under its one token (PROTOCOL 5.4). */

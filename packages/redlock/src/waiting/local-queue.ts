@@ -2,9 +2,7 @@ import type { AcquireCall } from "../protocol/attempt.ts";
 import type { Context } from "../protocol/context.ts";
 import type { ExecutionResult, Lease } from "../protocol/lease.ts";
 import type { Contention } from "../protocol/quorum.ts";
-import { release } from "../protocol/release.ts";
 import { waiterOf } from "../protocol/token.ts";
-import type { Settings } from "../settings/settings.ts";
 import type { Latch } from "../time/cancellation.ts";
 import type { GrantListener } from "./grant-listener.ts";
 import { reuseLease } from "./local-hand-off.ts";
@@ -197,7 +195,7 @@ export class LocalQueue {
     this.#lease = lease;
     // Not the whole waiter, which would keep its promise in memory.
     this.#holder = { request, attempts };
-    lease.handOff = (settings) => this.#onRelease(lease, settings);
+    lease.handOff = () => this.#onRelease(lease);
     lease.onEnd(() => this.#onLeaseEnd(lease));
   }
 
@@ -235,13 +233,13 @@ export class LocalQueue {
    * The holder releases: hands the lock off within this process, or returns `undefined` to release it on the
    * masters.
    */
-  #onRelease(lease: Lease, settings: Settings): Promise<ExecutionResult> | undefined {
+  #onRelease(lease: Lease): Promise<ExecutionResult> | undefined {
     // A lost lease that its holder releases while it is notified is still here, and is handed on to nobody (PROTOCOL 7.16).
     const next = this.#lease === lease && !lease.loss ? this.#next : undefined;
     const reused = next && reuseLease(lease, this.#holder!, next);
     if (reused) {
       // The token stays in use: an extension may find and count its grants (PROTOCOL 7.18).
-      this.#handOver(next, reused.successor, settings);
+      this.#handOver(next, reused.successor);
       return Promise.resolve(reused.result);
     }
     this.#rollBackGrants(lease);
@@ -252,11 +250,10 @@ export class LocalQueue {
     return undefined;
   }
 
-  #handOver(next: LocalWaiter, successor: Lease, settings: Settings): void {
+  #handOver(next: LocalWaiter, successor: Lease): void {
     this.#setLease(successor, next);
-    if (this.#remove(next)) next.resolve({ lease: successor });
-    // The next call has given up meanwhile: the lock goes to the one after it.
-    else void release(successor, settings);
+    this.#remove(next);
+    next.resolve({ lease: successor });
     this.#enter();
   }
 }
