@@ -41,14 +41,17 @@ interface Node {
   client?: NodeClient | undefined;
 }
 
-type NodeClient = Pick<NodeRedisClient, "on" | "destroy"> & { readonly isReady: boolean };
+type NodeClient = Pick<NodeRedisClient, "on" | "destroy"> & {
+  readonly isReady: boolean;
+  sendCommand(words: readonly string[]): Promise<unknown>;
+};
 
 /** The used part of a Cluster client. */
 export interface ClusterClient extends Omit<NodeRedisClient, "sendCommand"> {
   readonly slots: readonly ({ readonly master: Node } | undefined)[];
   readonly masters: readonly Node[];
   readonly nodeByAddress: ReadonlyMap<string, Node>;
-  nodeClient(node: Node): Promise<unknown>;
+  nodeClient(node: Node): unknown;
   sendCommand(
     key: string | undefined,
     isReadonly: boolean,
@@ -146,6 +149,8 @@ class ClusterConnection implements SingleConnection {
   #error: unknown;
   #isReady = false;
   #isOver = false;
+  /** Whether a master is being asked for the new place of a slot. */
+  #isAsking = false;
 
   constructor(
     cluster: ClusterClient,
@@ -239,7 +244,8 @@ class ClusterConnection implements SingleConnection {
   }
 
   #connectTo(node: Node): Promise<unknown> {
-    return outside(() => this.#cluster.nodeClient(node)).catch(() => {});
+    // (Version 5 returns a client that it has already, and no promise.)
+    return outside(async () => this.#cluster.nodeClient(node)).catch(() => {});
   }
 
   send(command: string, args: Args): Promise<unknown> {
@@ -248,9 +254,26 @@ class ClusterConnection implements SingleConnection {
     const node = key === undefined ? undefined : this.#cluster.slots[hashSlot(key)]?.master;
     if (node && !node.client?.isReady) {
       void this.#connectTo(node);
+      void this.#askForSlot(key!, node);
       return Promise.reject(new NotSent(`${node.address} is not connected`));
     }
     return this.#cluster.sendCommand(key, false, untraced(words)).catch(redirectionError);
+  }
+
+  /**
+   * After a failover node-redis 5 looks for the new master of a slot only once a command was redirected, and none is sent
+   * to the old one. So another master is asked where the slot is; if it has moved, all slots are asked for on a new
+   * connection.
+   */
+  async #askForSlot(key: string, lost: Node): Promise<void> {
+    const other = this.#masters.find(({ client }) => client?.isReady);
+    if (!other || this.#isAsking) return;
+    this.#isAsking = true;
+    const asked = outside(() => other.client!.sendCommand(["EXISTS", key]));
+    const address = await asked.then(() => other.address, addressIn);
+    this.#isAsking = false;
+    if (address === undefined || address === lost.address || lost.client?.isReady) return;
+    this.#events.onLost(new Error(`the slots of ${lost.address} are at ${address} now`));
   }
 
   /** A client of a node that is destroyed while it dials stays connected: it is destroyed once the dial has ended. */
@@ -272,6 +295,11 @@ function mappedAddress(announced: string, map: AddressMap | undefined): Address 
 function addressBehind(announced: string, map: AddressMap | undefined): string {
   const address = mappedAddress(announced, map);
   return address ? `${address.host}:${address.port}` : announced;
+}
+
+/** Where a redirection leads to. */
+function addressIn(error: unknown): string | undefined {
+  return error instanceof Error ? /^MOVED \d+ (.+:\d+)$/.exec(error.message)?.[1] : undefined;
 }
 
 /** The masters were reached: the slot is moving. */
