@@ -1,8 +1,30 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { Gate, settle } from "../virtual-time.test.ts";
 import { Cancellation, Latch } from "./cancellation.ts";
 
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+
+/** A listener refers to what has waited. */
+function listenTo(latch: Latch): WeakRef<object> {
+  const seen: string[] = [];
+  latch.onEnd(() => seen.push("over"));
+  return new WeakRef(seen);
+}
+
 describe("a latch", () => {
+  test("keeps nothing that has waited for its end", async () => {
+    const latch = new Latch();
+    const waited = listenTo(latch);
+    latch.end();
+    await turn();
+    collect();
+    expect([latch.isOver, waited.deref()]).toEqual([true, undefined]);
+  });
+
   test("ends every wait in progress", async () => {
     const latch = new Latch();
     const waits = [latch.race(new Promise(() => {})), latch.race(new Promise(() => {}))];

@@ -15,7 +15,10 @@ export class Latch {
   end(): void {
     if (this.isOver) return;
     this.isOver = true;
-    for (const listener of this.#listeners) listener();
+    const listeners = this.#listeners;
+    // What is over may be kept for long, as a closed round by a result: not so what has waited for it.
+    this.#listeners = none;
+    for (const listener of listeners) listener();
   }
 
   /** Calls `listener` at the end, or immediately after it. Returns a function that removes it. */
