@@ -79,13 +79,10 @@ export default defineConfig({
           name: "node-redis",
           isolate: false,
           env: { REDLOCK_CLIENT: "node-redis" },
-          include: [
-            "test/integration/{connections,waiting}/**/*.test.ts",
-            "test/{faults,hostile}/**/*.test.ts",
-          ],
+          include: ["test/integration/connections/**/*.test.ts", "test/{faults,hostile}/**/*.test.ts"],
           exclude: [
             "**/node_modules/**",
-            "test/{faults,hostile,integration/waiting}/**/*.deep.test.ts",
+            "test/{faults,hostile}/**/*.deep.test.ts",
             // These open clients themselves, or are about what only ioredis has: an event of `select`.
             "test/integration/connections/{cluster,database}.test.ts",
             "test/integration/connections/{fake-sentinels,mapped-clusters,node-redis,node-redis-cluster,ready,sentinel}.deep.test.ts",

@@ -25,7 +25,6 @@ const wheels = [
 ];
 const suites = {
   contract: ["test/contract/ioredis-6.test.ts", "test/contract/node-redis-6.test.ts"],
-  queue: ["test/integration/waiting"],
   faults: ["test/faults"],
 };
 
@@ -114,7 +113,7 @@ rmSync(folder, { recursive: true, force: true });
 if (!own && !areOthers) {
   const text = readFileSync(page, "utf8");
   const head = text.slice(0, text.indexOf("| server |"));
-  const table = ["| server | contract | queue | faults |", "| --- | --- | --- | --- |", ...rows];
+  const table = ["| server | contract | faults |", "| --- | --- | --- |", ...rows];
   writeFileSync(page, `${head}${table.join("\n")}\n`);
   execFileSync("biome", ["check", "--write", page], { stdio: "inherit" });
 }

@@ -137,7 +137,7 @@ async function stepsThatWait(): Promise<void> {
 
 async function otherServers(): Promise<void> {
   if (spawnSync("python3", ["-m", "pip", "--version"], { stdio: "ignore" }).status === 0)
-    await step("contract, queue and faults on other servers", script("engines", "--others"), true);
+    await step("contract and faults on other servers", script("engines", "--others"), true);
   else untried.push("servers of other versions: no python3 with pip, which gets them");
 }
 

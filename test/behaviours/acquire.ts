@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { inspect } from "node:util";
 import { type Behaviour, behaviour, type OpenOptions } from "./bench.ts";
 import {
   changed,
@@ -532,6 +533,19 @@ export const acquire: readonly Behaviour[] = [
       assert.ok(!shown.includes(lock.value.slice(0, 12)), shown);
       const [seen] = await other.inspect("r");
       assert.equal(seen!.owner?.slice(0, 8), lock.value.slice(0, 8));
+    },
+    { masters: 1 },
+  ),
+
+  behaviour(
+    "2.17",
+    "A lock that is logged shows its resources and its state, and no token",
+    async (bench) => {
+      const { lock } = await held(bench);
+      for (const shown of [JSON.stringify({ lock }), inspect({ lock }, { depth: 20, showHidden: true })]) {
+        assert.ok(/resources.*"?r"?.*state.*held/s.test(shown), shown);
+        assert.ok(!shown.includes(lock.value.slice(0, 12)), shown);
+      }
     },
     { masters: 1 },
   ),

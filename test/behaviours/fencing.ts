@@ -193,6 +193,29 @@ export const fencingTokens: readonly Behaviour[] = [
   ),
 
   behaviour(
+    "8.5",
+    "Readers and writers of one lock have tokens of one sequence",
+    async (bench) => {
+      const redlocks = [await fencing(bench), await fencing(bench)];
+      const locks = redlocks.map((redlock) => new bench.client.ReadWriteLock(redlock, "r"));
+      const tokens: number[] = [];
+      for (const lock of [...locks, ...locks]) {
+        const readings = [await lock.read(5000), await lock.read(5000)];
+        const waiting = lock.write(5000, { waitTimeout: 5000 });
+        for (const reading of readings) await reading.release();
+        const writing = await waiting;
+        tokens.push(...[...readings, writing].map(({ fencingToken }) => fencingToken!));
+        const reading = await writing.downgrade();
+        assert.equal(reading.fencingToken, writing.fencingToken);
+        await reading.release();
+      }
+      const grown = [...new Set(tokens)].sort((a, b) => a - b);
+      assert.deepEqual(tokens, grown);
+    },
+    { masters: 3, notOn: scripts },
+  ),
+
+  behaviour(
     "8.6",
     "Tokens are exact up to the largest, and none is given beyond",
     async (bench) => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Lock, Redlock } from "@quorlock/redlock";
+import type { WriteLock } from "@quorlock/redlock/read-write-lock";
 import { type Behaviour, type Bench, behaviour } from "./bench.ts";
 import { failed, held, occupy, within } from "./looking.ts";
 
@@ -49,6 +50,22 @@ const semaphoreCases: readonly Behaviour[] = [
       assert.ok(await other!.tryAcquire(5000, { permits: 2 }));
     },
     { masters: 3 },
+  ),
+
+  behaviour(
+    "10.1",
+    "Thousands of permits are given at once, and have a fencing token",
+    async (bench) => {
+      const redlock = await bench.redlock({ fencing: true, nodeTimeout: 20_000 });
+      const permits = 9000;
+      const semaphore = new bench.client.Semaphore(redlock, "s", permits);
+      const first = await semaphore.tryAcquire(120_000, { permits });
+      await first!.extend(120_000);
+      assert.equal((await first!.release()).outcome, "released");
+      const second = await semaphore.tryAcquire(120_000, { permits });
+      assert.ok(second!.fencingToken! > first!.fencingToken!, `${second!.fencingToken}`);
+    },
+    { masters: 1, notOn: { "without scripts": "fencing needs scripts" } },
   ),
 
   behaviour(
@@ -237,6 +254,61 @@ const readWriteCases: readonly Behaviour[] = [
 
   behaviour(
     "10.5",
+    "A writer whose downgrade no majority confirms writes no more, and reads on",
+    async (bench) => {
+      const { faults, masters } = bench;
+      const { locks } = await readWriteLocks(bench, 2);
+      const writing = await locks[0]!.write(5000);
+      await Promise.all(writing.attempts);
+      await faults.hang(masters.slice(0, 2));
+      const reading = await writing.downgrade();
+      assert.deepEqual([writing.remaining(), reading.state], [0, "unknown"]);
+      assert.ok(reading.remaining() > 2500, `${reading.remaining()} ms remain`);
+      await faults.resume(masters.slice(0, 2));
+      await reading.extend(5000);
+      assert.equal(reading.state, "held");
+      assert.equal(await locks[1]!.tryWrite(5000), null);
+      assert.ok(await locks[1]!.tryRead(5000));
+    },
+    { masters: 3, notOn: noScripts },
+  ),
+
+  behaviour(
+    "10.5",
+    "`usingWrite` extends the lock for the reader that its writer becomes, for maxHoldTime together",
+    async (bench) => {
+      const { time } = bench;
+      const { locks } = await readWriteLocks(bench, 2);
+      await locks[0]!.usingWrite(1000, { maxHoldTime: 3000 }, async (_, writing) => {
+        const reading = await writing.downgrade();
+        await time.pass(2000);
+        assert.equal(reading.state, "held");
+        assert.equal(await locks[1]!.tryWrite(1000), null);
+        await time.until("its time is over", () => reading.signal.aborted);
+        assert.ok(reading.signal.reason.message.includes("maxHoldTime"), reading.signal.reason.message);
+      });
+      assert.ok(await locks[1]!.tryWrite(1000));
+    },
+    { masters: 1, notOn: noScripts },
+  ),
+
+  behaviour(
+    "10.5",
+    "A writer that was detached becomes a reader in the process that goes on with it",
+    async (bench) => {
+      const { locks } = await readWriteLocks(bench, 2);
+      const writing = locks[1]!.resume(await (await locks[0]!.write(5000)).detach());
+      assert.equal(await writing.verify(), true);
+      const reading = await (writing as WriteLock).downgrade();
+      assert.equal(await locks[0]!.tryWrite(5000), null);
+      await reading.release();
+      assert.ok(await locks[0]!.tryWrite(5000));
+    },
+    { masters: 1, notOn: noScripts },
+  ),
+
+  behaviour(
+    "10.5",
     "A reader cannot become a writer",
     async (bench) => {
       const { locks } = await readWriteLocks(bench, 1);
@@ -264,6 +336,25 @@ const readWriteCases: readonly Behaviour[] = [
       assert.equal((await locks[2]!.tryRead(20_000))?.state, "held");
     },
     { masters: 3, notOn: noScripts },
+  ),
+
+  behaviour(
+    "10.8",
+    "On a Cluster, a writer has its turn among readers of whom one always reads",
+    async (bench) => {
+      const { time } = bench;
+      const { locks } = await readWriteLocks(bench, 2);
+      let reading: Lock | null = await locks[0]!.read(20_000);
+      const writing = time.took(locks[1]!.write(20_000, { ...patient, retryDelay: 20 }));
+      while (reading) {
+        await time.pass(20);
+        const next: Lock | null = await locks[0]!.tryRead(20_000);
+        await reading.release();
+        reading = next;
+      }
+      assert.equal((await writing).value?.state, "held");
+    },
+    { isCluster: true, notOn: noScripts },
   ),
 
   behaviour(
@@ -358,6 +449,34 @@ const reentrancyCases: readonly Behaviour[] = [
     },
     { masters: 1 },
   ),
+
+  behaviour(
+    "10.7",
+    "Nor is what a backoff, a listener of `error` or the end of another lock calls",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const redlock = await bench.redlock({ reentrant: true, queue: false });
+      const asked: Promise<Lock | null>[] = [];
+      const ask = (): number => {
+        asked.push(redlock.tryAcquire("r", 1000));
+        return 30;
+      };
+      await redlock.using("r", 60_000, async () => {
+        const short = await redlock.acquire("short", 200, { nodeTimeout: 100 });
+        short.signal.addEventListener("abort", ask);
+        await time.until("it is lost", () => asked.length === 1);
+        await occupy(masters, "other");
+        await time.took(redlock.acquire("other", 1000, { backoff: ask, retryCount: 1 }));
+        redlock.once("error", ask);
+        await faults.hang(masters.slice(0, 1));
+        await redlock.acquire("another", 1000);
+        await time.until("all have asked", () => asked.length === 3);
+        assert.deepEqual(await Promise.all(asked), [null, null, null]);
+        await faults.resume(masters.slice(0, 1));
+      });
+    },
+    { masters: 3 },
+  ),
 ];
 
 /** A job, and how often it has run. */
@@ -402,6 +521,18 @@ const onceCases: readonly Behaviour[] = [
       assert.equal((await run(other)).ran, false);
     },
     { masters: 3 },
+  ),
+
+  behaviour(
+    "10.9",
+    "With the restart guard a job is kept for its maxTtl at most, or is refused",
+    async (bench) => {
+      const redlock = await bench.redlock({ restartGuard: { maxTtl: 2000 } });
+      const { run, runs } = jobs(bench, { keepFor: 2001 });
+      failed(await bench.time.took(run(redlock)), "INVALID_ARGUMENT");
+      assert.deepEqual(runs, []);
+    },
+    { masters: 3, notOn: { "without scripts": "the guard needs scripts" } },
   ),
 
   behaviour(

@@ -187,6 +187,19 @@ export const readme: readonly Behaviour[] = [
     await time.until("it is back", () => isConnected(redlock));
   }),
 
+  behaviour("README", "A server that is only late is no error event", async (bench) => {
+    const { faults, masters } = bench;
+    const redlock = await bench.redlock({ nodeTimeout: 5000 });
+    const told: string[] = [];
+    redlock.on("error", ({ message }) => told.push(message));
+    await faults.cut(redlock, masters.slice(0, 2), "replies");
+    const lock = await redlock.acquire("r", 20_000);
+    const { attempts } = await lock.release();
+    await faults.heal(redlock, masters);
+    await Promise.all([...lock.attempts, ...attempts]);
+    assert.deepEqual(told, []);
+  }),
+
   behaviour(
     "README",
     "A resource that compares fencing tokens rejects the write of a holder that was paused",

@@ -311,6 +311,25 @@ export const release: readonly Behaviour[] = [
     { masters: 1 },
   ),
 
+  behaviour(
+    "5.11",
+    "A second `quit` ends the drain, and after it no lock is resumed or extended",
+    async (bench) => {
+      const { time } = bench;
+      const { redlock, lock } = await held(bench, 20_000);
+      const given = await (await (await bench.redlock()).acquire("s", 20_000)).detach();
+      const resumed = redlock.resume(given);
+      const draining = time.took(redlock.quit({ drain: 5000 }));
+      await lock.extend(20_000);
+      await redlock.quit();
+      within(bench, (await draining).took, 0, 100, "the drain");
+      assert.equal(lock.state, "lost");
+      failed(await time.took(resumed.extend(5000)), "CLOSED");
+      assert.throws(() => redlock.resume(given), { code: "CLOSED" });
+    },
+    { masters: 1 },
+  ),
+
   behaviour("5.11", "`quit` settles though masters hang", async (bench) => {
     const { time, faults, masters } = bench;
     const { redlock } = await held(bench, 60_000);

@@ -103,6 +103,39 @@ export const restarts: readonly Behaviour[] = [
   ),
 
   behaviour(
+    "9.1",
+    "Nor beside a reader, a writer or a permit is anyone let in by a master that was restarted empty",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const { ReadWriteLock, Semaphore } = bench.client;
+      const [holder, rival] = [await another(bench, { nodeTimeout: 50 }), await another(bench)];
+      await holder.initialize();
+      const all = [holder, rival].map((one) => ({
+        lock: new ReadWriteLock(one, "r"),
+        permits: new Semaphore(one, "s", 1),
+      }));
+      const [own, theirs] = all as [(typeof all)[0], (typeof all)[0]];
+      for (const [hold, enter] of [
+        [() => own.lock.read(maxTtl), () => theirs.lock.tryWrite(maxTtl)],
+        [() => own.lock.write(maxTtl), () => theirs.lock.tryRead(maxTtl)],
+        [() => own.permits.acquire(maxTtl), () => theirs.permits.tryAcquire(maxTtl)],
+      ] as const) {
+        await untilVotes(bench, rival, masters.length);
+        await faults.cut(holder, masters.slice(3));
+        const lock = await hold();
+        await Promise.all(lock.attempts);
+        await faults.restart([lastVoter(masters)]);
+        await time.until("it is connected again", () => isConnected(rival));
+        assert.equal(await enter().catch(() => null), null);
+        assert.equal(lock.state, "held");
+        await faults.heal(holder, masters);
+        await lock.release();
+      }
+    },
+    { notOn: scripts },
+  ),
+
+  behaviour(
     "9.2",
     "A master that was emptied gives no second client the lock, though it kept running",
     async (bench) => {
@@ -314,6 +347,27 @@ export const restarts: readonly Behaviour[] = [
       await faults.resume(masters);
     },
     { notOn: scripts },
+  ),
+
+  behaviour(
+    "9.8",
+    "A master that is said to be durable votes at once after a restart, and not when it was emptied",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const [durable, other] = masters as [Master, Master];
+      const { rival } = await guarded(bench, {
+        restartGuard: { maxTtl, durable: (name) => name === durable.name },
+      });
+      await faults.restart([durable], true);
+      await time.until("it is connected again", () => isConnected(rival));
+      assert.equal(await votesFor(rival), masters.length);
+      await faults.restart([other], true);
+      await untilQuarantine(bench, rival);
+      await untilVotes(bench, rival, masters.length);
+      await durable.call("FLUSHALL");
+      assert.equal(await votesFor(rival), masters.length - 1);
+    },
+    { notOn: files },
   ),
 
   behaviour(

@@ -728,6 +728,31 @@ export const waiting: readonly Behaviour[] = [
   ),
 
   behaviour(
+    "7.16",
+    "A lock is not handed on to a call that asked for less time, or for fewer risks",
+    async (bench) => {
+      for (const [ttl, settings] of [
+        [5000, {}],
+        [20_000, { driftFactor: 0.05 }],
+      ] as const) {
+        const { redlock, lock: before } = await held(bench, 60_000);
+        const own = await bench.redlock({ waitTimeout: 60_000 });
+        const [first, second] = [own.acquire("r", 20_000), own.acquire("r", ttl, settings)];
+        await untilWaiting(bench, redlock, 1);
+        await before.release();
+        await (await first).release();
+        const next = await second;
+        assert.ok(next.remaining() <= ttl * 0.99, `${next.remaining()} ms remain`);
+        await endsBeforeItsKeys(bench, next);
+        for (const left of await lifetimesOn(bench.masters, "r"))
+          assert.ok(left <= ttl, `a key for ${left} ms`);
+        await next.release();
+      }
+    },
+    terms,
+  ),
+
+  behaviour(
     "7.17",
     "A call has its turn before a later one of another process, also when the lock is not fresh",
     async (bench) => {

@@ -1,24 +1,15 @@
-import { ClosedError, InvalidArgumentError, type Lock, Redlock } from "@quorlock/redlock";
-import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
+import { ClosedError, InvalidArgumentError, Redlock } from "@quorlock/redlock";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
-import { Redis as Valkey } from "iovalkey";
 import { expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, rejection } from "../fleet/fleet.ts";
 import { hasEnded, sendBy } from "../fleet/library.ts";
 
-// PROTOCOL 5.11.
+// Which connections `quit` ends. All else of PROTOCOL 5.11 is a behaviour.
 
 const fleet = Fleet.forTests(3);
 const ttl = 20_000;
 const forEver = { retryCount: -1 };
-
-class Gate {
-  open!: () => void;
-  readonly opened: Promise<void> = new Promise((resolve) => {
-    this.open = resolve;
-  });
-}
 
 /** The ids of each master's connections. */
 function idsOfConnections(): Promise<string[][]> {
@@ -34,60 +25,6 @@ async function connections(): Promise<number[]> {
 
 /** Nothing of Quorlock is connected: each master has the connection of the fleet, and that of a client that was kept. */
 const untilClientsAlone = (): Promise<void> => fleet.untilAll("connections", connections, 2);
-
-it("a routine that ends during the drain keeps its lock until its end, and the next client runs only then", async () => {
-  const { redlock, clients } = await fleet.openWarm(forEver);
-  const { redlock: next } = await fleet.openWarm(forEver);
-  const resource = fresh("drained");
-  const order: string[] = [];
-  const [begun, ended] = [new Gate(), new Gate()];
-  const running = redlock.using(resource, ttl, async (signal, lock) => {
-    begun.open();
-    await ended.opened;
-    await lock.extend(ttl);
-    order.push(`ends ${signal.aborted}`);
-    return 7;
-  });
-  await begun.opened;
-  const own = rejection(redlock.acquire(resource, ttl));
-  const following = next.using(resource, ttl, async () => void order.push("the next one"));
-  await fleet.untilWaiting(resource, 2);
-  const quitting = redlock.quit({ drain: ttl });
-  expect(await own).toBeInstanceOf(ClosedError);
-  expect(await rejection(redlock.acquire(fresh("late"), ttl))).toBeInstanceOf(ClosedError);
-  expect(await fleet.values(resource)).not.toContain(null);
-  ended.open();
-  expect(await running).toBe(7);
-  await Promise.all([following, quitting]);
-  expect(order).toEqual(["ends false", "the next one"]);
-  await until("the end of the clients", () => clients.every(hasEnded));
-});
-
-it("a writer that becomes a reader during the drain is a reader until its end", async () => {
-  const { redlock } = await fleet.openWarm({ nodeTimeout: 2000 });
-  const lost: unknown[] = [];
-  redlock.on("lost", (lock) => lost.push(lock));
-  let quitting: Promise<void> | undefined;
-  let reading: Lock | undefined;
-  await new ReadWriteLock(redlock, fresh("drained")).usingWrite(ttl, async (_, writing) => {
-    quitting = redlock.quit({ drain: ttl });
-    reading = await writing.downgrade();
-    expect(await reading.verify()).toBe(true);
-  });
-  await quitting;
-  expect([reading?.state, lost]).toEqual(["released", []]);
-});
-
-it("a second quit ends the drain at once", async () => {
-  const { redlock } = await fleet.openWarm();
-  const lock = await redlock.acquire(fresh("drained"), ttl);
-  const quitting = redlock.quit({ drain: ttl });
-  await lock.extend(ttl);
-  expect(lock.state).toBe("held");
-  await redlock.quit();
-  await quitting;
-  expect(lock.state).toBe("lost");
-});
 
 it("clients that are kept answer after quit, and nothing else of this process is connected", async () => {
   const { redlock, clients } = await fleet.openWarm(forEver);
@@ -137,24 +74,6 @@ it("a constructor that throws leaves no connection, and counts for no later Redl
   await (await later.acquire(fresh("kept"), ttl)).release();
   await later.quit({ keepClients: true });
   await untilClientsAlone();
-});
-
-it("clients of iovalkey are kept as well", async () => {
-  const clients = fleet.masters.map(({ host, port }) => new Valkey(port, host));
-  try {
-    const redlock = new Redlock(clients, { nodeTimeout: 5000 });
-    await redlock.ready();
-    const resource = fresh("kept");
-    await redlock.acquire(resource, ttl);
-    await redlock.quit({ keepClients: true });
-    expect(await fleet.values(resource)).toEqual([null, null, null]);
-    for (const client of clients) expect(await client.ping()).toBe("PONG");
-    await until("only the clients are connected", async () =>
-      (await connections()).every((count) => count === 2),
-    );
-  } finally {
-    for (const client of clients) client.disconnect();
-  }
 });
 
 it("clients without scripts are kept as well", async () => {
