@@ -14,5 +14,5 @@ export const unobservable: Readonly<Record<string, string>> = {
   "5.8":
     "Only the simulator: a late entry has to meet an earlier waiter that one master alone knows. The seed bank has a run.",
   "7.14":
-    "It bounds the time of a script: packages/testing/src/contract/queue-cases, and `pnpm bench --only scripts`.",
+    "It bounds the time of a script: test/integration/waiting/queue-bounds, and `pnpm bench --only scripts`.",
 };
