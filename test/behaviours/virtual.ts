@@ -151,7 +151,8 @@ class VirtualMaster implements Master {
   }
 
   executed(command: string, args: readonly (string | number)[]): void {
-    for (const commands of this.#taps) commands.push([command.toUpperCase(), ...args.map(String)]);
+    const words = [command.toUpperCase(), ...args.map(String)];
+    if (words[0] !== "TIME") for (const commands of this.#taps) commands.push(words);
   }
 }
 

@@ -135,6 +135,28 @@ export const waiting: readonly Behaviour[] = [
 
   behaviour(
     "7.2",
+    "A process that hears answers late when its calls begin does not pass those before it",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const [early] = await warm(bench, 1);
+      // Used once, so its connections were made while it had nothing else to do.
+      const busy = await bench.redlock();
+      await (await busy.acquire("another", 20_000)).release();
+      const { redlock, lock } = await held(bench, 20_000);
+      await faults.slow(busy, masters, 100, "replies");
+      const line = new Line();
+      line.wait(early!, "the first");
+      await time.pass(20);
+      line.wait(busy, "the second", { nodeTimeout: 2000 });
+      await untilWaiting(bench, redlock, 2);
+      await lock.release();
+      await line.isServed("the first", "the second");
+    },
+    terms,
+  ),
+
+  behaviour(
+    "7.2",
     "The wall clocks of clients do not matter",
     async (bench) => {
       const { faults, time } = bench;

@@ -286,12 +286,12 @@ function watchClocks(
   const watch = new ClockWatch(options, driftFactor, runtime, emit);
   for (const [index, node] of nodes.entries()) {
     // A Cluster consists of many masters, each with its own clock.
-    if (node.records?.isCluster || !node.keepsCounters || !node.watchClock) {
+    if (node.records?.isCluster || !node.keepsCounters || !node.watchClock || !node.clock) {
       throw new InvalidArgumentError(
         "clockWatch: neither a Redis Cluster nor nodes without scripts can be watched",
       );
     }
-    node.watchClock(watch.clockOf(node.name, () => distrust(index)));
+    node.watchClock(watch.judgeOf(node.name, node.clock, () => distrust(index)));
   }
 }
 

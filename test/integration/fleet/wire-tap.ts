@@ -13,8 +13,18 @@ export interface TappedCommand {
   readonly database: string;
 }
 
-/** The commands that ioredis sends to set up and to check a connection. */
-const ofConnections = new Set(["HELLO", "INFO", "CLIENT", "SELECT", "AUTH", "CLUSTER", "COMMAND", "PING"]);
+/** The commands that set up and check a connection; behind them the master's clock is read. */
+const ofConnections = new Set([
+  "HELLO",
+  "INFO",
+  "CLIENT",
+  "SELECT",
+  "AUTH",
+  "CLUSTER",
+  "COMMAND",
+  "PING",
+  "TIME",
+]);
 
 /**
  * Everything a master executes, by MONITOR, on a bare socket: ioredis's own monitor takes a line that comes

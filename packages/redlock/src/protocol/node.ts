@@ -44,7 +44,7 @@ export interface Outcome {
 }
 
 /** Told apart by `is`. */
-export type Answer = Yes | No | Fault | Outcome | KeyState | GuardState | Time;
+export type Answer = Yes | No | Fault | Outcome | KeyState | GuardState | Time | Reading;
 
 /** What a question asks for may be unwanted by now: then it is not sent any more. */
 export interface Claim {
@@ -121,7 +121,7 @@ export interface Sink {
   answered(place: number, answer: Answer | Timed): void;
 }
 
-/** The reading of a master's clock, ms since the epoch. */
+/** What a master's clock shows, ms since the epoch. A node makes a {@link Reading} of it. */
 export interface Time {
   readonly is: "time";
   readonly time: number;
@@ -143,8 +143,16 @@ export interface Reading {
   readonly uncertainty: number;
 }
 
-/** The clock of one master, as far as this client knows it (PROTOCOL 11). */
-export interface MasterClock {
+/** What was read of a master's clock. */
+export interface ClockReadings {
+  /** The most exact reading; `undefined` if one of our own clocks has leapt since. */
+  readonly best: Reading | undefined;
+  /** Calls `listener` with each reading, for as long as its owner keeps a reference to it. */
+  onReading(listener: (reading: Reading) => void): void;
+}
+
+/** Judges one master by its clock, of which it hears every reading (PROTOCOL 11). */
+export interface ClockJudge {
   readonly node: string;
   /** Whether a vote counts only after a reading of the clock behind it has been judged. */
   readonly judgesVotes: boolean;
@@ -152,11 +160,8 @@ export interface MasterClock {
   readonly maxOffset: number;
   /** Whether a key may have expired early because the clock stepped, while its holder still counts on it. */
   readonly hasSteppedLately: boolean;
-  now(): Moment;
   /** Records that a lock of this ttl is requested, ms. */
   askedFor(ttl: number): void;
-  /** Records that the clock showed `time`, ms, at some moment after `sent`. */
-  observe(sent: Moment, time: number): Reading;
   /** Records that keys of the master may have expired early. */
   distrust(): void;
 }
@@ -168,7 +173,7 @@ export interface MasterClock {
 export interface Timed<Vote = Yes | No> {
   readonly is: "timed";
   readonly vote: Vote;
-  readonly clock: MasterClock;
+  readonly clock: ClockJudge;
   readonly reading: Reading;
 }
 
@@ -307,10 +312,12 @@ export interface LockNode {
    */
   watchGuard?(guard: Guard): void;
   /**
-   * From now on the master's clock is read with the votes (PROTOCOL 11.1), and if `clock` judges votes, every vote is
+   * From now on the master's clock is read with the votes (PROTOCOL 11.1), and if `judge` judges votes, every vote is
    * {@link Timed}. Missing if the clock cannot be read.
    */
-  watchClock?(clock: MasterClock): void;
+  watchClock?(judge: ClockJudge): void;
+  /** Missing if the clock cannot be read. */
+  readonly clock?: ClockReadings;
   /** The server behind the connection (PROTOCOL 2.8). Missing if servers are not compared. */
   readonly server?: MasterServer;
   /** Missing if the master keeps no records of owners. */

@@ -2,7 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ClockWatch } from "../safeguards/clock-watch.ts";
 import type { ClockWatchOptions } from "../settings/settings.ts";
-import type { Answer, Fault, MasterClock, No, Yes } from "./node.ts";
+import { MasterClock } from "./master-clock.ts";
+import type { Answer, Fault, No, Yes } from "./node.ts";
 import { quorumOf } from "./quorum.ts";
 import { RoundClocks } from "./round-clocks.ts";
 
@@ -17,18 +18,19 @@ function roundOver(ahead: readonly number[], options: ClockWatchOptions = {}) {
   const runtime = { monotonic: () => 0, wall: () => 0 };
   const watch = new ClockWatch({ maxOffset, exclude: true, ...options }, 0.01, runtime, () => {});
   const distrusted = new Set<number>();
-  const clocks = ahead.map((_, index) => watch.clockOf(`m${index}`, () => distrusted.add(index)));
+  const read = ahead.map(() => new MasterClock(runtime));
+  const clocks = read.map((clock, index) => watch.judgeOf(`m${index}`, clock, () => distrusted.add(index)));
   const answers: (Answer | undefined)[] = ahead.map(() => undefined);
   const round = new RoundClocks(answers);
-  const hear = (index: number, vote: Yes | No = yes, clock: MasterClock = clocks[index]!): void => {
-    const reading = clock.observe(clock.now(), ahead[index]!);
+  const hear = (index: number, vote: Yes | No = yes, clock = clocks[index]!): void => {
+    const reading = read[index]!.observe(read[index]!.now(), ahead[index]!);
     round.judge(index, { is: "timed", vote, clock, reading }, (judged) => {
       answers[index] = judged;
       round.review();
     });
   };
   const votes = () => answers.map((answer) => (answer ? answer.is : undefined));
-  return { round, answers, clocks, hear, votes, distrusted };
+  return { round, answers, clocks, read, hear, votes, distrusted };
 }
 
 describe("a yes counts", () => {
@@ -93,8 +95,8 @@ describe("a yes counts", () => {
   });
 
   test("not from a master whose clock has stepped within the longest ttl, even if it is synced again", () => {
-    const { hear, votes, clocks } = roundOver([0, 0, 0], { maxTtl: 5000 });
-    clocks[2]!.observe(clocks[2]!.now(), 40_000);
+    const { hear, votes, read } = roundOver([0, 0, 0], { maxTtl: 5000 });
+    read[2]!.observe(read[2]!.now(), 40_000);
     hear(0);
     hear(1);
     hear(2);

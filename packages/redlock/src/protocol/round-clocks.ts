@@ -1,9 +1,9 @@
 import { fault } from "./faults.ts";
-import type { Fault, MasterClock, Reading, Timed } from "./node.ts";
+import type { ClockJudge, Fault, Reading, Timed } from "./node.ts";
 import { quorumOf } from "./quorum.ts";
 
 interface Clocked {
-  readonly clock: MasterClock;
+  readonly clock: ClockJudge;
   readonly reading: Reading;
 }
 

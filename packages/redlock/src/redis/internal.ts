@@ -13,6 +13,8 @@ export {
 export type {
   Answer,
   Claim,
+  ClockJudge,
+  ClockReadings,
   Entry,
   Fault,
   Grant,
@@ -21,7 +23,6 @@ export type {
   KeyState,
   LockNode,
   LockQueue,
-  MasterClock,
   MasterServer,
   Moment,
   No,

@@ -100,7 +100,7 @@ function isYes(reply: unknown): boolean {
 }
 
 /** However long the test takes. */
-const standstill = { monotonic: () => 0, setTimer: () => ({ cancel() {}, unref() {} }) };
+const standstill = { monotonic: () => 0, wall: () => 0, setTimer: () => ({ cancel() {}, unref() {} }) };
 
 function nodeWith(...replies: unknown[]) {
   const connection = new ScriptedConnection(...replies);

@@ -1,14 +1,15 @@
 import type { NodeError } from "../errors.ts";
 import { failed, fault, unexpected, unsent } from "../protocol/faults.ts";
+import type { MasterClock } from "../protocol/master-clock.ts";
 import type {
   Answer,
+  ClockJudge,
   Fault,
   Grant,
   Guard,
   KeyState,
   LockNode,
   LockQueue,
-  MasterClock,
   MasterServer,
   No,
   OnPush,
@@ -68,7 +69,7 @@ export class RedisNode implements LockNode {
   #refusal: Fault | undefined;
   #latestRefusal: Fault | undefined;
   #guard: Guard | undefined;
-  #clock: MasterClock | undefined;
+  #judge: ClockJudge | undefined;
   readonly #waiterReads = new SharedReads();
   readonly #shareReads = new SharedReads();
   /** Whether a time read is unanswered. */
@@ -117,7 +118,7 @@ export class RedisNode implements LockNode {
     const { verb, claim } = question;
     if (this.#isPlain && verb !== "enqueue" && verb !== "time")
       this.#sendQueue.post(this.#posted(question, place, sink));
-    else if (verb === "time") this.#askTime("request", (answer) => sink.answered(place, answer));
+    else if (verb === "time") this.#readTime("request", (reading) => sink.answered(place, reading));
     else if (verb === "inspect" && !this.queue) this.#inspectByRefusal(question, place, sink);
     else if (!claim) this.#post(this.#posted(this.#own(question), place, sink, this.#guard));
     else this.#claim(this.#own(question), place, sink);
@@ -161,8 +162,12 @@ export class RedisNode implements LockNode {
     };
   }
 
-  watchClock(clock: MasterClock): void {
-    this.#clock = clock;
+  watchClock(judge: ClockJudge): void {
+    this.#judge = judge;
+  }
+
+  get clock(): MasterClock {
+    return this.#sendQueue.clock;
   }
 
   onMove(listener: (why: string) => void): void {
@@ -198,6 +203,7 @@ export class RedisNode implements LockNode {
       outside(() => onFault(fault.error));
     });
     this.#inbox = subscription;
+    this.#sendQueue.readsClock = true;
     return {
       listen: (channel, onPush, onChange) =>
         subscription.listen(channel, (push) => this.#onPush(push, onPush), onChange),
@@ -209,7 +215,7 @@ export class RedisNode implements LockNode {
 
   /** Whether a question of a round is sent as it is, and now. */
   get #isPlain(): boolean {
-    const addsNothing = this.#groupCommit && this.queue !== undefined && !this.#guard && !this.#clock;
+    const addsNothing = this.#groupCommit && this.queue !== undefined && !this.#guard && !this.#judge;
     return addsNothing && !this.#refusal && this.#connection.isReady;
   }
 
@@ -238,10 +244,10 @@ export class RedisNode implements LockNode {
    * step of the clock before the vote, unless the clock was set right in the short time between.
    */
   #claim(question: Question, place: number, sink: Sink): void {
-    const clock = this.#clock;
-    clock?.askedFor(question.ttl);
-    if (clock?.judgesVotes) {
-      this.#claimWithReading(question, clock, place, sink);
+    const judge = this.#judge;
+    judge?.askedFor(question.ttl);
+    if (judge?.judgesVotes) {
+      this.#claimWithReading(question, judge, place, sink);
       return;
     }
     const answered: Sink["answered"] = (_, answer) => {
@@ -250,17 +256,17 @@ export class RedisNode implements LockNode {
     };
     this.#post(this.#posted(question, place, this.#guard ? { answered } : sink, this.#guard));
     // One time read at a time is enough (PROTOCOL 11.1).
-    if (clock && !this.#isReading) this.#readTime(purposeOf(question), () => {});
+    if (judge && !this.#isReading) this.#readTime(purposeOf(question), () => {});
   }
 
-  #claimWithReading(question: Question, clock: MasterClock, place: number, sink: Sink): void {
+  #claimWithReading(question: Question, judge: ClockJudge, place: number, sink: Sink): void {
     let answer: Answer | Timed | undefined;
     let reading: Reading | Fault | undefined;
     let readings = 0;
     const forward = (): void => {
       if (answer?.is !== "yes" && answer?.is !== "no") {
         if (answer) sink.answered(place, answer);
-      } else if (reading) sink.answered(place, timed(answer, clock, reading));
+      } else if (reading) sink.answered(place, timed(answer, judge, reading));
     };
     const answered: Sink["answered"] = (_, its) => {
       answer = its;
@@ -293,34 +299,29 @@ export class RedisNode implements LockNode {
 
   /** A grant is a vote that the master gave at some time since the request: the clock is read behind it. */
   #onPush(push: Grant | Wake, onPush: OnPush): void {
-    const clock = this.#clock;
-    if (!clock?.judgesVotes || push.is === "wake") onPush(push);
+    const judge = this.#judge;
+    if (!judge?.judgesVotes || push.is === "wake") onPush(push);
     else
       this.#readTime(
         "keep",
-        (reading) => void (reading.is === "fault" || onPush({ is: "timed", vote: push, clock, reading })),
+        (reading) =>
+          void (reading.is === "fault" || onPush({ is: "timed", vote: push, clock: judge, reading })),
       );
   }
 
   /** `purpose`: that of the claim before it, which it must not overtake (PROTOCOL 12.8). */
   #readTime(purpose: Purpose, onReading: (reading: Reading | Fault) => void): void {
+    const { clock } = this;
     this.#isReading = true;
-    this.#askTime(purpose, (answer, reading) => {
-      this.#isReading = false;
-      if (answer.is === "fault") onReading(answer);
-      else onReading(reading!);
-    });
-  }
-
-  /** The clock watch sees every reading, for any purpose (PROTOCOL 11.1). */
-  #askTime(purpose: Purpose, onTime: (answer: Answer | Timed, reading?: Reading) => void): void {
-    const clock = this.#clock;
-    let sent = clock?.now();
+    let sent = clock.now();
     const onSend = (): void => {
-      sent = clock?.now();
+      sent = clock.now();
     };
-    const answered: Sink["answered"] = (_, answer) =>
-      onTime(answer, answer.is === "time" ? clock?.observe(sent!, answer.time) : undefined);
+    const answered: Sink["answered"] = (_, answer) => {
+      this.#isReading = false;
+      if (answer.is === "time") onReading(clock.observe(sent, answer.time));
+      else if (answer.is === "fault") onReading(answer);
+    };
     this.#post(this.#posted(timeRead, 0, { answered }, undefined, purpose, onSend));
   }
 
@@ -374,8 +375,8 @@ const nobody = "-";
 const otherType = masked("(no string)");
 
 /** A yes without a reading does not count. */
-function timed(answer: Yes | No, clock: MasterClock, reading: Reading | Fault): Answer | Timed {
-  if (reading.is === "reading") return { is: "timed", vote: answer, clock, reading };
+function timed(answer: Yes | No, judge: ClockJudge, reading: Reading | Fault): Answer | Timed {
+  if (reading.is === "reading") return { is: "timed", vote: answer, clock: judge, reading };
   return answer.is === "yes" ? { ...reading, sent: true } : answer;
 }
 

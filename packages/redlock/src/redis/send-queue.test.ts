@@ -83,6 +83,10 @@ class TestTime {
     return this.now;
   }
 
+  wall(): number {
+    return this.now;
+  }
+
   setTimer(callback: () => void, delay: number): Timer {
     const timer = { due: this.now + delay, callback };
     this.#timers.push(timer);
@@ -211,7 +215,7 @@ describe("where more is asked than may be in flight", () => {
     connection.replace();
     await settle();
     for (const index of [0, 1, 6]) expect(await answers[index]).toMatchObject(unreachable);
-    expect(sent()).toHaveLength(2);
+    expect(sent().slice(2)).toEqual([["TIME"]]);
   });
 
   test("nothing of it is given up while it is being found out where the connection leads", async () => {
@@ -696,7 +700,7 @@ describe("a connection that is lost", () => {
     for (const answer of await Promise.all(answers)) expect(answer).toMatchObject(unreachable);
     connection.replace();
     await settle();
-    expect(sent()).toHaveLength(1);
+    expect(sent().slice(1)).toEqual([["TIME"]]);
   });
 
   test("also if the next connection is ready before the loss is noticed", async () => {
@@ -707,7 +711,7 @@ describe("a connection that is lost", () => {
     await reply(connection, 0, new Error("Connection is closed."));
     expect(await first).toMatchObject({ is: "fault", sent: true });
     expect(await answers[0]).toMatchObject(unreachable);
-    expect(sent()).toHaveLength(1);
+    expect(sent().slice(1)).toEqual([["TIME"]]);
   });
 
   test("a script that it did not know is not sent as text on the next one", async () => {
@@ -717,7 +721,7 @@ describe("a connection that is lost", () => {
     connection.replace();
     await reply(connection, 0, new ReplyError("NOSCRIPT No matching script."));
     expect(await releasing).toMatchObject({ is: "fault", sent: true, error: { reason: "NOSCRIPT" } });
-    expect(sent()).toHaveLength(1);
+    expect(sent().slice(1)).toEqual([["TIME"]]);
   });
 
   test("what was asked for before it was lost, in the same turn, is not sent", async () => {
@@ -987,5 +991,49 @@ describe("on a Cluster", () => {
     void ask(node).vote(claimOf("t2", "b1"));
     await settle();
     expect(sent()[1]!.slice(0, 3)).toEqual(["SET", "b1", "t2"]);
+  });
+});
+
+/** A connection was made, and its readings of the clock are answered by `times`, each heard after so long, ms. */
+async function connected(took: readonly number[], times: readonly unknown[]) {
+  const started = start();
+  const { connection, node, time } = started;
+  node.clock.observe(node.clock.now(), 1);
+  connection.replace();
+  for (const [index, wait] of took.entries()) {
+    time.pass(wait);
+    await reply(connection, index, times[index]);
+  }
+  return { ...started, best: node.clock.best };
+}
+const second = (seconds: number) => [String(seconds), "0"];
+
+describe("the clock of the master", () => {
+  test("is read three times when a connection is made, and the most exact reading counts", async () => {
+    const { sent, best } = await connected([40, 2, 20], [second(100), second(100), second(100)]);
+    expect(sent()).toEqual([["TIME"], ["TIME"], ["TIME"]]);
+    expect(best?.ofMonotonic).toBe(100_000 - 41);
+  });
+
+  test("is unknown where it may not be read: an earlier reading may be of another server", async () => {
+    const { sent, best } = await connected([2], [new ReplyError("NOPERM")]);
+    expect(sent()).toEqual([["TIME"]]);
+    expect(best).toBeUndefined();
+  });
+
+  test("is read on the connection that there is: what an earlier one answers is not of its server", async () => {
+    const { connection, node } = await connected([], []);
+    connection.replace();
+    await reply(connection, 0, second(100));
+    expect(node.clock.best?.ofMonotonic).toBe(1);
+    await reply(connection, 1, second(200));
+    expect(node.clock.best?.ofMonotonic).toBe(200_000);
+  });
+
+  test("is not read where nobody waits in a queue", async () => {
+    const { connection, sent } = start(undefined, { queue: false });
+    connection.replace();
+    await settle();
+    expect(sent()).toEqual([]);
   });
 });

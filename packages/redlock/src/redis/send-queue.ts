@@ -1,9 +1,11 @@
 import { abandoned, unsent } from "../protocol/faults.ts";
+import { MasterClock } from "../protocol/master-clock.ts";
 import type { Answer, Fault } from "../protocol/node.ts";
 import type { Runtime, Timer } from "../time/runtime.ts";
 import { isAbandoned, isRelease, type Posted } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 import { defaultWindow, isOpen, maxBatchSize, Pipeline, type PipelineOrigin } from "./pipeline.ts";
+import { timeIn } from "./reply-numbers.ts";
 
 // The road of a question, from a node to the socket and back. Three parts, from the outside to the inside:
 //
@@ -34,7 +36,10 @@ const maxBatchesInFlight = 2;
  */
 const maxWait = 1;
 
-export type SendQueueRuntime = Pick<Runtime, "monotonic" | "setTimer">;
+/** The readings of the master's clock when a connection is made: the most exact one counts. */
+const firstReadings = 3;
+
+export type SendQueueRuntime = Pick<Runtime, "monotonic" | "wall" | "setTimer">;
 
 /**
  * The questions to send on one connection (PROTOCOL 12).
@@ -60,6 +65,9 @@ export class SendQueue implements PipelineOrigin {
   readonly connection: Connection;
   readonly window: number;
   readonly runtime: SendQueueRuntime;
+  readonly clock: MasterClock;
+  /** Whether the clock is read when a connection is made: its users wait in queues. */
+  readsClock = false;
   readonly #pipeline: Pipeline;
   #waiting: Posted[] = [];
   /** The number of unanswered batches. */
@@ -77,10 +85,28 @@ export class SendQueue implements PipelineOrigin {
     this.connection = connection;
     this.window = window;
     this.runtime = runtime;
+    this.clock = new MasterClock(runtime);
     this.#pipeline = new Pipeline(this);
     // Questions for one connection are never sent on the next, which may lead to another database: the round may have
     // been decided since (PROTOCOL 2.2, 2.15).
-    connection.onReady(() => this.#giveUpAll());
+    connection.onReady(() => {
+      this.#giveUpAll();
+      if (this.readsClock) void this.#readClock();
+    });
+  }
+
+  /** Not in the burst of calls that needs it, which hears the answers late (PROTOCOL 7.2). */
+  async #readClock(): Promise<void> {
+    const { connection, clock } = this;
+    const { session } = connection;
+    for (let count = 0; count < firstReadings; count += 1) {
+      const sent = clock.now();
+      const time = timeIn(await connection.send("TIME", []).catch(() => undefined));
+      if (connection.session !== session) return;
+      if (count === 0) clock.forget();
+      if (time === undefined) return;
+      clock.observe(sent, time);
+    }
   }
 
   /** One shared error: under load many questions are abandoned, and an error is slow to build. */

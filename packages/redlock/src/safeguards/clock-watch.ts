@@ -1,4 +1,5 @@
-import type { MasterClock, Moment, Reading } from "../protocol/node.ts";
+import { elapsed } from "../protocol/master-clock.ts";
+import type { ClockJudge, ClockReadings, Reading } from "../protocol/node.ts";
 import type { ClockWatchOptions } from "../settings/settings.ts";
 import type { Runtime } from "../time/runtime.ts";
 
@@ -14,27 +15,6 @@ export interface ClockEvent {
   readonly offset: number;
   /** The maximum error of `offset`, ms: half of the round-trip times. */
   readonly uncertainty: number;
-}
-
-/** The resolution of the local wall clock, ms. */
-const wallResolution = 1;
-
-/** The elapsed time, ms, by the clock that shows more: the other was set back or was suspended. */
-function elapsed(from: Moment, to: Moment): number {
-  return Math.max(to.monotonic - from.monotonic, to.wall - from.wall);
-}
-
-/** `time`: the master's clock at some moment between the two, ms. */
-export function readingOf(sent: Moment, heard: Moment, time: number): Reading {
-  const half = (heard.monotonic - sent.monotonic) / 2;
-  return {
-    is: "reading",
-    sent,
-    heard,
-    ofMonotonic: time - (sent.monotonic + half),
-    ofWall: time - (sent.wall + heard.wall) / 2,
-    uncertainty: elapsed(sent, heard) / 2 + wallResolution,
-  };
 }
 
 /**
@@ -79,7 +59,7 @@ function aheadOf(own: number, all: readonly number[]): number {
 }
 
 /** The clock of one master, as far as this client knows it. */
-export class WatchedClock implements MasterClock {
+export class WatchedClock implements ClockJudge {
   readonly node: string;
   readonly #watch: ClockWatch;
   readonly #onDistrust: () => void;
@@ -87,11 +67,14 @@ export class WatchedClock implements MasterClock {
   #isSkewed = false;
   #steppedAt = Number.NEGATIVE_INFINITY;
   #maxTtl = 0;
+  /** Registered by weak reference: this field keeps it alive as long as the node. */
+  readonly #onReading = (reading: Reading): void => this.#hear(reading);
 
-  constructor(watch: ClockWatch, node: string, onDistrust: () => void) {
+  constructor(watch: ClockWatch, node: string, clock: ClockReadings, onDistrust: () => void) {
     this.#watch = watch;
     this.node = node;
     this.#onDistrust = onDistrust;
+    clock.onReading(this.#onReading);
   }
 
   get latest(): Reading | undefined {
@@ -105,11 +88,6 @@ export class WatchedClock implements MasterClock {
 
   get maxOffset(): number {
     return this.#watch.maxOffset;
-  }
-
-  now(): Moment {
-    const { runtime } = this.#watch;
-    return { monotonic: runtime.monotonic(), wall: runtime.wall() };
   }
 
   /** Records that a lock of this ttl is requested, ms. */
@@ -126,13 +104,11 @@ export class WatchedClock implements MasterClock {
     return this.#watch.runtime.monotonic() - this.#steppedAt < period;
   }
 
-  /** Records that the clock showed `time`, ms, at some moment since `sent`. */
-  observe(sent: Moment, time: number): Reading {
-    const reading = readingOf(sent, this.now(), time);
+  #hear(reading: Reading): void {
     const before = this.#latest;
     // A reading counts only if it was sent after the previous one had arrived: the longer of two overlapping
     // ones would hide a step.
-    if (before && sent.monotonic < before.heard.monotonic) return reading;
+    if (before && reading.sent.monotonic < before.heard.monotonic) return;
     this.#latest = reading;
     const { uncertainty } = reading;
     const step = before ? stepBetween(before, reading, this.#watch.driftFactor) : 0;
@@ -145,7 +121,6 @@ export class WatchedClock implements MasterClock {
     if (isSkewed !== this.#isSkewed) this.#emit(isSkewed ? "skewed" : "synced", offset, uncertainty);
     this.#isSkewed = isSkewed;
     if (step !== 0) this.distrust();
-    return reading;
   }
 
   /** Keys may have expired early: `onDistrust` makes the master itself remember that. */
@@ -166,14 +141,14 @@ export class WatchedClock implements MasterClock {
 export class ClockWatch {
   readonly options: ClockWatchOptions;
   readonly driftFactor: number;
-  readonly runtime: Pick<Runtime, "monotonic" | "wall">;
+  readonly runtime: Pick<Runtime, "monotonic">;
   readonly emit: (event: ClockEvent) => void;
   readonly #clocks: WatchedClock[] = [];
 
   constructor(
     options: ClockWatchOptions,
     driftFactor: number,
-    runtime: Pick<Runtime, "monotonic" | "wall">,
+    runtime: Pick<Runtime, "monotonic">,
     emit: (event: ClockEvent) => void,
   ) {
     this.options = options;
@@ -187,10 +162,10 @@ export class ClockWatch {
   }
 
   /** `onDistrust`: called if votes are judged, whenever this clock has stepped or is skewed. */
-  clockOf(node: string, onDistrust: () => void = () => {}): WatchedClock {
-    const clock = new WatchedClock(this, node, onDistrust);
-    this.#clocks.push(clock);
-    return clock;
+  judgeOf(node: string, clock: ClockReadings, onDistrust: () => void = () => {}): WatchedClock {
+    const watched = new WatchedClock(this, node, clock, onDistrust);
+    this.#clocks.push(watched);
+    return watched;
   }
 
   othersThan(clock: WatchedClock): readonly Reading[] {

@@ -36,14 +36,10 @@ export class GrantListener {
   readonly #channel: string;
   readonly #handlers = new Map<string, GrantHandler>();
   readonly #formerWaiters = new Map<string, FormerWaiter>();
-  readonly #onChange: () => void;
 
-  /** `onChange` is called when a connection may lead elsewhere: its client was switched, or it was made again. */
-  constructor(context: Context, onChange: () => void) {
+  constructor(context: Context) {
     this.#context = context;
-    this.#onChange = onChange;
     context.placements.onLeft(() => {
-      onChange();
       for (const listener of [...this.#handlers.values()]) listener.onDatabaseChange();
     });
     this.#channel = `quorlock:inbox:${context.tokens.next()}`;
@@ -53,22 +49,16 @@ export class GrantListener {
   open(): Promise<void> {
     const { nodes, runtime } = this.#context;
     return askMost(runtime, nodes.length, quorumOf(nodes.length), (index, onAnswer) => {
-      let isKnown = false;
       const onPush = (push: Push): void => this.#onPush(index, push);
       const onChange = () => {
-        if (isKnown) this.#onChange();
         for (const listener of this.#handlers.values()) listener.onListening();
       };
       // Each master has a channel of its own: if two of them are one server, its grant through one is not a
       // vote of the other (PROTOCOL 2.8).
-      const onKnown = (): void => {
-        isKnown = true;
-        onAnswer();
-      };
       // A node that throws or rejects has no subscription.
       const listening = async () =>
         nodes[index]!.queue?.listen(`${this.#channel}.${index}`, onPush, onChange);
-      void listening().then(onKnown, onKnown);
+      void listening().then(onAnswer, onAnswer);
     });
   }
 

@@ -27,8 +27,7 @@ class Master implements LockNode {
   ask({ verb, words, ttl }: Question, place: number, sink: Sink): void {
     this.verbs.push(verb);
     const [token = ""] = words;
-    if (verb === "time") this.#later(() => sink.answered(place, { is: "time", time: this.#machine.wall() }));
-    else if (verb === "release") {
+    if (verb === "release") {
       this.#owner = this.#waiter;
       const granted = this.#waiter;
       this.#waiter = undefined;

@@ -32,7 +32,7 @@ export class LocalQueues implements LocalQueueEvents {
   constructor(context: Context, driftFactor: number) {
     this.#context = context;
     this.clock = new TicketClock(context, driftFactor);
-    this.#grantListener = new GrantListener(context, () => this.clock.expire());
+    this.#grantListener = new GrantListener(context);
   }
 
   /** Whether an attempt would very likely be refused. Then the first vote is a queue entry. */

@@ -83,7 +83,7 @@ export const rareCallerMutants: readonly Mutant[] = [
     breaks: ["7.2"],
     edits: {
       "waiting/ticket-clock.ts ticketOf offset value":
-        "this.#reading?.offset ?? Math.max(this.#wallOffset(), this.#floor)",
+        "this.#reading?.ofMonotonic ?? Math.max(this.#wallOffset, this.#floor)",
       "waiting/queue-entry.ts #observeTickets wasBehind value": (observed) =>
         `${observed} && this.#clock.isAlone`,
     },

@@ -20,7 +20,7 @@ export const watchMutants: readonly Mutant[] = [
     name: "a clock reading is as precise across a suspension of the client as without one",
     breaks: ["11.1"],
     from: 14,
-    edits: { "safeguards/clock-watch.ts readingOf uncertainty value": "half + wallResolution" },
+    edits: { "protocol/master-clock.ts readingOf uncertainty value": "half + wallResolution" },
   },
   {
     name: "the masters' clocks stand still during a suspension of the client",
@@ -34,7 +34,7 @@ export const watchMutants: readonly Mutant[] = [
     name: "a clock step is never reported",
     breaks: ["1.3", "11.1"],
     from: 8,
-    edits: { "safeguards/clock-watch.ts observe #steppedAt condition": "false" },
+    edits: { "safeguards/clock-watch.ts #hear #steppedAt condition": "false" },
   },
   {
     name: "the votes of an excluded master count",
@@ -46,7 +46,7 @@ export const watchMutants: readonly Mutant[] = [
     name: "the grants of an excluded master count",
     breaks: ["11.4"],
     from: 66,
-    edits: { "redis/redis-node.ts #onPush condition": "clock" },
+    edits: { "redis/redis-node.ts #onPush condition": "judge" },
   },
 ];
 
