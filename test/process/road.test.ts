@@ -22,8 +22,9 @@ interface Counts {
  */
 const bounds = {
   acquire: { files: 31 },
-  // (One of them only if the vote of a straggler is in flight: the pipeline looks whether this release undoes it.)
-  release: { files: 21 },
+  // (A round is closed by a latch, of `cancellation.ts`; and if a straggler's vote is in flight, the pipeline looks whether this
+  // release undoes it, by `token.ts`.)
+  release: { files: 22 },
   promises: 18,
   timers: 3.5,
 };
