@@ -43,7 +43,7 @@ export interface Witness {
   /** A command was executed, and its reply will never come. */
   replyLost(command: string): void;
   /** In a turn of the client: it hears a reply to what it sent at `sentAt`, us. So far the master had stepped then, ms. */
-  heard?(args: readonly (string | number)[], steppedBy: number, sentAt: number): void;
+  heard?(command: string, args: readonly (string | number)[], steppedBy: number, sentAt: number): void;
 }
 
 /**
@@ -268,7 +268,7 @@ export class SimulatedConnection implements Connection {
         this.#kernel.trace.add(this.#kernel.now, client.name, "hears", master.name, request.number);
         if (reply instanceof ReplyError) request.reject(reply);
         else {
-          this.#witness.heard?.(request.args, steppedBy, request.sentAt);
+          this.#witness.heard?.(request.command, request.args, steppedBy, request.sentAt);
           request.resolve(reply);
         }
       });

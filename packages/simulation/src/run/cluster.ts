@@ -171,8 +171,8 @@ export class Cluster {
       replyLost: (command) => {
         if (command === "SET") reached("reply lost after SET");
       },
-      heard: (args, steppedBy, sentAt) => {
-        if (asksForTime(args)) this.onTimeHeard?.(place.client, place.master, steppedBy, sentAt);
+      heard: (command, args, steppedBy, sentAt) => {
+        if (asksForTime(command, args)) this.onTimeHeard?.(place.client, place.master, steppedBy, sentAt);
       },
     };
   }

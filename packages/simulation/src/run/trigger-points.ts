@@ -155,7 +155,8 @@ export class TriggerPoints {
 }
 
 /** Whether a command asks for the master's time, beside whatever else. */
-export function asksForTime(args: Args): boolean {
+export function asksForTime(command: string, args: Args): boolean {
+  if (command === "TIME") return true;
   if (!isBatch(args)) return false;
   const list = String(args[2 + Number(args[1])]);
   return operationsIn(list, [], []).some(({ kind }) => kind === "c");
