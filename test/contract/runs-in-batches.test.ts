@@ -37,7 +37,7 @@ interface Hold {
   readonly token: string;
 }
 
-const release = "l1,1;";
+const release = "l1,0;";
 const vote = `v1,${10 * minute};`;
 
 /** `count` keys, each with its own token. */
@@ -168,7 +168,7 @@ describe(`${count} releases in a row`, () => {
     for (const { key, token } of holds) await redis.set(key, token, "PX", 10 * minute);
     const names = ["get", "mget", "exists", "del"];
     const before = await Promise.all(names.map(calls));
-    expect(await run(`${count}l1,1;`, holds)).toEqual(ones);
+    expect(await run(`${count}l1,0;`, holds)).toEqual(ones);
     const after = await Promise.all(names.map(calls));
     expect(after.map((number, index) => number - before[index]!)).toEqual([0, 1, 1, 1]);
   });
@@ -230,7 +230,7 @@ describe(`${count} releases in a row`, () => {
 
   it("between other operations: each has its own keys and tokens", async () => {
     await redis.flushall();
-    const list = `v1,5000;${count}l1,1;v1,5000;`;
+    const list = `v1,5000;${count}l1,0;v1,5000;`;
     const [first, last] = [
       { key: "first", token: "a" },
       { key: "last", token: "b" },
@@ -261,7 +261,7 @@ describe(`${count} releases in a row`, () => {
     const locker = redis.duplicate({ username: "locker", password: "secret" });
     await redis.flushall();
     for (const { key, token } of holds) await redis.set(key, token, "PX", 10 * minute);
-    const replies = await batch(`${count}l1,1;`, holds, locker);
+    const replies = await batch(`${count}l1,0;`, holds, locker);
     for (const { key, token } of holds) await redis.set(key, token, "PX", 10 * minute);
     const repliesAlone = await alone(release, holds, locker);
     locker.disconnect();

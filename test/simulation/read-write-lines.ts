@@ -47,7 +47,7 @@ function listed(random: Random): Listed {
     return { keys: [key], args: [name], text: `m1,${random.chance(0.3) ? 0 : ttl(random)};` };
   }
   if (kind === "i") return { keys: [key], args: [], text: "i1,0;" };
-  if (kind === "l" || kind === "r") return { keys: [key], args: [own], text: `${kind}1,1;` };
+  if (kind === "l" || kind === "r") return { keys: [key], args: [own], text: `${kind}1,0;` };
   return { keys: [key], args: [own], text: `${kind}1,${ttl(random)};` };
 }
 

@@ -63,19 +63,18 @@ function callOf(
 /** Releases keys that are held, by their tokens; and perhaps claims them again in the same script. */
 export function givingUpLine(random: Random, held: ReadonlyArray<readonly [string, string]>): Line {
   const [key, owner] = random.pick(held);
-  const tokens = random.chance(0.5) ? [owner] : [token(random), owner];
   const name = random.pick([
     ...(["leaveScript", "guardedLeaveScript", "releaseBatchScript", "batchScript", "batchScript"] as const),
   ]);
   const { source } = clientScripts[name];
   if (name === "releaseBatchScript") return ["EVAL", source, ...allOf(random, held)];
-  if (name === "leaveScript") return ["EVAL", source, 1, key, ...tokens];
-  if (name === "guardedLeaveScript") return ["EVAL", source, 1, key, terms(random), ...tokens];
-  const given = `${random.pick(["l", "r"])}1,${tokens.length};`;
+  if (name === "leaveScript") return ["EVAL", source, 1, key, owner];
+  if (name === "guardedLeaveScript") return ["EVAL", source, 1, key, terms(random), owner];
+  const given = `${random.pick(["l", "r"])}1,0;`;
   const taken = random.chance(0.5) ? [] : [operation(random, [key])];
   const list = given + taken.map(({ text }) => text).join("");
   const keys = [key, ...taken.flatMap((one) => one.keys)];
-  return ["EVAL", source, keys.length, ...keys, list, ...tokens, ...taken.flatMap(({ args }) => args)];
+  return ["EVAL", source, keys.length, ...keys, list, owner, ...taken.flatMap(({ args }) => args)];
 }
 
 /** The count of keys, those of all that is held or of some of it, perhaps one twice, and the token of each. */
@@ -122,11 +121,8 @@ const argumentsOf: Readonly<
     args: [random.pick(["tag1", "tag2"]), "a record", random.pick([0, 3, 60_000]), random.integer(0, 99)],
   }),
   waitersScript: (_, keys) => ({ keys: keys().slice(0, 1), args: [] }),
-  releaseScript: (random, keys) => ({ keys: keys(), args: [token(random), token(random)] }),
-  leaveScript: (random, keys) => ({
-    keys: keys(),
-    args: random.chance(0.5) ? [token(random)] : [token(random), token(random)],
-  }),
+  releaseScript: (random, keys) => ({ keys: keys(), args: [token(random)] }),
+  leaveScript: (random, keys) => ({ keys: keys(), args: [token(random)] }),
   guardedClaimScript: (random, keys) => {
     const kind = random.pick(["v", "v", "p", "e"]);
     const proposed = random.chance(0.7) ? "" : proposal(random);
@@ -134,10 +130,7 @@ const argumentsOf: Readonly<
     const wished = Math.max(1, lifetime(random));
     return { keys: keys(), args: [kind, token(random), wished, proposed, terms(random)] };
   },
-  guardedLeaveScript: (random, keys) => ({
-    keys: keys(),
-    args: [terms(random), token(random), ...(random.chance(0.5) ? [token(random)] : [])],
-  }),
+  guardedLeaveScript: (random, keys) => ({ keys: keys(), args: [terms(random), token(random)] }),
   voteBatchScript: (random, keys) => {
     const all = Array.from({ length: random.integer(1, 4) }, () => keys()[0]!);
     return { keys: all, args: [ttl(random), ...all.map(() => token(random))] };
@@ -195,7 +188,7 @@ function heldAndGivenUp(random: Random, keys: () => readonly string[]): readonly
     args: [token(random)],
   }));
   const between = random.chance(0.5) ? [] : [run(random, keys)];
-  return [listed(holds, `v1,${random.integer(5, 60_000)};`), ...between, listed(holds, "l1,1;")];
+  return [listed(holds, `v1,${random.integer(5, 60_000)};`), ...between, listed(holds, "l1,0;")];
 }
 
 function listed(all: readonly Arguments[], text: string): Listed {
@@ -213,10 +206,8 @@ export function operation(random: Random, keys: readonly string[]): Listed {
   const fence = proposed === "" ? "" : `,0,0,${proposed}`;
   switch (kind) {
     case "r":
-    case "l": {
-      const args = random.chance(0.5) ? [own] : [own, token(random)];
-      return { keys, args, text: `${head}${args.length};` };
-    }
+    case "l":
+      return { keys, args: [own], text: `${head}0;` };
     case "g":
       return { keys: [], args: [random.chance(0.1) ? "0" : terms(random)], text: "g0,0;" };
     case "h":

@@ -123,7 +123,7 @@ const cases: readonly Case[] = [
       name: `batch of ${keys.length}, half extensions, half releases`,
       script: "batchScript",
       keys,
-      args: [`${keys.length / 2}e1,2000;${keys.length / 2}l1,1;`, ...times(keys.length, own)],
+      args: [`${keys.length / 2}e1,2000;${keys.length / 2}l1,0;`, ...times(keys.length, own)],
       prepare: [...held(keys), unqueued(keys)],
     },
     {
@@ -131,7 +131,7 @@ const cases: readonly Case[] = [
       script: "batchScript",
       keys,
       args: [
-        `${keys.length / 2}q1,1000,17,1000;${keys.length / 2}l1,1;`,
+        `${keys.length / 2}q1,1000,17,1000;${keys.length / 2}l1,0;`,
         ...times(keys.length / 2, [own, "-"]).flat(),
         ...times(keys.length / 2, own),
       ],
@@ -147,7 +147,7 @@ const cases: readonly Case[] = [
     name: "a reader's vote and release",
     script: "sharedBatchScript",
     keys: [...readers, ...lockOfReaders],
-    args: ["v1,1000;l1,1;", own, own],
+    args: ["v1,1000;l1,0;", own, own],
     prepare: [free(lockOfReaders)],
   },
   {

@@ -189,8 +189,8 @@ export function repliesIn({ posted, script }: EncodedBatch, reply: unknown): rea
 
 function homogeneousScript(posted: readonly Posted[]): Script | undefined {
   const first = posted[0]!;
-  const { verb, keys, words, proposal } = first.question;
-  if (keys.length > 1 || words.length > 1 || first.guard || proposal !== undefined) return undefined;
+  const { verb, keys, proposal } = first.question;
+  if (keys.length > 1 || first.guard || proposal !== undefined) return undefined;
   const script = verb === "vote" ? voteBatchScript : verb === "release" ? releaseBatchScript : undefined;
   return script && posted.every((_, index) => sameShapeAt(posted, index, first)) ? script : undefined;
 }
@@ -234,11 +234,10 @@ function sameShapeAt(posted: readonly Posted[], index: number, other: Posted): P
   const next = posted[index];
   if (next === undefined || next.guard !== other.guard) return undefined;
   const { question: one } = next;
-  const { verb, keys, words, ttl, proposal } = other.question;
+  const { verb, keys, ttl, proposal } = other.question;
   const isAlike =
     one.verb === verb &&
     one.keys.length === keys.length &&
-    one.words.length === words.length &&
     // A question keeps its own ttl (PROTOCOL 12.4).
     one.ttl === ttl &&
     one.proposal === proposal;
@@ -335,7 +334,6 @@ function guardStateIn(reply: readonly unknown[]): GuardState | undefined {
 
 /** Integers only: the script reads the list digit by digit. */
 function numbersOf({ verb, words, ttl, proposal, entry }: Question): string {
-  if (verb === "release" || verb === "delete") return `${words.length}`;
   if (verb === "restoreCounters") return words.join();
   const fence = proposal === undefined ? "" : `,${proposal}`;
   if (entry) return `${Math.ceil(ttl)},${Math.ceil(entry.ticket)},${Math.ceil(entry.ttl)}${fence}`;

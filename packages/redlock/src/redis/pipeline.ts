@@ -311,7 +311,7 @@ export class Pipeline {
   #takeRelease(posted: Posted): void {
     const { question } = posted;
     // An abandoned vote that was never sent stays unsent, so it set no key here (PROTOCOL 12.2).
-    const vote = question.words.length === 1 ? this.#unsentVotes.get(question.words[0]!) : undefined;
+    const vote = this.#unsentVotes.get(question.words[0]!);
     if (vote && isAbandoned(vote)) {
       this.#answer(posted, { is: "missed" });
       return;

@@ -272,13 +272,13 @@ describe("a queue", () => {
     expect(repaired).toEqual({ is: "yes", remaining: 900, inQuarantine: true });
     const fenced = await ask(node).vote({ ...claim, proposal: 8 });
     expect(fenced).toEqual({ is: "yes", remaining: 1000, counter: 6 });
-    expect(await ask(node).release(["r"], ["t", "u"])).toEqual({ is: "done" });
+    expect(await ask(node).release(["r"], ["t"])).toEqual({ is: "done" });
     const guarded = ["EVALSHA", guardedClaimScript.sha1, 1, "r"];
     expect(connection.sent).toEqual([
       [...guarded, "v", "t", 1000, "", terms],
       [...guarded, "p", "t", 900, "", terms],
       [...guarded, "v", "t", 1000, 8, terms],
-      ["EVALSHA", guardedReleaseScript.sha1, 1, "r", terms, "t", "u"],
+      ["EVALSHA", guardedReleaseScript.sha1, 1, "r", terms, "t"],
     ]);
   });
 
@@ -415,7 +415,7 @@ test("a release of a lock that may be shared grants nothing on a master without 
   const node = new RedisNode(connection, { queue: false, runtime: standstill });
   const [key, ...others] = ["readers", "write", "rounds", "marks"].map((part) => `quorlock:rw:{r}:${part}`);
   expect(await ask(node).release([key!], ["t"])).toEqual({ is: "done" });
-  const sent = ["EVALSHA", sharedBatchScript.sha1, 4, key, ...others, "r1,1;", "t"];
+  const sent = ["EVALSHA", sharedBatchScript.sha1, 4, key, ...others, "r1,0;", "t"];
   expect(connection.sent).toEqual([sent]);
 });
 

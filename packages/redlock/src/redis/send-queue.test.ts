@@ -174,7 +174,7 @@ describe("where more is asked than may be in flight", () => {
     ]);
     expect(sent()).toHaveLength(1);
     await reply(connection, 0, oneEach(4));
-    expect(sent()[1]!.slice(2, 8)).toEqual([4, "r0", "r1", "v0", "v1", "2l1,1;v1,1000;q1,1000,1,1;"]);
+    expect(sent()[1]!.slice(2, 8)).toEqual([4, "r0", "r1", "v0", "v1", "2l1,0;v1,1000;q1,1000,1,1;"]);
   });
 
   test("what comes later does not get in before what waits", async () => {
@@ -341,7 +341,7 @@ describe("while nothing is in flight", () => {
     void ask(node).vote(claimOf("t1", "r1"));
     void ask(node).release(["r2"], ["t2"]);
     await settle();
-    expect(sent()).toEqual([["EVALSHA", batchScript.sha1, 2, "r1", "r2", "v1,1000;l1,1;", "t1", "t2"]]);
+    expect(sent()).toEqual([["EVALSHA", batchScript.sha1, 2, "r1", "r2", "v1,1000;l1,0;", "t1", "t2"]]);
   });
 
   test("without queues a release is one", async () => {
@@ -388,7 +388,7 @@ describe("while something is in flight", () => {
       ask(node).vote(claimOf("t2", "a", "b")),
       ask(node).extend(claimOf("t3", "r3"), true),
       ask(node).extend(claimOf("t4", "r4"), false),
-      ask(node).release(["r5", "r6"], ["t5", "t6"]),
+      ask(node).release(["r5", "r6"], ["t5"]),
       ask(node).enqueue({ ...claimOf("t8.1", "r8"), ttl: 1000.1, ticket: 16.5, entryTtl: 70.2 }),
     ]);
     expect(sent()).toHaveLength(1);
@@ -396,8 +396,8 @@ describe("while something is in flight", () => {
     expect(sent()).toHaveLength(2);
     expect(sent()[1]).toEqual([
       ...["EVALSHA", batchScript.sha1, 8, "r1", "a", "b", "r3", "r4", "r5", "r6", "r8"],
-      "v1,1000;v2,1000;p1,1000;e1,1000;l2,2;q1,1001,17,71;",
-      ...["t1", "t2", "t3", "t4", "t5", "t6", "t8.1", "-"],
+      "v1,1000;v2,1000;p1,1000;e1,1000;l2,0;q1,1001,17,71;",
+      ...["t1", "t2", "t3", "t4", "t5", "t8.1", "-"],
     ]);
     const replies = [1000, [2, "rival", 5], 1700, [1, null, -2], 2, [1, "rival", 5, "16"]];
     await reply(connection, 1, replies);
@@ -443,7 +443,7 @@ describe("while something is in flight", () => {
       ask(node).vote(claimOf("t1", "r1")),
       ask(node).release(["r0"], ["t0"]),
     ]);
-    expect(sent()[1]!.slice(2)).toEqual([2, "r1", "r0", "v1,1000;l1,1;", "t1", "t0"]);
+    expect(sent()[1]!.slice(2)).toEqual([2, "r1", "r0", "v1,1000;l1,0;", "t1", "t0"]);
   });
 
   test("a release does not wait behind the vote of another round of the same waiter", async () => {
@@ -739,7 +739,7 @@ describe("the end", () => {
     const { node, sent } = await gathered((node) => [ask(node).release(["r1"], ["t1"])]);
     void ask(node).vote(claimOf("t2", "r2"));
     await node.close();
-    expect(sent()[1]!.slice(2)).toEqual([2, "r1", "r2", "l1,1;v1,1000;", "t1", "t2"]);
+    expect(sent()[1]!.slice(2)).toEqual([2, "r1", "r2", "l1,0;v1,1000;", "t1", "t2"]);
   });
 });
 
@@ -912,7 +912,7 @@ describe("nodes over one connection", () => {
     void ask(node).release(["a"], ["t1"]);
     void ask(other).release(["b"], ["t2"]);
     await settle();
-    expect(sent()).toEqual([["EVALSHA", batchScript.sha1, 2, "a", "b", "l1,1;r1,1;", "t1", "t2"]]);
+    expect(sent()).toEqual([["EVALSHA", batchScript.sha1, 2, "a", "b", "l1,0;r1,0;", "t1", "t2"]]);
   });
 
   test("one without group commit sends at once and alone, behind what was asked for before", () => {

@@ -74,7 +74,7 @@ export class WatchingNode implements LockNode {
   }
 
   #release(keys: readonly string[], tokens: readonly string[]): Promise<Outcome | Fault | undefined> {
-    const run = (session: Session) => deleteIfEqual(session, keys, tokens);
+    const run = (session: Session) => deleteIfEqual(session, keys, tokens[0]!);
     return this.#post<Outcome | Fault | undefined>({ purpose: "release", tokens, isExclusive: true, run });
   }
 
@@ -198,23 +198,23 @@ export class WatchingNode implements LockNode {
 }
 
 /**
- * Deletes the keys that hold one of the tokens; `undefined` if they changed during each transaction.
+ * Deletes the keys that hold the token; `undefined` if they changed during each transaction.
  *
  * Newer masters can compare and delete in one command: `DELEX key IFEQ token` (Redis 8.4 and later), `DELIFEQ
- * key token` (Valkey 9 and later). One such command for each key and token would take one round trip, without
+ * key token` (Valkey 9 and later). One such command for each key would take one round trip, without
  * WATCH and its waiting. (Neither matches the tokens of earlier rounds; those come from queue entries, with
  * scripts.)
  */
 async function deleteIfEqual(
   session: Session,
   keys: readonly string[],
-  tokens: readonly string[],
+  token: string,
 ): Promise<Outcome | Fault | undefined> {
   for (let count = 0; count < maxTransactions; count += 1) {
     const transaction = await Transaction.begin(session, keys);
     const mine = keys.filter((_, index) => {
       const { owner } = transaction.found[index]!;
-      return owner !== undefined && tokens.some((token) => isMine(owner, token));
+      return owner !== undefined && isMine(owner, token);
     });
     if (mine.length === 0) {
       transaction.discard();

@@ -6,323 +6,6 @@ import type { CompiledScript } from "../master/redis-library.ts";
 const { Several, Table, isTrue, one, all, get, set, number, text, length, isLess, isAtMost, isMore, isAtLeast, modulo, type, tonumber, tostring, unpack, error, pcall, string, table, math, matches } = scope;
 
 export const compiledScripts: Readonly<Record<string, CompiledScript>> = {
-  "0df22def979351fb124ea22c928adb2e6677311e": (() => {
-let redis, KEYS, ARGV, call$1, isDone$24, gone$25, ownerFor$56, keyFor$59, toEnter$68, toGive$69, mayShare$70, mayAsk$72, counterTtl$73, pastTtl$74, isSeeded$127, sweeps$128, swept$129, unswept$130, skips$131, replies$211;
-function queueOf$2(key$3) {
-let $4, $6;
-let isTagged$5 = (isTrue($4 = one(string.find(key$3, "{", 1, true))) ? one(string.find(key$3, "^[^{]*{[^}]+}")) : $4);
-return (isTrue($6 = (isTrue(isTagged$5) ? ("quorlock:queue:tagged:" + text(key$3)) : isTagged$5)) ? $6 : ("quorlock:queue:{" + (text(key$3) + "}")));
-}
-function releaseAllUnwaited$7(first$8, last$9, from$10) {
-let $21, $22;
-let owners$11 = call$1("MGET", ...all(unpack(KEYS, first$8, last$9))), queues$12 = new Table([]);
-for (let place$13 = 1, last$14 = ((number(last$9) - number(first$8)) + 1); place$13 <= last$14; place$13 += 1) {
-if ((get(owners$11, place$13) !== get(ARGV, ((number(from$10) + place$13) - 1)))) {
-return undefined;
-}
-set(queues$12, place$13, queueOf$2(get(KEYS, ((number(first$8) + place$13) - 1))));
-}
-if (isMore(call$1("EXISTS", ...all(unpack(queues$12))), 0)) {
-return undefined;
-}
-let gone$15 = call$1("DEL", ...all(unpack(KEYS, first$8, last$9)));
-if ((gone$15 === length(queues$12))) {
-return gone$15;
-}
-let each$16 = new Table([]), seen$17 = new Table([]);
-for (let place$18 = 1, last$19 = length(queues$12); place$18 <= last$19; place$18 += 1) {
-let key$20 = get(KEYS, ((number(first$8) + place$18) - 1));
-set(each$16, place$18, (isTrue($22 = (isTrue($21 = get(seen$17, key$20)) ? 0 : $21)) ? $22 : 1));
-set(seen$17, key$20, true);
-}
-return each$16;
-}
-function releaseUnwaited$26(first$27, last$28, token$29) {
-for (let index$30 = number(first$27), last$31 = number(last$28); index$30 <= last$31; index$30 += 1) {
-if (((redis.pcall("GET", get(KEYS, index$30)) !== token$29) || isMore(call$1("EXISTS", queueOf$2(get(KEYS, index$30))), 0))) {
-return undefined;
-}
-}
-let given$32 = 0;
-for (let index$33 = number(first$27), last$34 = number(last$28); index$33 <= last$34; index$33 += 1) {
-given$32 = (number(given$32) + number(call$1("DEL", get(KEYS, index$33))));
-}
-return given$32;
-}
-function ownerOf$35(key$36) {
-let $38, $39;
-let owner$37 = redis.pcall("GET", key$36);
-if ((type(owner$37) !== "table")) {
-return owner$37;
-}
-return (isTrue($39 = (isTrue($38 = one(string.find(get(owner$37, "err"), "^WRONGTYPE"))) ? "(no string)" : $38)) ? $39 : call$1("GET", key$36));
-}
-function isMine$40(owner$41, token$42) {
-let $43, $46;
-if ((owner$41 === token$42)) {
-return true;
-}
-if (!isTrue(owner$41)) {
-return false;
-}
-let waiter$44 = ($43 = all(string.match(token$42, "^(.+)%.(%d+)$")))[0], round$45 = $43[1];
-let other$47 = ($46 = all(string.match(owner$41, "^(.+)%.(%d+)$")))[0], earlier$48 = $46[1];
-return (((waiter$44 !== undefined) && (waiter$44 === other$47)) && isLess(tonumber(earlier$48), tonumber(round$45)));
-}
-function drop$49(key$50, from$51, to$52) {
-let owner$53 = ownerOf$35(key$50);
-for (let token$54 = number(from$51), last$55 = number(to$52); token$54 <= last$55; token$54 += 1) {
-if (isTrue(isMine$40(owner$53, get(ARGV, token$54)))) {
-return call$1("DEL", key$50);
-}
-}
-return 0;
-}
-function lockOf$57(key$58) {
-return key$58;
-}
-function leftOf$60(key$61) {
-return call$1("PTTL", key$61);
-}
-function set$62(key$63, token$64, ms$65) {
-call$1("SET", key$63, token$64, "PX", ms$65);
-}
-function finish$66(key$67) {
-return call$1("DEL", key$67);
-}
-function exactly$75(number$76) {
-return string.format("%.0f", number$76);
-}
-function counterOf$77(locks$78) {
-let $80, $85;
-let past$79 = call$1("GET", "quorlock:floor:past");
-if (!isTrue(past$79)) {
-past$79 = (isTrue($80 = call$1("GET", "quorlock:floor")) ? $80 : "0");
-call$1("SET", "quorlock:floor:past", past$79, "PX", pastTtl$74);
-}
-let largest$81 = tonumber(past$79);
-for (let _$82 = 1, table$84 = locks$78, lock$83; (lock$83 = get(table$84, _$82)) !== undefined; _$82 += 1) {
-largest$81 = math.max(largest$81, tonumber((isTrue($85 = call$1("GET", ("quorlock:fence:" + text(lock$83)))) ? $85 : 0)));
-}
-return largest$81;
-}
-function raise$86(locks$87, counter$88) {
-let $92;
-for (let _$89 = 1, table$91 = locks$87, lock$90; (lock$90 = get(table$91, _$89)) !== undefined; _$89 += 1) {
-call$1("SET", ("quorlock:fence:" + text(lock$90)), exactly$75(counter$88), "PX", counterTtl$73);
-}
-if (isAtLeast(counter$88, tonumber((isTrue($92 = call$1("GET", "quorlock:floor")) ? $92 : 0)))) {
-call$1("SET", "quorlock:floor", exactly$75((number(counter$88) + 1000000)));
-}
-if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$74)) {
-call$1("DEL", "quorlock:floor:past");
-}
-}
-function fenced$93(locks$94, granted$95, proposal$96, next$97) {
-let counter$98 = counterOf$77(locks$94);
-raise$86(locks$94, math.max(counter$98, tonumber(proposal$96)));
-return new Table([(-1), granted$95, exactly$75(counter$98), next$97]);
-}
-function demand$99(key$100, commands$101) {
-let $103;
-let check$102 = redis.acl_check_cmd;
-for (let [command$104] of matches((isTrue($103 = (isTrue(check$102) ? commands$101 : check$102)) ? $103 : ""), "%u+")) {
-if (!isTrue(check$102(command$104, key$100))) {
-error(new Table([]).set("err", ("NOPERM this user has no permissions to run the '" + (text(string.lower(command$104)) + "' command"))));
-}
-}
-}
-function forget$105(queue$106, waiter$107) {
-if ((call$1("ZREM", queue$106, waiter$107) === 1)) {
-call$1("DEL", (text(queue$106) + (":" + text(string.sub(waiter$107, 1, 20)))));
-}
-}
-function reserve$108(key$109, token$110, lives$111, ttl$112) {
-set$62(key$109, token$110, math.max(1, math.min(lives$111, tonumber(ttl$112))));
-}
-function grant$113(key$114, queue$115, waiter$116, token$117, ttl$118, inbox$119, proposal$120) {
-let $121, $123, $125;
-let next$122 = (isTrue($121 = get(call$1("ZRANGE", queue$115, 1, 1, "WITHSCORES"), 2)) ? $121 : "-");
-let counter$124 = (($123 = (proposal$120 !== "")) ? counterOf$77(new Table([lockOf$57(key$114)])) : $123);
-set$62(key$114, token$117, ttl$118);
-if (isTrue(counter$124)) {
-raise$86(new Table([lockOf$57(key$114)]), math.max(counter$124, tonumber(proposal$120)));
-}
-let told$126 = redis.pcall("PUBLISH", inbox$119, (text(token$117) + (" " + (text((isTrue($125 = (isTrue(counter$124) ? exactly$75(counter$124) : counter$124)) ? $125 : "-")) + (" " + text(next$122))))));
-if ((type(told$126) === "number")) {
-forget$105(queue$115, waiter$116);
-} else {
-reserve$108(key$114, token$117, call$1("PTTL", (text(queue$115) + (":" + text(string.sub(waiter$116, 1, 20))))), ttl$118);
-}
-return told$126;
-}
-function sweep$132(queue$133, from$134, to$135, asking$136) {
-let $137, $138, $154, $155;
-let waiters$139 = (isTrue($138 = (($137 = isMore(unswept$130, 0)) ? call$1("ZRANGE", queue$133, from$134, to$135) : $137)) ? $138 : new Table([])), names$140 = new Table([]), dead$141 = new Table([]);
-if ((length(waiters$139) === 0)) {
-return new Several([undefined, undefined, 0]);
-}
-unswept$130 = (number(unswept$130) - length(waiters$139));
-for (let index$142 = 1, table$144 = waiters$139, waiter$143; (waiter$143 = get(table$144, index$142)) !== undefined; index$142 += 1) {
-set(names$140, index$142, (text(queue$133) + (":" + text(string.sub(waiter$143, 1, 20)))));
-}
-let entries$145 = redis.pcall("MGET", ...all(unpack(names$140))), head$146 = undefined, entry$147 = undefined;
-if (isTrue(get(entries$145, "err"))) {
-for (let index$148 = 1, table$150 = names$140, name$149; (name$149 = get(table$150, index$148)) !== undefined; index$148 += 1) {
-set(entries$145, index$148, call$1("GET", name$149));
-}
-}
-for (let index$151 = 1, table$153 = waiters$139, waiter$152; (waiter$152 = get(table$153, index$151)) !== undefined; index$151 += 1) {
-if ((!isTrue(get(entries$145, index$151)) && (waiter$152 !== asking$136))) {
-set(dead$141, (length(dead$141) + 1), waiter$152);
-} else if (!isTrue(head$146)) {
-$154 = waiter$152; $155 = get(entries$145, index$151); head$146 = $154; entry$147 = $155;
-}
-}
-if ((length(dead$141) > 0)) {
-call$1("ZREM", queue$133, ...all(unpack(dead$141)));
-}
-return new Several([head$146, entry$147, length(waiters$139)]);
-}
-function headOf$156(queue$157, asking$158) {
-let $163;
-let first$159 = get(call$1("ZRANGE", queue$157, 0, 0), 1);
-if ((!isTrue(first$159) || (first$159 === asking$158))) {
-return first$159;
-}
-let entry$160 = call$1("GET", (text(queue$157) + (":" + text(string.sub(first$159, 1, 20)))));
-if (isTrue(entry$160)) {
-return new Several([first$159, entry$160]);
-}
-for (let _$161 = 1, last$162 = number(sweeps$128); _$161 <= last$162; _$161 += 1) {
-let waiter$164 = ($163 = all(sweep$132(queue$157, 0, (number(swept$129) - 1), asking$158)))[0], found$165 = $163[1], count$166 = $163[2];
-if ((isTrue(waiter$164) || isLess(count$166, swept$129))) {
-return new Several([waiter$164, found$165]);
-}
-}
-}
-function give$167(key$168, ending$169) {
-let $171, $174, $182;
-if (isTrue(ending$169)) {
-finish$66(key$168, ending$169);
-}
-let queue$170 = queueOf$2(key$168);
-while (isMore(skips$131, 0)) {
-let waiter$172 = ($171 = all(headOf$156(queue$170)))[0], entry$173 = $171[1];
-if (!isTrue(waiter$172)) {
-return ;
-}
-let round$175 = ($174 = all(string.match(entry$173, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")))[0], ttl$176 = $174[1], inbox$177 = $174[2], proposal$178 = $174[3], how$179 = $174[4];
-let token$180 = (text(waiter$172) + ("." + text((isTrue(round$175) ? round$175 : "")))), isTold$181 = (isTrue(round$175) ? (inbox$177 !== "-") : round$175);
-let counts$183 = (isTrue($182 = (isTrue(isTold$181) ? mayAsk$72 : isTold$181)) ? redis.pcall("PUBSUB", "NUMSUB", inbox$177) : $182);
-key$168 = one(keyFor$59(key$168, how$179));
-if ((!isTrue(round$175) || ((isTrue(counts$183) && !isTrue(get(counts$183, "err"))) && (get(counts$183, 2) === 0)))) {
-forget$105(queue$170, waiter$172);
-} else if ((isTrue(mayShare$70) && isTrue(one(ownerFor$56(key$168, token$180))))) {
-return ;
-} else if (((isTrue(isTold$181) && ((how$179 === "g") || (how$179 === "r"))) && (isTrue(isSeeded$127) || (proposal$178 === "")))) {
-let told$184 = grant$113(key$168, queue$170, waiter$172, token$180, ttl$176, inbox$177, proposal$178);
-if (((told$184 !== 0) && (how$179 === "g"))) {
-return ;
-}
-if ((told$184 === 0)) {
-finish$66(key$168, token$180);
-}
-} else {
-reserve$108(key$168, token$180, call$1("PTTL", (text(queue$170) + (":" + text(string.sub(waiter$172, 1, 20))))), ttl$176);
-if ((isTrue(isTold$181) && (how$179 === "w"))) {
-redis.pcall("PUBLISH", inbox$177, ("wake " + text(token$180)));
-}
-return ;
-}
-skips$131 = (number(skips$131) - 1);
-}
-}
-function leave$185(first$186, last$187, from$188, to$189) {
-let $195;
-demand$99(get(KEYS, first$186), toGive$69);
-for (let index$190 = number(first$186), last$191 = number(last$187); index$190 <= last$191; index$190 += 1) {
-let queue$192 = queueOf$2(get(KEYS, index$190));
-for (let token$193 = number(from$188), last$194 = number(to$189); token$193 <= last$194; token$193 += 1) {
-let waiter$196 = ($195 = all(string.match(get(ARGV, token$193), "^(.+)%.(%d+)$")))[0], round$197 = $195[1];
-let entry$198 = (isTrue(waiter$196) ? call$1("GET", (text(queue$192) + (":" + text(string.sub(waiter$196, 1, 20))))) : waiter$196);
-let entered$199 = (isTrue(entry$198) ? tonumber(...all(string.match(entry$198, "^%d+"))) : entry$198);
-if ((isTrue(entered$199) && isAtMost(entered$199, tonumber(round$197)))) {
-forget$105(queue$192, waiter$196);
-}
-}
-}
-let released$200 = 0;
-for (let index$201 = number(first$186), last$202 = number(last$187); index$201 <= last$202; index$201 += 1) {
-let dropped$203 = drop$49(get(KEYS, index$201), from$188, to$189);
-released$200 = (number(released$200) + number(dropped$203));
-if (((dropped$203 === 1) || isTrue(mayShare$70))) {
-give$167(get(KEYS, index$201));
-}
-}
-return released$200;
-}
-function failure$204(reason$205) {
-let $206, $207;
-return new Table([0, (isTrue($207 = (($206 = (type(reason$205) === "table")) ? get(reason$205, "err") : $206)) ? $207 : tostring(reason$205))]);
-}
-function release$208(index$209) {
-let $210;
-return (isTrue($210 = releaseUnwaited$26(index$209, index$209, get(ARGV, index$209))) ? $210 : leave$185(index$209, index$209, index$209, index$209));
-}
-return (redis$, keys$, args$) => {
-redis = redis$, KEYS = keys$, ARGV = args$;
-{
-let $23, $71, $214, $217;
-call$1 = redis.call;
-
-
-isDone$24 = ($23 = all(pcall(releaseAllUnwaited$7, 1, length(KEYS), 1)))[0], gone$25 = $23[1];
-if ((isTrue(isDone$24) && isTrue(gone$25))) {
-return gone$25;
-}
-
-
-
-
-ownerFor$56 = ownerOf$35;
-
-keyFor$59 = lockOf$57;
-
-
-
-toEnter$68 = "DEL GET PEXPIRE PTTL SET ZADD ZRANGE ZREM", toGive$69 = "DEL GET PTTL SET ZRANGE ZREM";
-mayShare$70 = false;
-mayAsk$72 = (isTrue($71 = redis.replicate_commands) ? $71 : redis.REDIS_VERSION_NUM);
-if (isTrue(redis.replicate_commands)) {
-redis.replicate_commands();
-}
-counterTtl$73 = 86400000, pastTtl$74 = 43200000;
-
-
-
-
-
-
-
-
-isSeeded$127 = true;
-sweeps$128 = 8, swept$129 = 128, unswept$130 = 4096;
-skips$131 = 256;
-
-
-
-
-
-
-replies$211 = new Table([]);
-for (let index$212 = 1, last$213 = length(KEYS); index$212 <= last$213; index$212 += 1) {
-let done$215 = ($214 = all(pcall(release$208, index$212)))[0], reply$216 = $214[1];
-set(replies$211, index$212, (isTrue($217 = (isTrue(done$215) ? reply$216 : done$215)) ? $217 : failure$204(reply$216)));
-}
-return replies$211;
-}};
-})(),
   "1d05c5590275efff3edceb03f9a3b6501c11272b": (() => {
 let redis, KEYS, ARGV, call$1, kind$3, token$4, ttl$5, proposal$6, terms$7, maxTtl$9, database$10, after$11, seen$14, since$15, longest$16, place$17, state$18, isReady$19, info$20, counterTtl$61, pastTtl$62, isForgetful$87, guarded$88, why$151, granted$152;
 function ownerOf$22(key$23) {
@@ -591,8 +274,706 @@ return new Table([(-2), granted$152]);
 return (isTrue($154 = (($153 = (proposal$6 === "")) ? granted$152 : $153)) ? $154 : fenced$81(KEYS, granted$152, proposal$6));
 }};
 })(),
-  "58b3aa1bc02ee01bf00c5b00935a1c295a2e077c": (() => {
-let redis, KEYS, ARGV, call$1, key$2, token$3, queue$4, isTagged$6, given$23, ownerFor$53, keyFor$56, toEnter$65, toGive$66, mayShare$67, mayAsk$69, counterTtl$70, pastTtl$71, isSeeded$124, sweeps$125, swept$126, unswept$127, skips$128, guarded$201, isKnown$264;
+  "30d9366fe41bfb3bf535f3b0cca44a19cc32fa40": (() => {
+let redis, KEYS, ARGV, call$1, isDone$24, gone$25, ownerFor$54, keyFor$57, toEnter$66, toGive$67, mayShare$68, mayAsk$70, counterTtl$71, pastTtl$72, isSeeded$125, sweeps$126, swept$127, unswept$128, skips$129, replies$207;
+function queueOf$2(key$3) {
+let $4, $6;
+let isTagged$5 = (isTrue($4 = one(string.find(key$3, "{", 1, true))) ? one(string.find(key$3, "^[^{]*{[^}]+}")) : $4);
+return (isTrue($6 = (isTrue(isTagged$5) ? ("quorlock:queue:tagged:" + text(key$3)) : isTagged$5)) ? $6 : ("quorlock:queue:{" + (text(key$3) + "}")));
+}
+function releaseAllUnwaited$7(first$8, last$9, from$10) {
+let $21, $22;
+let owners$11 = call$1("MGET", ...all(unpack(KEYS, first$8, last$9))), queues$12 = new Table([]);
+for (let place$13 = 1, last$14 = ((number(last$9) - number(first$8)) + 1); place$13 <= last$14; place$13 += 1) {
+if ((get(owners$11, place$13) !== get(ARGV, ((number(from$10) + place$13) - 1)))) {
+return undefined;
+}
+set(queues$12, place$13, queueOf$2(get(KEYS, ((number(first$8) + place$13) - 1))));
+}
+if (isMore(call$1("EXISTS", ...all(unpack(queues$12))), 0)) {
+return undefined;
+}
+let gone$15 = call$1("DEL", ...all(unpack(KEYS, first$8, last$9)));
+if ((gone$15 === length(queues$12))) {
+return gone$15;
+}
+let each$16 = new Table([]), seen$17 = new Table([]);
+for (let place$18 = 1, last$19 = length(queues$12); place$18 <= last$19; place$18 += 1) {
+let key$20 = get(KEYS, ((number(first$8) + place$18) - 1));
+set(each$16, place$18, (isTrue($22 = (isTrue($21 = get(seen$17, key$20)) ? 0 : $21)) ? $22 : 1));
+set(seen$17, key$20, true);
+}
+return each$16;
+}
+function releaseUnwaited$26(first$27, last$28, token$29) {
+for (let index$30 = number(first$27), last$31 = number(last$28); index$30 <= last$31; index$30 += 1) {
+if (((redis.pcall("GET", get(KEYS, index$30)) !== token$29) || isMore(call$1("EXISTS", queueOf$2(get(KEYS, index$30))), 0))) {
+return undefined;
+}
+}
+let given$32 = 0;
+for (let index$33 = number(first$27), last$34 = number(last$28); index$33 <= last$34; index$33 += 1) {
+given$32 = (number(given$32) + number(call$1("DEL", get(KEYS, index$33))));
+}
+return given$32;
+}
+function ownerOf$35(key$36) {
+let $38, $39;
+let owner$37 = redis.pcall("GET", key$36);
+if ((type(owner$37) !== "table")) {
+return owner$37;
+}
+return (isTrue($39 = (isTrue($38 = one(string.find(get(owner$37, "err"), "^WRONGTYPE"))) ? "(no string)" : $38)) ? $39 : call$1("GET", key$36));
+}
+function isMine$40(owner$41, token$42) {
+let $43, $46;
+if ((owner$41 === token$42)) {
+return true;
+}
+if (!isTrue(owner$41)) {
+return false;
+}
+let waiter$44 = ($43 = all(string.match(token$42, "^(.+)%.(%d+)$")))[0], round$45 = $43[1];
+let other$47 = ($46 = all(string.match(owner$41, "^(.+)%.(%d+)$")))[0], earlier$48 = $46[1];
+return (((waiter$44 !== undefined) && (waiter$44 === other$47)) && isLess(tonumber(earlier$48), tonumber(round$45)));
+}
+function drop$49(key$50, token$51) {
+let $52, $53;
+return (isTrue($53 = (isTrue($52 = isMine$40(ownerOf$35(key$50), token$51)) ? call$1("DEL", key$50) : $52)) ? $53 : 0);
+}
+function lockOf$55(key$56) {
+return key$56;
+}
+function leftOf$58(key$59) {
+return call$1("PTTL", key$59);
+}
+function set$60(key$61, token$62, ms$63) {
+call$1("SET", key$61, token$62, "PX", ms$63);
+}
+function finish$64(key$65) {
+return call$1("DEL", key$65);
+}
+function exactly$73(number$74) {
+return string.format("%.0f", number$74);
+}
+function counterOf$75(locks$76) {
+let $78, $83;
+let past$77 = call$1("GET", "quorlock:floor:past");
+if (!isTrue(past$77)) {
+past$77 = (isTrue($78 = call$1("GET", "quorlock:floor")) ? $78 : "0");
+call$1("SET", "quorlock:floor:past", past$77, "PX", pastTtl$72);
+}
+let largest$79 = tonumber(past$77);
+for (let _$80 = 1, table$82 = locks$76, lock$81; (lock$81 = get(table$82, _$80)) !== undefined; _$80 += 1) {
+largest$79 = math.max(largest$79, tonumber((isTrue($83 = call$1("GET", ("quorlock:fence:" + text(lock$81)))) ? $83 : 0)));
+}
+return largest$79;
+}
+function raise$84(locks$85, counter$86) {
+let $90;
+for (let _$87 = 1, table$89 = locks$85, lock$88; (lock$88 = get(table$89, _$87)) !== undefined; _$87 += 1) {
+call$1("SET", ("quorlock:fence:" + text(lock$88)), exactly$73(counter$86), "PX", counterTtl$71);
+}
+if (isAtLeast(counter$86, tonumber((isTrue($90 = call$1("GET", "quorlock:floor")) ? $90 : 0)))) {
+call$1("SET", "quorlock:floor", exactly$73((number(counter$86) + 1000000)));
+}
+if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$72)) {
+call$1("DEL", "quorlock:floor:past");
+}
+}
+function fenced$91(locks$92, granted$93, proposal$94, next$95) {
+let counter$96 = counterOf$75(locks$92);
+raise$84(locks$92, math.max(counter$96, tonumber(proposal$94)));
+return new Table([(-1), granted$93, exactly$73(counter$96), next$95]);
+}
+function demand$97(key$98, commands$99) {
+let $101;
+let check$100 = redis.acl_check_cmd;
+for (let [command$102] of matches((isTrue($101 = (isTrue(check$100) ? commands$99 : check$100)) ? $101 : ""), "%u+")) {
+if (!isTrue(check$100(command$102, key$98))) {
+error(new Table([]).set("err", ("NOPERM this user has no permissions to run the '" + (text(string.lower(command$102)) + "' command"))));
+}
+}
+}
+function forget$103(queue$104, waiter$105) {
+if ((call$1("ZREM", queue$104, waiter$105) === 1)) {
+call$1("DEL", (text(queue$104) + (":" + text(string.sub(waiter$105, 1, 20)))));
+}
+}
+function reserve$106(key$107, token$108, lives$109, ttl$110) {
+set$60(key$107, token$108, math.max(1, math.min(lives$109, tonumber(ttl$110))));
+}
+function grant$111(key$112, queue$113, waiter$114, token$115, ttl$116, inbox$117, proposal$118) {
+let $119, $121, $123;
+let next$120 = (isTrue($119 = get(call$1("ZRANGE", queue$113, 1, 1, "WITHSCORES"), 2)) ? $119 : "-");
+let counter$122 = (($121 = (proposal$118 !== "")) ? counterOf$75(new Table([lockOf$55(key$112)])) : $121);
+set$60(key$112, token$115, ttl$116);
+if (isTrue(counter$122)) {
+raise$84(new Table([lockOf$55(key$112)]), math.max(counter$122, tonumber(proposal$118)));
+}
+let told$124 = redis.pcall("PUBLISH", inbox$117, (text(token$115) + (" " + (text((isTrue($123 = (isTrue(counter$122) ? exactly$73(counter$122) : counter$122)) ? $123 : "-")) + (" " + text(next$120))))));
+if ((type(told$124) === "number")) {
+forget$103(queue$113, waiter$114);
+} else {
+reserve$106(key$112, token$115, call$1("PTTL", (text(queue$113) + (":" + text(string.sub(waiter$114, 1, 20))))), ttl$116);
+}
+return told$124;
+}
+function sweep$130(queue$131, from$132, to$133, asking$134) {
+let $135, $136, $152, $153;
+let waiters$137 = (isTrue($136 = (($135 = isMore(unswept$128, 0)) ? call$1("ZRANGE", queue$131, from$132, to$133) : $135)) ? $136 : new Table([])), names$138 = new Table([]), dead$139 = new Table([]);
+if ((length(waiters$137) === 0)) {
+return new Several([undefined, undefined, 0]);
+}
+unswept$128 = (number(unswept$128) - length(waiters$137));
+for (let index$140 = 1, table$142 = waiters$137, waiter$141; (waiter$141 = get(table$142, index$140)) !== undefined; index$140 += 1) {
+set(names$138, index$140, (text(queue$131) + (":" + text(string.sub(waiter$141, 1, 20)))));
+}
+let entries$143 = redis.pcall("MGET", ...all(unpack(names$138))), head$144 = undefined, entry$145 = undefined;
+if (isTrue(get(entries$143, "err"))) {
+for (let index$146 = 1, table$148 = names$138, name$147; (name$147 = get(table$148, index$146)) !== undefined; index$146 += 1) {
+set(entries$143, index$146, call$1("GET", name$147));
+}
+}
+for (let index$149 = 1, table$151 = waiters$137, waiter$150; (waiter$150 = get(table$151, index$149)) !== undefined; index$149 += 1) {
+if ((!isTrue(get(entries$143, index$149)) && (waiter$150 !== asking$134))) {
+set(dead$139, (length(dead$139) + 1), waiter$150);
+} else if (!isTrue(head$144)) {
+$152 = waiter$150; $153 = get(entries$143, index$149); head$144 = $152; entry$145 = $153;
+}
+}
+if ((length(dead$139) > 0)) {
+call$1("ZREM", queue$131, ...all(unpack(dead$139)));
+}
+return new Several([head$144, entry$145, length(waiters$137)]);
+}
+function headOf$154(queue$155, asking$156) {
+let $161;
+let first$157 = get(call$1("ZRANGE", queue$155, 0, 0), 1);
+if ((!isTrue(first$157) || (first$157 === asking$156))) {
+return first$157;
+}
+let entry$158 = call$1("GET", (text(queue$155) + (":" + text(string.sub(first$157, 1, 20)))));
+if (isTrue(entry$158)) {
+return new Several([first$157, entry$158]);
+}
+for (let _$159 = 1, last$160 = number(sweeps$126); _$159 <= last$160; _$159 += 1) {
+let waiter$162 = ($161 = all(sweep$130(queue$155, 0, (number(swept$127) - 1), asking$156)))[0], found$163 = $161[1], count$164 = $161[2];
+if ((isTrue(waiter$162) || isLess(count$164, swept$127))) {
+return new Several([waiter$162, found$163]);
+}
+}
+}
+function give$165(key$166, ending$167) {
+let $169, $172, $180;
+if (isTrue(ending$167)) {
+finish$64(key$166, ending$167);
+}
+let queue$168 = queueOf$2(key$166);
+while (isMore(skips$129, 0)) {
+let waiter$170 = ($169 = all(headOf$154(queue$168)))[0], entry$171 = $169[1];
+if (!isTrue(waiter$170)) {
+return ;
+}
+let round$173 = ($172 = all(string.match(entry$171, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")))[0], ttl$174 = $172[1], inbox$175 = $172[2], proposal$176 = $172[3], how$177 = $172[4];
+let token$178 = (text(waiter$170) + ("." + text((isTrue(round$173) ? round$173 : "")))), isTold$179 = (isTrue(round$173) ? (inbox$175 !== "-") : round$173);
+let counts$181 = (isTrue($180 = (isTrue(isTold$179) ? mayAsk$70 : isTold$179)) ? redis.pcall("PUBSUB", "NUMSUB", inbox$175) : $180);
+key$166 = one(keyFor$57(key$166, how$177));
+if ((!isTrue(round$173) || ((isTrue(counts$181) && !isTrue(get(counts$181, "err"))) && (get(counts$181, 2) === 0)))) {
+forget$103(queue$168, waiter$170);
+} else if ((isTrue(mayShare$68) && isTrue(one(ownerFor$54(key$166, token$178))))) {
+return ;
+} else if (((isTrue(isTold$179) && ((how$177 === "g") || (how$177 === "r"))) && (isTrue(isSeeded$125) || (proposal$176 === "")))) {
+let told$182 = grant$111(key$166, queue$168, waiter$170, token$178, ttl$174, inbox$175, proposal$176);
+if (((told$182 !== 0) && (how$177 === "g"))) {
+return ;
+}
+if ((told$182 === 0)) {
+finish$64(key$166, token$178);
+}
+} else {
+reserve$106(key$166, token$178, call$1("PTTL", (text(queue$168) + (":" + text(string.sub(waiter$170, 1, 20))))), ttl$174);
+if ((isTrue(isTold$179) && (how$177 === "w"))) {
+redis.pcall("PUBLISH", inbox$175, ("wake " + text(token$178)));
+}
+return ;
+}
+skips$129 = (number(skips$129) - 1);
+}
+}
+function leave$183(first$184, last$185, token$186) {
+let $187, $190;
+demand$97(get(KEYS, first$184), toGive$67);
+let waiter$188 = ($187 = all(string.match(token$186, "^(.+)%.(%d+)$")))[0], round$189 = $187[1];
+for (let index$191 = number(first$184), last$192 = number((isTrue($190 = (isTrue(waiter$188) ? last$185 : waiter$188)) ? $190 : 0)); index$191 <= last$192; index$191 += 1) {
+let queue$193 = queueOf$2(get(KEYS, index$191));
+let entry$194 = call$1("GET", (text(queue$193) + (":" + text(string.sub(waiter$188, 1, 20)))));
+let entered$195 = (isTrue(entry$194) ? tonumber(...all(string.match(entry$194, "^%d+"))) : entry$194);
+if ((isTrue(entered$195) && isAtMost(entered$195, tonumber(round$189)))) {
+forget$103(queue$193, waiter$188);
+}
+}
+let released$196 = 0;
+for (let index$197 = number(first$184), last$198 = number(last$185); index$197 <= last$198; index$197 += 1) {
+let dropped$199 = drop$49(get(KEYS, index$197), token$186);
+released$196 = (number(released$196) + number(dropped$199));
+if (((dropped$199 === 1) || isTrue(mayShare$68))) {
+give$165(get(KEYS, index$197));
+}
+}
+return released$196;
+}
+function failure$200(reason$201) {
+let $202, $203;
+return new Table([0, (isTrue($203 = (($202 = (type(reason$201) === "table")) ? get(reason$201, "err") : $202)) ? $203 : tostring(reason$201))]);
+}
+function release$204(index$205) {
+let $206;
+return (isTrue($206 = releaseUnwaited$26(index$205, index$205, get(ARGV, index$205))) ? $206 : leave$183(index$205, index$205, get(ARGV, index$205)));
+}
+return (redis$, keys$, args$) => {
+redis = redis$, KEYS = keys$, ARGV = args$;
+{
+let $23, $69, $210, $213;
+call$1 = redis.call;
+
+
+isDone$24 = ($23 = all(pcall(releaseAllUnwaited$7, 1, length(KEYS), 1)))[0], gone$25 = $23[1];
+if ((isTrue(isDone$24) && isTrue(gone$25))) {
+return gone$25;
+}
+
+
+
+
+ownerFor$54 = ownerOf$35;
+
+keyFor$57 = lockOf$55;
+
+
+
+toEnter$66 = "DEL GET PEXPIRE PTTL SET ZADD ZRANGE ZREM", toGive$67 = "DEL GET PTTL SET ZRANGE ZREM";
+mayShare$68 = false;
+mayAsk$70 = (isTrue($69 = redis.replicate_commands) ? $69 : redis.REDIS_VERSION_NUM);
+if (isTrue(redis.replicate_commands)) {
+redis.replicate_commands();
+}
+counterTtl$71 = 86400000, pastTtl$72 = 43200000;
+
+
+
+
+
+
+
+
+isSeeded$125 = true;
+sweeps$126 = 8, swept$127 = 128, unswept$128 = 4096;
+skips$129 = 256;
+
+
+
+
+
+
+replies$207 = new Table([]);
+for (let index$208 = 1, last$209 = length(KEYS); index$208 <= last$209; index$208 += 1) {
+let done$211 = ($210 = all(pcall(release$204, index$208)))[0], reply$212 = $210[1];
+set(replies$207, index$208, (isTrue($213 = (isTrue(done$211) ? reply$212 : done$211)) ? $213 : failure$200(reply$212)));
+}
+return replies$207;
+}};
+})(),
+  "32fc15541c638e0f7286463b56be42db88e99a6f": (() => {
+let redis, KEYS, ARGV, call$1, key$2, token$3, queue$4, isTagged$6, own$9, first$11, _$12, _$13, next$14, place$15, entries$16, entry$19, round$21, ttl$22, inbox$23, proposal$24, mayAsk$26, counts$27, given$28, check$59, isAllowed$63, given$79, ownerFor$99, keyFor$102, toEnter$111, toGive$112, mayShare$113, mayAsk$115, counterTtl$116, pastTtl$117, isSeeded$170, sweeps$171, swept$172, unswept$173, skips$174;
+function grantKey$29() {
+let counter$30 = "-";
+if ((proposal$24 !== "")) {
+let counterTtl$31 = 86400000, pastTtl$32 = 43200000;
+function exactly$33(number$34) {
+return string.format("%.0f", number$34);
+}
+function counterOf$35(locks$36) {
+let $38, $43;
+let past$37 = call$1("GET", "quorlock:floor:past");
+if (!isTrue(past$37)) {
+past$37 = (isTrue($38 = call$1("GET", "quorlock:floor")) ? $38 : "0");
+call$1("SET", "quorlock:floor:past", past$37, "PX", pastTtl$32);
+}
+let largest$39 = tonumber(past$37);
+for (let _$40 = 1, table$42 = locks$36, lock$41; (lock$41 = get(table$42, _$40)) !== undefined; _$40 += 1) {
+largest$39 = math.max(largest$39, tonumber((isTrue($43 = call$1("GET", ("quorlock:fence:" + text(lock$41)))) ? $43 : 0)));
+}
+return largest$39;
+}
+function raise$44(locks$45, counter$46) {
+let $50;
+for (let _$47 = 1, table$49 = locks$45, lock$48; (lock$48 = get(table$49, _$47)) !== undefined; _$47 += 1) {
+call$1("SET", ("quorlock:fence:" + text(lock$48)), exactly$33(counter$46), "PX", counterTtl$31);
+}
+if (isAtLeast(counter$46, tonumber((isTrue($50 = call$1("GET", "quorlock:floor")) ? $50 : 0)))) {
+call$1("SET", "quorlock:floor", exactly$33((number(counter$46) + 1000000)));
+}
+if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$32)) {
+call$1("DEL", "quorlock:floor:past");
+}
+}
+function fenced$51(locks$52, granted$53, proposal$54, next$55) {
+let counter$56 = counterOf$35(locks$52);
+raise$44(locks$52, math.max(counter$56, tonumber(proposal$54)));
+return new Table([(-1), granted$53, exactly$33(counter$56), next$55]);
+}
+let largest$57 = counterOf$35(new Table([key$2]));
+raise$44(new Table([key$2]), math.max(largest$57, tonumber(proposal$24)));
+counter$30 = exactly$33(largest$57);
+}
+call$1("SET", key$2, given$28, "PX", ttl$22);
+let told$58 = redis.pcall("PUBLISH", inbox$23, (text(given$28) + (" " + (text(counter$30) + (" " + text((isTrue(next$14) ? next$14 : "-")))))));
+if ((type(told$58) !== "number")) {
+call$1("SET", key$2, given$28, "PX", math.max(1, math.min(call$1("PTTL", place$15), tonumber(ttl$22))));
+} else if ((call$1("ZREM", queue$4, first$11) === 1)) {
+call$1("DEL", place$15);
+}
+}
+function queueOf$64(key$65) {
+let $66, $68;
+let isTagged$67 = (isTrue($66 = one(string.find(key$65, "{", 1, true))) ? one(string.find(key$65, "^[^{]*{[^}]+}")) : $66);
+return (isTrue($68 = (isTrue(isTagged$67) ? ("quorlock:queue:tagged:" + text(key$65)) : isTagged$67)) ? $68 : ("quorlock:queue:{" + (text(key$65) + "}")));
+}
+function releaseUnwaited$69(first$70, last$71, token$72) {
+for (let index$73 = number(first$70), last$74 = number(last$71); index$73 <= last$74; index$73 += 1) {
+if (((redis.pcall("GET", get(KEYS, index$73)) !== token$72) || isMore(call$1("EXISTS", queueOf$64(get(KEYS, index$73))), 0))) {
+return undefined;
+}
+}
+let given$75 = 0;
+for (let index$76 = number(first$70), last$77 = number(last$71); index$76 <= last$77; index$76 += 1) {
+given$75 = (number(given$75) + number(call$1("DEL", get(KEYS, index$76))));
+}
+return given$75;
+}
+function ownerOf$80(key$81) {
+let $83, $84;
+let owner$82 = redis.pcall("GET", key$81);
+if ((type(owner$82) !== "table")) {
+return owner$82;
+}
+return (isTrue($84 = (isTrue($83 = one(string.find(get(owner$82, "err"), "^WRONGTYPE"))) ? "(no string)" : $83)) ? $84 : call$1("GET", key$81));
+}
+function isMine$85(owner$86, token$87) {
+let $88, $91;
+if ((owner$86 === token$87)) {
+return true;
+}
+if (!isTrue(owner$86)) {
+return false;
+}
+let waiter$89 = ($88 = all(string.match(token$87, "^(.+)%.(%d+)$")))[0], round$90 = $88[1];
+let other$92 = ($91 = all(string.match(owner$86, "^(.+)%.(%d+)$")))[0], earlier$93 = $91[1];
+return (((waiter$89 !== undefined) && (waiter$89 === other$92)) && isLess(tonumber(earlier$93), tonumber(round$90)));
+}
+function drop$94(key$95, token$96) {
+let $97, $98;
+return (isTrue($98 = (isTrue($97 = isMine$85(ownerOf$80(key$95), token$96)) ? call$1("DEL", key$95) : $97)) ? $98 : 0);
+}
+function lockOf$100(key$101) {
+return key$101;
+}
+function leftOf$103(key$104) {
+return call$1("PTTL", key$104);
+}
+function set$105(key$106, token$107, ms$108) {
+call$1("SET", key$106, token$107, "PX", ms$108);
+}
+function finish$109(key$110) {
+return call$1("DEL", key$110);
+}
+function exactly$118(number$119) {
+return string.format("%.0f", number$119);
+}
+function counterOf$120(locks$121) {
+let $123, $128;
+let past$122 = call$1("GET", "quorlock:floor:past");
+if (!isTrue(past$122)) {
+past$122 = (isTrue($123 = call$1("GET", "quorlock:floor")) ? $123 : "0");
+call$1("SET", "quorlock:floor:past", past$122, "PX", pastTtl$117);
+}
+let largest$124 = tonumber(past$122);
+for (let _$125 = 1, table$127 = locks$121, lock$126; (lock$126 = get(table$127, _$125)) !== undefined; _$125 += 1) {
+largest$124 = math.max(largest$124, tonumber((isTrue($128 = call$1("GET", ("quorlock:fence:" + text(lock$126)))) ? $128 : 0)));
+}
+return largest$124;
+}
+function raise$129(locks$130, counter$131) {
+let $135;
+for (let _$132 = 1, table$134 = locks$130, lock$133; (lock$133 = get(table$134, _$132)) !== undefined; _$132 += 1) {
+call$1("SET", ("quorlock:fence:" + text(lock$133)), exactly$118(counter$131), "PX", counterTtl$116);
+}
+if (isAtLeast(counter$131, tonumber((isTrue($135 = call$1("GET", "quorlock:floor")) ? $135 : 0)))) {
+call$1("SET", "quorlock:floor", exactly$118((number(counter$131) + 1000000)));
+}
+if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$117)) {
+call$1("DEL", "quorlock:floor:past");
+}
+}
+function fenced$136(locks$137, granted$138, proposal$139, next$140) {
+let counter$141 = counterOf$120(locks$137);
+raise$129(locks$137, math.max(counter$141, tonumber(proposal$139)));
+return new Table([(-1), granted$138, exactly$118(counter$141), next$140]);
+}
+function demand$142(key$143, commands$144) {
+let $146;
+let check$145 = redis.acl_check_cmd;
+for (let [command$147] of matches((isTrue($146 = (isTrue(check$145) ? commands$144 : check$145)) ? $146 : ""), "%u+")) {
+if (!isTrue(check$145(command$147, key$143))) {
+error(new Table([]).set("err", ("NOPERM this user has no permissions to run the '" + (text(string.lower(command$147)) + "' command"))));
+}
+}
+}
+function forget$148(queue$149, waiter$150) {
+if ((call$1("ZREM", queue$149, waiter$150) === 1)) {
+call$1("DEL", (text(queue$149) + (":" + text(string.sub(waiter$150, 1, 20)))));
+}
+}
+function reserve$151(key$152, token$153, lives$154, ttl$155) {
+set$105(key$152, token$153, math.max(1, math.min(lives$154, tonumber(ttl$155))));
+}
+function grant$156(key$157, queue$158, waiter$159, token$160, ttl$161, inbox$162, proposal$163) {
+let $164, $166, $168;
+let next$165 = (isTrue($164 = get(call$1("ZRANGE", queue$158, 1, 1, "WITHSCORES"), 2)) ? $164 : "-");
+let counter$167 = (($166 = (proposal$163 !== "")) ? counterOf$120(new Table([lockOf$100(key$157)])) : $166);
+set$105(key$157, token$160, ttl$161);
+if (isTrue(counter$167)) {
+raise$129(new Table([lockOf$100(key$157)]), math.max(counter$167, tonumber(proposal$163)));
+}
+let told$169 = redis.pcall("PUBLISH", inbox$162, (text(token$160) + (" " + (text((isTrue($168 = (isTrue(counter$167) ? exactly$118(counter$167) : counter$167)) ? $168 : "-")) + (" " + text(next$165))))));
+if ((type(told$169) === "number")) {
+forget$148(queue$158, waiter$159);
+} else {
+reserve$151(key$157, token$160, call$1("PTTL", (text(queue$158) + (":" + text(string.sub(waiter$159, 1, 20))))), ttl$161);
+}
+return told$169;
+}
+function sweep$175(queue$176, from$177, to$178, asking$179) {
+let $180, $181, $197, $198;
+let waiters$182 = (isTrue($181 = (($180 = isMore(unswept$173, 0)) ? call$1("ZRANGE", queue$176, from$177, to$178) : $180)) ? $181 : new Table([])), names$183 = new Table([]), dead$184 = new Table([]);
+if ((length(waiters$182) === 0)) {
+return new Several([undefined, undefined, 0]);
+}
+unswept$173 = (number(unswept$173) - length(waiters$182));
+for (let index$185 = 1, table$187 = waiters$182, waiter$186; (waiter$186 = get(table$187, index$185)) !== undefined; index$185 += 1) {
+set(names$183, index$185, (text(queue$176) + (":" + text(string.sub(waiter$186, 1, 20)))));
+}
+let entries$188 = redis.pcall("MGET", ...all(unpack(names$183))), head$189 = undefined, entry$190 = undefined;
+if (isTrue(get(entries$188, "err"))) {
+for (let index$191 = 1, table$193 = names$183, name$192; (name$192 = get(table$193, index$191)) !== undefined; index$191 += 1) {
+set(entries$188, index$191, call$1("GET", name$192));
+}
+}
+for (let index$194 = 1, table$196 = waiters$182, waiter$195; (waiter$195 = get(table$196, index$194)) !== undefined; index$194 += 1) {
+if ((!isTrue(get(entries$188, index$194)) && (waiter$195 !== asking$179))) {
+set(dead$184, (length(dead$184) + 1), waiter$195);
+} else if (!isTrue(head$189)) {
+$197 = waiter$195; $198 = get(entries$188, index$194); head$189 = $197; entry$190 = $198;
+}
+}
+if ((length(dead$184) > 0)) {
+call$1("ZREM", queue$176, ...all(unpack(dead$184)));
+}
+return new Several([head$189, entry$190, length(waiters$182)]);
+}
+function headOf$199(queue$200, asking$201) {
+let $206;
+let first$202 = get(call$1("ZRANGE", queue$200, 0, 0), 1);
+if ((!isTrue(first$202) || (first$202 === asking$201))) {
+return first$202;
+}
+let entry$203 = call$1("GET", (text(queue$200) + (":" + text(string.sub(first$202, 1, 20)))));
+if (isTrue(entry$203)) {
+return new Several([first$202, entry$203]);
+}
+for (let _$204 = 1, last$205 = number(sweeps$171); _$204 <= last$205; _$204 += 1) {
+let waiter$207 = ($206 = all(sweep$175(queue$200, 0, (number(swept$172) - 1), asking$201)))[0], found$208 = $206[1], count$209 = $206[2];
+if ((isTrue(waiter$207) || isLess(count$209, swept$172))) {
+return new Several([waiter$207, found$208]);
+}
+}
+}
+function give$210(key$211, ending$212) {
+let $214, $217, $225;
+if (isTrue(ending$212)) {
+finish$109(key$211, ending$212);
+}
+let queue$213 = queueOf$64(key$211);
+while (isMore(skips$174, 0)) {
+let waiter$215 = ($214 = all(headOf$199(queue$213)))[0], entry$216 = $214[1];
+if (!isTrue(waiter$215)) {
+return ;
+}
+let round$218 = ($217 = all(string.match(entry$216, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")))[0], ttl$219 = $217[1], inbox$220 = $217[2], proposal$221 = $217[3], how$222 = $217[4];
+let token$223 = (text(waiter$215) + ("." + text((isTrue(round$218) ? round$218 : "")))), isTold$224 = (isTrue(round$218) ? (inbox$220 !== "-") : round$218);
+let counts$226 = (isTrue($225 = (isTrue(isTold$224) ? mayAsk$115 : isTold$224)) ? redis.pcall("PUBSUB", "NUMSUB", inbox$220) : $225);
+key$211 = one(keyFor$102(key$211, how$222));
+if ((!isTrue(round$218) || ((isTrue(counts$226) && !isTrue(get(counts$226, "err"))) && (get(counts$226, 2) === 0)))) {
+forget$148(queue$213, waiter$215);
+} else if ((isTrue(mayShare$113) && isTrue(one(ownerFor$99(key$211, token$223))))) {
+return ;
+} else if (((isTrue(isTold$224) && ((how$222 === "g") || (how$222 === "r"))) && (isTrue(isSeeded$170) || (proposal$221 === "")))) {
+let told$227 = grant$156(key$211, queue$213, waiter$215, token$223, ttl$219, inbox$220, proposal$221);
+if (((told$227 !== 0) && (how$222 === "g"))) {
+return ;
+}
+if ((told$227 === 0)) {
+finish$109(key$211, token$223);
+}
+} else {
+reserve$151(key$211, token$223, call$1("PTTL", (text(queue$213) + (":" + text(string.sub(waiter$215, 1, 20))))), ttl$219);
+if ((isTrue(isTold$224) && (how$222 === "w"))) {
+redis.pcall("PUBLISH", inbox$220, ("wake " + text(token$223)));
+}
+return ;
+}
+skips$174 = (number(skips$174) - 1);
+}
+}
+function leave$228(first$229, last$230, token$231) {
+let $232, $235;
+demand$142(get(KEYS, first$229), toGive$112);
+let waiter$233 = ($232 = all(string.match(token$231, "^(.+)%.(%d+)$")))[0], round$234 = $232[1];
+for (let index$236 = number(first$229), last$237 = number((isTrue($235 = (isTrue(waiter$233) ? last$230 : waiter$233)) ? $235 : 0)); index$236 <= last$237; index$236 += 1) {
+let queue$238 = queueOf$64(get(KEYS, index$236));
+let entry$239 = call$1("GET", (text(queue$238) + (":" + text(string.sub(waiter$233, 1, 20)))));
+let entered$240 = (isTrue(entry$239) ? tonumber(...all(string.match(entry$239, "^%d+"))) : entry$239);
+if ((isTrue(entered$240) && isAtMost(entered$240, tonumber(round$234)))) {
+forget$148(queue$238, waiter$233);
+}
+}
+let released$241 = 0;
+for (let index$242 = number(first$229), last$243 = number(last$230); index$242 <= last$243; index$242 += 1) {
+let dropped$244 = drop$94(get(KEYS, index$242), token$231);
+released$241 = (number(released$241) + number(dropped$244));
+if (((dropped$244 === 1) || isTrue(mayShare$113))) {
+give$210(get(KEYS, index$242));
+}
+}
+return released$241;
+}
+return (redis$, keys$, args$) => {
+redis = redis$, KEYS = keys$, ARGV = args$;
+{
+let $5, $7, $8, $10, $17, $18, $20, $25, $60, $61, $62, $78, $114;
+call$1 = redis.call;
+key$2 = get(KEYS, 1), token$3 = get(ARGV, length(ARGV)), queue$4 = undefined;
+if ((!isTrue(get(KEYS, 2)) && (redis.pcall("GET", key$2) === token$3))) {
+isTagged$6 = (isTrue($5 = one(string.find(key$2, "{", 1, true))) ? one(string.find(key$2, "^[^{]*{[^}]+}")) : $5);
+queue$4 = (isTrue($7 = (isTrue(isTagged$6) ? ("quorlock:queue:tagged:" + text(key$2)) : isTagged$6)) ? $7 : ("quorlock:queue:{" + (text(key$2) + "}")));
+if ((call$1("EXISTS", queue$4) === 0)) {
+return call$1("DEL", key$2);
+}
+}
+if (isTrue(queue$4)) {
+own$9 = (isTrue($8 = one(string.match(token$3, "^(.+)%.%d+$"))) ? $8 : "");
+first$11 = ($10 = all(unpack(call$1("ZRANGE", queue$4, 0, 1, "WITHSCORES"))))[0], _$12 = $10[1], _$13 = $10[2], next$14 = $10[3];
+place$15 = (text(queue$4) + (":" + text(string.sub((isTrue(first$11) ? first$11 : ""), 1, 20))));
+entries$16 = (isTrue(first$11) ? redis.pcall("MGET", place$15, (text(queue$4) + (":" + text(string.sub(own$9, 1, 20))))) : first$11);
+entry$19 = (isTrue($18 = (isTrue($17 = (isTrue(entries$16) ? !isTrue(get(entries$16, 2)) : entries$16)) ? get(entries$16, 1) : $17)) ? $18 : "");
+round$21 = ($20 = all(string.match(entry$19, "^(%d+) (%d+) (%S+) (%d*) g$")))[0], ttl$22 = $20[1], inbox$23 = $20[2], proposal$24 = $20[3];
+if ((isTrue(round$21) && (inbox$23 !== "-"))) {
+mayAsk$26 = (isTrue($25 = redis.replicate_commands) ? $25 : redis.REDIS_VERSION_NUM);
+if (isTrue(redis.replicate_commands)) {
+redis.replicate_commands();
+}
+counts$27 = (isTrue(mayAsk$26) ? redis.pcall("PUBSUB", "NUMSUB", inbox$23) : mayAsk$26), given$28 = (text(first$11) + ("." + text(round$21)));
+
+check$59 = redis.acl_check_cmd;
+isAllowed$63 = (($62 = !isTrue(check$59)) ? $62 : (isTrue($61 = (isTrue($60 = check$59("DEL", key$2)) ? check$59("PTTL", key$2) : $60)) ? check$59("ZREM", key$2) : $61));
+if (((((isTrue(counts$27) && !isTrue(get(counts$27, "err"))) && isMore(get(counts$27, 2), 0)) && isTrue(isAllowed$63)) && isTrue(one(pcall(grantKey$29))))) {
+return 1;
+}
+}
+}
+
+
+given$79 = (isTrue($78 = get(KEYS, 2)) ? releaseUnwaited$69(1, length(KEYS), token$3) : $78);
+if (isTrue(given$79)) {
+return given$79;
+}
+
+
+
+ownerFor$99 = ownerOf$80;
+
+keyFor$102 = lockOf$100;
+
+
+
+toEnter$111 = "DEL GET PEXPIRE PTTL SET ZADD ZRANGE ZREM", toGive$112 = "DEL GET PTTL SET ZRANGE ZREM";
+mayShare$113 = false;
+mayAsk$115 = (isTrue($114 = redis.replicate_commands) ? $114 : redis.REDIS_VERSION_NUM);
+if (isTrue(redis.replicate_commands)) {
+redis.replicate_commands();
+}
+counterTtl$116 = 86400000, pastTtl$117 = 43200000;
+
+
+
+
+
+
+
+
+isSeeded$170 = true;
+sweeps$171 = 8, swept$172 = 128, unswept$173 = 4096;
+skips$174 = 256;
+
+
+
+
+return leave$228(1, length(KEYS), token$3);
+}};
+})(),
+  "810980d3a9f3eeaae60f76e9680bd0bfbe43ebd9": (() => {
+let redis, KEYS, ARGV, call$1, released$21;
+function ownerOf$2(key$3) {
+let $5, $6;
+let owner$4 = redis.pcall("GET", key$3);
+if ((type(owner$4) !== "table")) {
+return owner$4;
+}
+return (isTrue($6 = (isTrue($5 = one(string.find(get(owner$4, "err"), "^WRONGTYPE"))) ? "(no string)" : $5)) ? $6 : call$1("GET", key$3));
+}
+function isMine$7(owner$8, token$9) {
+let $10, $13;
+if ((owner$8 === token$9)) {
+return true;
+}
+if (!isTrue(owner$8)) {
+return false;
+}
+let waiter$11 = ($10 = all(string.match(token$9, "^(.+)%.(%d+)$")))[0], round$12 = $10[1];
+let other$14 = ($13 = all(string.match(owner$8, "^(.+)%.(%d+)$")))[0], earlier$15 = $13[1];
+return (((waiter$11 !== undefined) && (waiter$11 === other$14)) && isLess(tonumber(earlier$15), tonumber(round$12)));
+}
+function drop$16(key$17, token$18) {
+let $19, $20;
+return (isTrue($20 = (isTrue($19 = isMine$7(ownerOf$2(key$17), token$18)) ? call$1("DEL", key$17) : $19)) ? $20 : 0);
+}
+return (redis$, keys$, args$) => {
+redis = redis$, KEYS = keys$, ARGV = args$;
+{
+call$1 = redis.call;
+
+
+
+released$21 = 0;
+for (let index$22 = 1, last$23 = length(KEYS); index$22 <= last$23; index$22 += 1) {
+released$21 = (number(released$21) + number(drop$16(get(KEYS, index$22), get(ARGV, 1))));
+}
+return released$21;
+}};
+})(),
+  "9b059bb0ca9d7a10ad199529ff4c50b666b531b2": (() => {
+let redis, KEYS, ARGV, call$1, key$2, token$3, queue$4, isTagged$6, given$23, ownerFor$50, keyFor$53, toEnter$62, toGive$63, mayShare$64, mayAsk$66, counterTtl$67, pastTtl$68, isSeeded$121, sweeps$122, swept$123, unswept$124, skips$125, guarded$196, isKnown$259;
 function queueOf$8(key$9) {
 let $10, $12;
 let isTagged$11 = (isTrue($10 = one(string.find(key$9, "{", 1, true))) ? one(string.find(key$9, "^[^{]*{[^}]+}")) : $10);
@@ -630,327 +1011,320 @@ let waiter$33 = ($32 = all(string.match(token$31, "^(.+)%.(%d+)$")))[0], round$3
 let other$36 = ($35 = all(string.match(owner$30, "^(.+)%.(%d+)$")))[0], earlier$37 = $35[1];
 return (((waiter$33 !== undefined) && (waiter$33 === other$36)) && isLess(tonumber(earlier$37), tonumber(round$34)));
 }
-function drop$38(key$39, from$40, to$41) {
-let owner$42 = ownerOf$24(key$39);
-for (let token$43 = number(from$40), last$44 = number(to$41); token$43 <= last$44; token$43 += 1) {
-if (isTrue(isMine$29(owner$42, get(ARGV, token$43)))) {
-return call$1("DEL", key$39);
+function drop$38(key$39, token$40) {
+let $41, $42;
+return (isTrue($42 = (isTrue($41 = isMine$29(ownerOf$24(key$39), token$40)) ? call$1("DEL", key$39) : $41)) ? $42 : 0);
 }
+function release$43(first$44, last$45, token$46) {
+let released$47 = 0;
+for (let index$48 = number(first$44), last$49 = number(last$45); index$48 <= last$49; index$48 += 1) {
+released$47 = (number(released$47) + number(drop$38(get(KEYS, index$48), token$46)));
 }
-return 0;
+return released$47;
 }
-function release$45(first$46, last$47, from$48, to$49) {
-let released$50 = 0;
-for (let index$51 = number(first$46), last$52 = number(last$47); index$51 <= last$52; index$51 += 1) {
-released$50 = (number(released$50) + number(drop$38(get(KEYS, index$51), from$48, to$49)));
+function lockOf$51(key$52) {
+return key$52;
 }
-return released$50;
+function leftOf$54(key$55) {
+return call$1("PTTL", key$55);
 }
-function lockOf$54(key$55) {
-return key$55;
+function set$56(key$57, token$58, ms$59) {
+call$1("SET", key$57, token$58, "PX", ms$59);
 }
-function leftOf$57(key$58) {
-return call$1("PTTL", key$58);
+function finish$60(key$61) {
+return call$1("DEL", key$61);
 }
-function set$59(key$60, token$61, ms$62) {
-call$1("SET", key$60, token$61, "PX", ms$62);
+function exactly$69(number$70) {
+return string.format("%.0f", number$70);
 }
-function finish$63(key$64) {
-return call$1("DEL", key$64);
+function counterOf$71(locks$72) {
+let $74, $79;
+let past$73 = call$1("GET", "quorlock:floor:past");
+if (!isTrue(past$73)) {
+past$73 = (isTrue($74 = call$1("GET", "quorlock:floor")) ? $74 : "0");
+call$1("SET", "quorlock:floor:past", past$73, "PX", pastTtl$68);
 }
-function exactly$72(number$73) {
-return string.format("%.0f", number$73);
+let largest$75 = tonumber(past$73);
+for (let _$76 = 1, table$78 = locks$72, lock$77; (lock$77 = get(table$78, _$76)) !== undefined; _$76 += 1) {
+largest$75 = math.max(largest$75, tonumber((isTrue($79 = call$1("GET", ("quorlock:fence:" + text(lock$77)))) ? $79 : 0)));
 }
-function counterOf$74(locks$75) {
-let $77, $82;
-let past$76 = call$1("GET", "quorlock:floor:past");
-if (!isTrue(past$76)) {
-past$76 = (isTrue($77 = call$1("GET", "quorlock:floor")) ? $77 : "0");
-call$1("SET", "quorlock:floor:past", past$76, "PX", pastTtl$71);
+return largest$75;
 }
-let largest$78 = tonumber(past$76);
-for (let _$79 = 1, table$81 = locks$75, lock$80; (lock$80 = get(table$81, _$79)) !== undefined; _$79 += 1) {
-largest$78 = math.max(largest$78, tonumber((isTrue($82 = call$1("GET", ("quorlock:fence:" + text(lock$80)))) ? $82 : 0)));
+function raise$80(locks$81, counter$82) {
+let $86;
+for (let _$83 = 1, table$85 = locks$81, lock$84; (lock$84 = get(table$85, _$83)) !== undefined; _$83 += 1) {
+call$1("SET", ("quorlock:fence:" + text(lock$84)), exactly$69(counter$82), "PX", counterTtl$67);
 }
-return largest$78;
+if (isAtLeast(counter$82, tonumber((isTrue($86 = call$1("GET", "quorlock:floor")) ? $86 : 0)))) {
+call$1("SET", "quorlock:floor", exactly$69((number(counter$82) + 1000000)));
 }
-function raise$83(locks$84, counter$85) {
-let $89;
-for (let _$86 = 1, table$88 = locks$84, lock$87; (lock$87 = get(table$88, _$86)) !== undefined; _$86 += 1) {
-call$1("SET", ("quorlock:fence:" + text(lock$87)), exactly$72(counter$85), "PX", counterTtl$70);
-}
-if (isAtLeast(counter$85, tonumber((isTrue($89 = call$1("GET", "quorlock:floor")) ? $89 : 0)))) {
-call$1("SET", "quorlock:floor", exactly$72((number(counter$85) + 1000000)));
-}
-if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$71)) {
+if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$68)) {
 call$1("DEL", "quorlock:floor:past");
 }
 }
-function fenced$90(locks$91, granted$92, proposal$93, next$94) {
-let counter$95 = counterOf$74(locks$91);
-raise$83(locks$91, math.max(counter$95, tonumber(proposal$93)));
-return new Table([(-1), granted$92, exactly$72(counter$95), next$94]);
+function fenced$87(locks$88, granted$89, proposal$90, next$91) {
+let counter$92 = counterOf$71(locks$88);
+raise$80(locks$88, math.max(counter$92, tonumber(proposal$90)));
+return new Table([(-1), granted$89, exactly$69(counter$92), next$91]);
 }
-function demand$96(key$97, commands$98) {
-let $100;
-let check$99 = redis.acl_check_cmd;
-for (let [command$101] of matches((isTrue($100 = (isTrue(check$99) ? commands$98 : check$99)) ? $100 : ""), "%u+")) {
-if (!isTrue(check$99(command$101, key$97))) {
-error(new Table([]).set("err", ("NOPERM this user has no permissions to run the '" + (text(string.lower(command$101)) + "' command"))));
-}
-}
-}
-function forget$102(queue$103, waiter$104) {
-if ((call$1("ZREM", queue$103, waiter$104) === 1)) {
-call$1("DEL", (text(queue$103) + (":" + text(string.sub(waiter$104, 1, 20)))));
+function demand$93(key$94, commands$95) {
+let $97;
+let check$96 = redis.acl_check_cmd;
+for (let [command$98] of matches((isTrue($97 = (isTrue(check$96) ? commands$95 : check$96)) ? $97 : ""), "%u+")) {
+if (!isTrue(check$96(command$98, key$94))) {
+error(new Table([]).set("err", ("NOPERM this user has no permissions to run the '" + (text(string.lower(command$98)) + "' command"))));
 }
 }
-function reserve$105(key$106, token$107, lives$108, ttl$109) {
-set$59(key$106, token$107, math.max(1, math.min(lives$108, tonumber(ttl$109))));
 }
-function grant$110(key$111, queue$112, waiter$113, token$114, ttl$115, inbox$116, proposal$117) {
-let $118, $120, $122;
-let next$119 = (isTrue($118 = get(call$1("ZRANGE", queue$112, 1, 1, "WITHSCORES"), 2)) ? $118 : "-");
-let counter$121 = (($120 = (proposal$117 !== "")) ? counterOf$74(new Table([lockOf$54(key$111)])) : $120);
-set$59(key$111, token$114, ttl$115);
-if (isTrue(counter$121)) {
-raise$83(new Table([lockOf$54(key$111)]), math.max(counter$121, tonumber(proposal$117)));
+function forget$99(queue$100, waiter$101) {
+if ((call$1("ZREM", queue$100, waiter$101) === 1)) {
+call$1("DEL", (text(queue$100) + (":" + text(string.sub(waiter$101, 1, 20)))));
 }
-let told$123 = redis.pcall("PUBLISH", inbox$116, (text(token$114) + (" " + (text((isTrue($122 = (isTrue(counter$121) ? exactly$72(counter$121) : counter$121)) ? $122 : "-")) + (" " + text(next$119))))));
-if ((type(told$123) === "number")) {
-forget$102(queue$112, waiter$113);
+}
+function reserve$102(key$103, token$104, lives$105, ttl$106) {
+set$56(key$103, token$104, math.max(1, math.min(lives$105, tonumber(ttl$106))));
+}
+function grant$107(key$108, queue$109, waiter$110, token$111, ttl$112, inbox$113, proposal$114) {
+let $115, $117, $119;
+let next$116 = (isTrue($115 = get(call$1("ZRANGE", queue$109, 1, 1, "WITHSCORES"), 2)) ? $115 : "-");
+let counter$118 = (($117 = (proposal$114 !== "")) ? counterOf$71(new Table([lockOf$51(key$108)])) : $117);
+set$56(key$108, token$111, ttl$112);
+if (isTrue(counter$118)) {
+raise$80(new Table([lockOf$51(key$108)]), math.max(counter$118, tonumber(proposal$114)));
+}
+let told$120 = redis.pcall("PUBLISH", inbox$113, (text(token$111) + (" " + (text((isTrue($119 = (isTrue(counter$118) ? exactly$69(counter$118) : counter$118)) ? $119 : "-")) + (" " + text(next$116))))));
+if ((type(told$120) === "number")) {
+forget$99(queue$109, waiter$110);
 } else {
-reserve$105(key$111, token$114, call$1("PTTL", (text(queue$112) + (":" + text(string.sub(waiter$113, 1, 20))))), ttl$115);
+reserve$102(key$108, token$111, call$1("PTTL", (text(queue$109) + (":" + text(string.sub(waiter$110, 1, 20))))), ttl$112);
 }
-return told$123;
+return told$120;
 }
-function sweep$129(queue$130, from$131, to$132, asking$133) {
-let $134, $135, $151, $152;
-let waiters$136 = (isTrue($135 = (($134 = isMore(unswept$127, 0)) ? call$1("ZRANGE", queue$130, from$131, to$132) : $134)) ? $135 : new Table([])), names$137 = new Table([]), dead$138 = new Table([]);
-if ((length(waiters$136) === 0)) {
+function sweep$126(queue$127, from$128, to$129, asking$130) {
+let $131, $132, $148, $149;
+let waiters$133 = (isTrue($132 = (($131 = isMore(unswept$124, 0)) ? call$1("ZRANGE", queue$127, from$128, to$129) : $131)) ? $132 : new Table([])), names$134 = new Table([]), dead$135 = new Table([]);
+if ((length(waiters$133) === 0)) {
 return new Several([undefined, undefined, 0]);
 }
-unswept$127 = (number(unswept$127) - length(waiters$136));
-for (let index$139 = 1, table$141 = waiters$136, waiter$140; (waiter$140 = get(table$141, index$139)) !== undefined; index$139 += 1) {
-set(names$137, index$139, (text(queue$130) + (":" + text(string.sub(waiter$140, 1, 20)))));
+unswept$124 = (number(unswept$124) - length(waiters$133));
+for (let index$136 = 1, table$138 = waiters$133, waiter$137; (waiter$137 = get(table$138, index$136)) !== undefined; index$136 += 1) {
+set(names$134, index$136, (text(queue$127) + (":" + text(string.sub(waiter$137, 1, 20)))));
 }
-let entries$142 = redis.pcall("MGET", ...all(unpack(names$137))), head$143 = undefined, entry$144 = undefined;
-if (isTrue(get(entries$142, "err"))) {
-for (let index$145 = 1, table$147 = names$137, name$146; (name$146 = get(table$147, index$145)) !== undefined; index$145 += 1) {
-set(entries$142, index$145, call$1("GET", name$146));
-}
-}
-for (let index$148 = 1, table$150 = waiters$136, waiter$149; (waiter$149 = get(table$150, index$148)) !== undefined; index$148 += 1) {
-if ((!isTrue(get(entries$142, index$148)) && (waiter$149 !== asking$133))) {
-set(dead$138, (length(dead$138) + 1), waiter$149);
-} else if (!isTrue(head$143)) {
-$151 = waiter$149; $152 = get(entries$142, index$148); head$143 = $151; entry$144 = $152;
+let entries$139 = redis.pcall("MGET", ...all(unpack(names$134))), head$140 = undefined, entry$141 = undefined;
+if (isTrue(get(entries$139, "err"))) {
+for (let index$142 = 1, table$144 = names$134, name$143; (name$143 = get(table$144, index$142)) !== undefined; index$142 += 1) {
+set(entries$139, index$142, call$1("GET", name$143));
 }
 }
-if ((length(dead$138) > 0)) {
-call$1("ZREM", queue$130, ...all(unpack(dead$138)));
-}
-return new Several([head$143, entry$144, length(waiters$136)]);
-}
-function headOf$153(queue$154, asking$155) {
-let $160;
-let first$156 = get(call$1("ZRANGE", queue$154, 0, 0), 1);
-if ((!isTrue(first$156) || (first$156 === asking$155))) {
-return first$156;
-}
-let entry$157 = call$1("GET", (text(queue$154) + (":" + text(string.sub(first$156, 1, 20)))));
-if (isTrue(entry$157)) {
-return new Several([first$156, entry$157]);
-}
-for (let _$158 = 1, last$159 = number(sweeps$125); _$158 <= last$159; _$158 += 1) {
-let waiter$161 = ($160 = all(sweep$129(queue$154, 0, (number(swept$126) - 1), asking$155)))[0], found$162 = $160[1], count$163 = $160[2];
-if ((isTrue(waiter$161) || isLess(count$163, swept$126))) {
-return new Several([waiter$161, found$162]);
+for (let index$145 = 1, table$147 = waiters$133, waiter$146; (waiter$146 = get(table$147, index$145)) !== undefined; index$145 += 1) {
+if ((!isTrue(get(entries$139, index$145)) && (waiter$146 !== asking$130))) {
+set(dead$135, (length(dead$135) + 1), waiter$146);
+} else if (!isTrue(head$140)) {
+$148 = waiter$146; $149 = get(entries$139, index$145); head$140 = $148; entry$141 = $149;
 }
 }
+if ((length(dead$135) > 0)) {
+call$1("ZREM", queue$127, ...all(unpack(dead$135)));
 }
-function give$164(key$165, ending$166) {
-let $168, $171, $179;
-if (isTrue(ending$166)) {
-finish$63(key$165, ending$166);
+return new Several([head$140, entry$141, length(waiters$133)]);
 }
-let queue$167 = queueOf$8(key$165);
-while (isMore(skips$128, 0)) {
-let waiter$169 = ($168 = all(headOf$153(queue$167)))[0], entry$170 = $168[1];
-if (!isTrue(waiter$169)) {
+function headOf$150(queue$151, asking$152) {
+let $157;
+let first$153 = get(call$1("ZRANGE", queue$151, 0, 0), 1);
+if ((!isTrue(first$153) || (first$153 === asking$152))) {
+return first$153;
+}
+let entry$154 = call$1("GET", (text(queue$151) + (":" + text(string.sub(first$153, 1, 20)))));
+if (isTrue(entry$154)) {
+return new Several([first$153, entry$154]);
+}
+for (let _$155 = 1, last$156 = number(sweeps$122); _$155 <= last$156; _$155 += 1) {
+let waiter$158 = ($157 = all(sweep$126(queue$151, 0, (number(swept$123) - 1), asking$152)))[0], found$159 = $157[1], count$160 = $157[2];
+if ((isTrue(waiter$158) || isLess(count$160, swept$123))) {
+return new Several([waiter$158, found$159]);
+}
+}
+}
+function give$161(key$162, ending$163) {
+let $165, $168, $176;
+if (isTrue(ending$163)) {
+finish$60(key$162, ending$163);
+}
+let queue$164 = queueOf$8(key$162);
+while (isMore(skips$125, 0)) {
+let waiter$166 = ($165 = all(headOf$150(queue$164)))[0], entry$167 = $165[1];
+if (!isTrue(waiter$166)) {
 return ;
 }
-let round$172 = ($171 = all(string.match(entry$170, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")))[0], ttl$173 = $171[1], inbox$174 = $171[2], proposal$175 = $171[3], how$176 = $171[4];
-let token$177 = (text(waiter$169) + ("." + text((isTrue(round$172) ? round$172 : "")))), isTold$178 = (isTrue(round$172) ? (inbox$174 !== "-") : round$172);
-let counts$180 = (isTrue($179 = (isTrue(isTold$178) ? mayAsk$69 : isTold$178)) ? redis.pcall("PUBSUB", "NUMSUB", inbox$174) : $179);
-key$165 = one(keyFor$56(key$165, how$176));
-if ((!isTrue(round$172) || ((isTrue(counts$180) && !isTrue(get(counts$180, "err"))) && (get(counts$180, 2) === 0)))) {
-forget$102(queue$167, waiter$169);
-} else if ((isTrue(mayShare$67) && isTrue(one(ownerFor$53(key$165, token$177))))) {
+let round$169 = ($168 = all(string.match(entry$167, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")))[0], ttl$170 = $168[1], inbox$171 = $168[2], proposal$172 = $168[3], how$173 = $168[4];
+let token$174 = (text(waiter$166) + ("." + text((isTrue(round$169) ? round$169 : "")))), isTold$175 = (isTrue(round$169) ? (inbox$171 !== "-") : round$169);
+let counts$177 = (isTrue($176 = (isTrue(isTold$175) ? mayAsk$66 : isTold$175)) ? redis.pcall("PUBSUB", "NUMSUB", inbox$171) : $176);
+key$162 = one(keyFor$53(key$162, how$173));
+if ((!isTrue(round$169) || ((isTrue(counts$177) && !isTrue(get(counts$177, "err"))) && (get(counts$177, 2) === 0)))) {
+forget$99(queue$164, waiter$166);
+} else if ((isTrue(mayShare$64) && isTrue(one(ownerFor$50(key$162, token$174))))) {
 return ;
-} else if (((isTrue(isTold$178) && ((how$176 === "g") || (how$176 === "r"))) && (isTrue(isSeeded$124) || (proposal$175 === "")))) {
-let told$181 = grant$110(key$165, queue$167, waiter$169, token$177, ttl$173, inbox$174, proposal$175);
-if (((told$181 !== 0) && (how$176 === "g"))) {
+} else if (((isTrue(isTold$175) && ((how$173 === "g") || (how$173 === "r"))) && (isTrue(isSeeded$121) || (proposal$172 === "")))) {
+let told$178 = grant$107(key$162, queue$164, waiter$166, token$174, ttl$170, inbox$171, proposal$172);
+if (((told$178 !== 0) && (how$173 === "g"))) {
 return ;
 }
-if ((told$181 === 0)) {
-finish$63(key$165, token$177);
+if ((told$178 === 0)) {
+finish$60(key$162, token$174);
 }
 } else {
-reserve$105(key$165, token$177, call$1("PTTL", (text(queue$167) + (":" + text(string.sub(waiter$169, 1, 20))))), ttl$173);
-if ((isTrue(isTold$178) && (how$176 === "w"))) {
-redis.pcall("PUBLISH", inbox$174, ("wake " + text(token$177)));
+reserve$102(key$162, token$174, call$1("PTTL", (text(queue$164) + (":" + text(string.sub(waiter$166, 1, 20))))), ttl$170);
+if ((isTrue(isTold$175) && (how$173 === "w"))) {
+redis.pcall("PUBLISH", inbox$171, ("wake " + text(token$174)));
 }
 return ;
 }
-skips$128 = (number(skips$128) - 1);
+skips$125 = (number(skips$125) - 1);
 }
 }
-function leave$182(first$183, last$184, from$185, to$186) {
-let $192;
-demand$96(get(KEYS, first$183), toGive$66);
-for (let index$187 = number(first$183), last$188 = number(last$184); index$187 <= last$188; index$187 += 1) {
+function leave$179(first$180, last$181, token$182) {
+let $183, $186;
+demand$93(get(KEYS, first$180), toGive$63);
+let waiter$184 = ($183 = all(string.match(token$182, "^(.+)%.(%d+)$")))[0], round$185 = $183[1];
+for (let index$187 = number(first$180), last$188 = number((isTrue($186 = (isTrue(waiter$184) ? last$181 : waiter$184)) ? $186 : 0)); index$187 <= last$188; index$187 += 1) {
 let queue$189 = queueOf$8(get(KEYS, index$187));
-for (let token$190 = number(from$185), last$191 = number(to$186); token$190 <= last$191; token$190 += 1) {
-let waiter$193 = ($192 = all(string.match(get(ARGV, token$190), "^(.+)%.(%d+)$")))[0], round$194 = $192[1];
-let entry$195 = (isTrue(waiter$193) ? call$1("GET", (text(queue$189) + (":" + text(string.sub(waiter$193, 1, 20))))) : waiter$193);
-let entered$196 = (isTrue(entry$195) ? tonumber(...all(string.match(entry$195, "^%d+"))) : entry$195);
-if ((isTrue(entered$196) && isAtMost(entered$196, tonumber(round$194)))) {
-forget$102(queue$189, waiter$193);
+let entry$190 = call$1("GET", (text(queue$189) + (":" + text(string.sub(waiter$184, 1, 20)))));
+let entered$191 = (isTrue(entry$190) ? tonumber(...all(string.match(entry$190, "^%d+"))) : entry$190);
+if ((isTrue(entered$191) && isAtMost(entered$191, tonumber(round$185)))) {
+forget$99(queue$189, waiter$184);
 }
 }
+let released$192 = 0;
+for (let index$193 = number(first$180), last$194 = number(last$181); index$193 <= last$194; index$193 += 1) {
+let dropped$195 = drop$38(get(KEYS, index$193), token$182);
+released$192 = (number(released$192) + number(dropped$195));
+if (((dropped$195 === 1) || isTrue(mayShare$64))) {
+give$161(get(KEYS, index$193));
 }
-let released$197 = 0;
-for (let index$198 = number(first$183), last$199 = number(last$184); index$198 <= last$199; index$198 += 1) {
-let dropped$200 = drop$38(get(KEYS, index$198), from$185, to$186);
-released$197 = (number(released$197) + number(dropped$200));
-if (((dropped$200 === 1) || isTrue(mayShare$67))) {
-give$164(get(KEYS, index$198));
 }
+return released$192;
 }
-return released$197;
+function mark$197(state$198, ends$199, length$200) {
+let $203, $206, $207;
+if (isTrue(length$200)) {
+call$1("SET", "quorlock:quarantine", exactly$69(length$200), "PX", exactly$69(length$200));
 }
-function mark$202(state$203, ends$204, length$205) {
-let $208, $211, $212;
-if (isTrue(length$205)) {
-call$1("SET", "quorlock:quarantine", exactly$72(length$205), "PX", exactly$72(length$205));
-}
-let words$206 = new Table([get(guarded$201, "replId"), get(guarded$201, "since"), exactly$72(ends$204), get(guarded$201, "longest"), get(guarded$201, "database"), state$203]);
-call$1("SET", "quorlock:guard", table.concat(words$206, " "));
-function keepInMemory$207() {
-call$1("SET", "quorlock:guard:memory", get(guarded$201, "since"));
-call$1("SETRANGE", "quorlock:guard:memory", 0, get(guarded$201, "since"));
+let words$201 = new Table([get(guarded$196, "replId"), get(guarded$196, "since"), exactly$69(ends$199), get(guarded$196, "longest"), get(guarded$196, "database"), state$198]);
+call$1("SET", "quorlock:guard", table.concat(words$201, " "));
+function keepInMemory$202() {
+call$1("SET", "quorlock:guard:memory", get(guarded$196, "since"));
+call$1("SETRANGE", "quorlock:guard:memory", 0, get(guarded$196, "since"));
 }
 redis.set_repl(redis.REPL_NONE);
-let isKept$209 = ($208 = all(pcall(keepInMemory$207)))[0], why$210 = $208[1];
+let isKept$204 = ($203 = all(pcall(keepInMemory$202)))[0], why$205 = $203[1];
 redis.set_repl(redis.REPL_ALL);
-if (!isTrue(isKept$209)) {
-error(why$210, 0);
+if (!isTrue(isKept$204)) {
+error(why$205, 0);
 }
-$211 = state$203; $212 = ends$204; set(guarded$201, "state", $211); set(guarded$201, "ends", $212);
+$206 = state$198; $207 = ends$199; set(guarded$196, "state", $206); set(guarded$196, "ends", $207);
 }
-function watch$213(terms$214) {
-let $221, $230, $231, $238, $239, $241, $242, $243, $244, $245, $246, $247, $251, $252, $254, $255, $256;
-function isMemoryOf$215(was$216, since$217, durable$218, info$219) {
-let isSame$220 = (was$216 === get(guarded$201, "replId"));
-if ((!isTrue(isSame$220) && !isTrue(one(string.find(info$219, "master_replid2:0+\r"))))) {
+function watch$208(terms$209) {
+let $216, $225, $226, $233, $234, $236, $237, $238, $239, $240, $241, $242, $246, $247, $249, $250, $251;
+function isMemoryOf$210(was$211, since$212, durable$213, info$214) {
+let isSame$215 = (was$211 === get(guarded$196, "replId"));
+if ((!isTrue(isSame$215) && !isTrue(one(string.find(info$214, "master_replid2:0+\r"))))) {
 return false;
 }
-if (((durable$218 === "1") && !isTrue(isSame$220))) {
+if (((durable$213 === "1") && !isTrue(isSame$215))) {
 return true;
 }
-return ((call$1("GET", "quorlock:guard:memory") === since$217) && (call$1("OBJECT", "ENCODING", "quorlock:guard:memory") === "raw"));
+return ((call$1("GET", "quorlock:guard:memory") === since$212) && (call$1("OBJECT", "ENCODING", "quorlock:guard:memory") === "raw"));
 }
-guarded$201 = undefined;
-let maxTtl$222 = ($221 = all(string.match(terms$214, "^(%d+),(%d+),(%d),(%d),(%d+),(%d+),(%d+)$")))[0], epoch$223 = $221[1], durable$224 = $221[2], right$225 = $221[3], now$226 = $221[4], database$227 = $221[5], after$228 = $221[6];
-if (!isTrue(maxTtl$222)) {
+guarded$196 = undefined;
+let maxTtl$217 = ($216 = all(string.match(terms$209, "^(%d+),(%d+),(%d),(%d),(%d+),(%d+),(%d+)$")))[0], epoch$218 = $216[1], durable$219 = $216[2], right$220 = $216[3], now$221 = $216[4], database$222 = $216[5], after$223 = $216[6];
+if (!isTrue(maxTtl$217)) {
 return ;
 }
-now$226 = tonumber(now$226);
-guarded$201 = new Table([]).set("why", "UNGUARDED maxTtl has not been compared with the other masters").set("wanted", maxTtl$222).set("now", now$226);
-let info$229 = call$1("INFO", "replication");
-set(guarded$201, "replId", one(string.match(info$229, "master_replid:(%S+)")));
-if (!isTrue(get(guarded$201, "replId"))) {
-set(guarded$201, "why", "UNGUARDED its INFO has no master_replid");
+now$221 = tonumber(now$221);
+guarded$196 = new Table([]).set("why", "UNGUARDED maxTtl has not been compared with the other masters").set("wanted", maxTtl$217).set("now", now$221);
+let info$224 = call$1("INFO", "replication");
+set(guarded$196, "replId", one(string.match(info$224, "master_replid:(%S+)")));
+if (!isTrue(get(guarded$196, "replId"))) {
+set(guarded$196, "why", "UNGUARDED its INFO has no master_replid");
 return ;
 }
-if (!isTrue(one(string.find(info$229, "role:master", 1, true)))) {
-set(guarded$201, "why", "READONLY it is a replica");
+if (!isTrue(one(string.find(info$224, "role:master", 1, true)))) {
+set(guarded$196, "why", "READONLY it is a replica");
 return ;
 }
-let was$232 = ($230 = all(string.match((isTrue($231 = call$1("GET", "quorlock:guard")) ? $231 : ""), "^(%S+) (%d+) (%d+) (%d+) (%d+) (%d)$")))[0], since$233 = $230[1], ends$234 = $230[2], longest$235 = $230[3], place$236 = $230[4], state$237 = $230[5];
-let isKnown$240 = (isTrue($239 = (isTrue($238 = (isTrue(was$232) ? (place$236 === database$227) : was$232)) ? isAtLeast(tonumber(since$233), tonumber(after$228)) : $238)) ? isMemoryOf$215(was$232, since$233, durable$224, info$229) : $239);
-if (isTrue(isKnown$240)) {
-$241 = since$233; $242 = longest$235; $243 = place$236; set(guarded$201, "since", $241); set(guarded$201, "longest", $242); set(guarded$201, "database", $243);
-$244 = state$237; $245 = tonumber(ends$234); $246 = true; set(guarded$201, "state", $244); set(guarded$201, "ends", $245); set(guarded$201, "isKnown", $246);
-if ((was$232 !== get(guarded$201, "replId"))) {
-pcall(mark$202, state$237, get(guarded$201, "ends"));
+let was$227 = ($225 = all(string.match((isTrue($226 = call$1("GET", "quorlock:guard")) ? $226 : ""), "^(%S+) (%d+) (%d+) (%d+) (%d+) (%d)$")))[0], since$228 = $225[1], ends$229 = $225[2], longest$230 = $225[3], place$231 = $225[4], state$232 = $225[5];
+let isKnown$235 = (isTrue($234 = (isTrue($233 = (isTrue(was$227) ? (place$231 === database$222) : was$227)) ? isAtLeast(tonumber(since$228), tonumber(after$223)) : $233)) ? isMemoryOf$210(was$227, since$228, durable$219, info$224) : $234);
+if (isTrue(isKnown$235)) {
+$236 = since$228; $237 = longest$230; $238 = place$231; set(guarded$196, "since", $236); set(guarded$196, "longest", $237); set(guarded$196, "database", $238);
+$239 = state$232; $240 = tonumber(ends$229); $241 = true; set(guarded$196, "state", $239); set(guarded$196, "ends", $240); set(guarded$196, "isKnown", $241);
+if ((was$227 !== get(guarded$196, "replId"))) {
+pcall(mark$197, state$232, get(guarded$196, "ends"));
 }
-} else if ((right$225 === "0")) {
+} else if ((right$220 === "0")) {
 return ;
-} else if ((right$225 === "3")) {
-if (!isTrue(was$232)) {
-call$1("SET", ("quorlock:guard:new:" + text(epoch$223)), "", "PX", 60000);
+} else if ((right$220 === "3")) {
+if (!isTrue(was$227)) {
+call$1("SET", ("quorlock:guard:new:" + text(epoch$218)), "", "PX", 60000);
 }
 return ;
 }
-if ((isTrue(isKnown$240) && (right$225 !== "4"))) {
-if ((state$237 === "2")) {
-let left$248 = call$1("PTTL", "quorlock:quarantine"), length$249 = tonumber((isTrue($247 = call$1("GET", "quorlock:quarantine")) ? $247 : ""));
-if ((isTrue(length$249) && isMore(left$248, length$249))) {
-call$1("PEXPIRE", "quorlock:quarantine", length$249);
-left$248 = length$249;
+if ((isTrue(isKnown$235) && (right$220 !== "4"))) {
+if ((state$232 === "2")) {
+let left$243 = call$1("PTTL", "quorlock:quarantine"), length$244 = tonumber((isTrue($242 = call$1("GET", "quorlock:quarantine")) ? $242 : ""));
+if ((isTrue(length$244) && isMore(left$243, length$244))) {
+call$1("PEXPIRE", "quorlock:quarantine", length$244);
+left$243 = length$244;
 }
-let isFar$250 = isMore(get(guarded$201, "ends"), (number(now$226) + number(math.max(tonumber(longest$235), left$248))));
-if (isTrue(isFar$250)) {
-pcall(mark$202, "2", (number(now$226) + number((isTrue($252 = (($251 = (left$248 === (-2))) ? tonumber(longest$235) : $251)) ? $252 : left$248))));
+let isFar$245 = isMore(get(guarded$196, "ends"), (number(now$221) + number(math.max(tonumber(longest$230), left$243))));
+if (isTrue(isFar$245)) {
+pcall(mark$197, "2", (number(now$221) + number((isTrue($247 = (($246 = (left$243 === (-2))) ? tonumber(longest$230) : $246)) ? $247 : left$243))));
 }
-if (((left$248 === (-2)) && isAtMost(get(guarded$201, "ends"), now$226))) {
-pcall(mark$202, "1", 0);
+if (((left$243 === (-2)) && isAtMost(get(guarded$196, "ends"), now$221))) {
+pcall(mark$197, "1", 0);
 }
 }
 } else {
-let length$253 = math.max(tonumber((isTrue(longest$235) ? longest$235 : 0)), tonumber(maxTtl$222));
-set(guarded$201, "since", exactly$72(math.max((number(tonumber((isTrue(since$233) ? since$233 : 0))) + 1), tonumber(epoch$223))));
-$255 = database$227; $256 = (isTrue($254 = (isTrue(isKnown$240) ? longest$235 : isKnown$240)) ? $254 : maxTtl$222); set(guarded$201, "database", $255); set(guarded$201, "longest", $256);
-if (((right$225 !== "2") || isTrue(was$232))) {
-mark$202("2", (number(now$226) + number(length$253)), length$253);
-} else if (isTrue(call$1("GET", ("quorlock:guard:new:" + text(epoch$223))))) {
-mark$202("0", 0);
+let length$248 = math.max(tonumber((isTrue(longest$230) ? longest$230 : 0)), tonumber(maxTtl$217));
+set(guarded$196, "since", exactly$69(math.max((number(tonumber((isTrue(since$228) ? since$228 : 0))) + 1), tonumber(epoch$218))));
+$250 = database$222; $251 = (isTrue($249 = (isTrue(isKnown$235) ? longest$230 : isKnown$235)) ? $249 : maxTtl$217); set(guarded$196, "database", $250); set(guarded$196, "longest", $251);
+if (((right$220 !== "2") || isTrue(was$227))) {
+mark$197("2", (number(now$221) + number(length$248)), length$248);
+} else if (isTrue(call$1("GET", ("quorlock:guard:new:" + text(epoch$218))))) {
+mark$197("0", 0);
 } else {
-set(guarded$201, "why", "UNGUARDED it was emptied since it was asked whether it is new");
+set(guarded$196, "why", "UNGUARDED it was emptied since it was asked whether it is new");
 return ;
 }
-set(guarded$201, "isKnown", true);
+set(guarded$196, "isKnown", true);
 }
-set(guarded$201, "why", undefined);
+set(guarded$196, "why", undefined);
 }
-function bar$257(kind$258, ttl$259, proposal$260) {
-if (isTrue(get(guarded$201, "why"))) {
-return get(guarded$201, "why");
+function bar$252(kind$253, ttl$254, proposal$255) {
+if (isTrue(get(guarded$196, "why"))) {
+return get(guarded$196, "why");
 }
-if (((get(guarded$201, "longest") !== get(guarded$201, "wanted")) || isMore(tonumber(ttl$259), tonumber(get(guarded$201, "longest"))))) {
-return ("MAXTTL the longest ttl is " + (text(get(guarded$201, "longest")) + " ms here"));
+if (((get(guarded$196, "longest") !== get(guarded$196, "wanted")) || isMore(tonumber(ttl$254), tonumber(get(guarded$196, "longest"))))) {
+return ("MAXTTL the longest ttl is " + (text(get(guarded$196, "longest")) + " ms here"));
 }
-if (((proposal$260 === "") && ((kind$258 === "e") || (kind$258 === "p")))) {
+if (((proposal$255 === "") && ((kind$253 === "e") || (kind$253 === "p")))) {
 return undefined;
 }
-if ((get(guarded$201, "state") === "2")) {
-let left$261 = math.max(call$1("PTTL", "quorlock:quarantine"), (number(get(guarded$201, "ends")) - number(get(guarded$201, "now"))));
-return ("QUARANTINE it may have forgotten votes, for " + (text(exactly$72(left$261)) + " ms more"));
+if ((get(guarded$196, "state") === "2")) {
+let left$256 = math.max(call$1("PTTL", "quorlock:quarantine"), (number(get(guarded$196, "ends")) - number(get(guarded$196, "now"))));
+return ("QUARANTINE it may have forgotten votes, for " + (text(exactly$69(left$256)) + " ms more"));
 }
-if (((proposal$260 !== "") && (get(guarded$201, "state") === "1"))) {
-return ("UNSEEDED " + text(get(guarded$201, "since")));
+if (((proposal$255 !== "") && (get(guarded$196, "state") === "1"))) {
+return ("UNSEEDED " + text(get(guarded$196, "since")));
 }
 }
-function inQuarantine$262() {
-let $263;
-return (isTrue(guarded$201) ? (isTrue($263 = get(guarded$201, "why")) ? $263 : (get(guarded$201, "state") === "2")) : guarded$201);
+function inQuarantine$257() {
+let $258;
+return (isTrue(guarded$196) ? (isTrue($258 = get(guarded$196, "why")) ? $258 : (get(guarded$196, "state") === "2")) : guarded$196);
 }
 return (redis$, keys$, args$) => {
 redis = redis$, KEYS = keys$, ARGV = args$;
 {
-let $5, $7, $22, $68;
+let $5, $7, $22, $65;
 call$1 = redis.call;
 key$2 = get(KEYS, 1), token$3 = get(ARGV, length(ARGV)), queue$4 = undefined;
 if ((!isTrue(get(KEYS, 2)) && (redis.pcall("GET", key$2) === token$3))) {
@@ -970,19 +1344,19 @@ return given$23;
 
 
 
-ownerFor$53 = ownerOf$24;
+ownerFor$50 = ownerOf$24;
 
-keyFor$56 = lockOf$54;
+keyFor$53 = lockOf$51;
 
 
 
-toEnter$65 = "DEL GET PEXPIRE PTTL SET ZADD ZRANGE ZREM", toGive$66 = "DEL GET PTTL SET ZRANGE ZREM";
-mayShare$67 = false;
-mayAsk$69 = (isTrue($68 = redis.replicate_commands) ? $68 : redis.REDIS_VERSION_NUM);
+toEnter$62 = "DEL GET PEXPIRE PTTL SET ZADD ZRANGE ZREM", toGive$63 = "DEL GET PTTL SET ZRANGE ZREM";
+mayShare$64 = false;
+mayAsk$66 = (isTrue($65 = redis.replicate_commands) ? $65 : redis.REDIS_VERSION_NUM);
 if (isTrue(redis.replicate_commands)) {
 redis.replicate_commands();
 }
-counterTtl$70 = 86400000, pastTtl$71 = 43200000;
+counterTtl$67 = 86400000, pastTtl$68 = 43200000;
 
 
 
@@ -991,1614 +1365,24 @@ counterTtl$70 = 86400000, pastTtl$71 = 43200000;
 
 
 
-isSeeded$124 = true;
-sweeps$125 = 8, swept$126 = 128, unswept$127 = 4096;
-skips$128 = 256;
+isSeeded$121 = true;
+sweeps$122 = 8, swept$123 = 128, unswept$124 = 4096;
+skips$125 = 256;
 
 
 
 
-guarded$201 = undefined;
+guarded$196 = undefined;
 
 
 
 
-isKnown$264 = one(pcall(watch$213, get(ARGV, 1)));
-if ((!isTrue(isKnown$264) || isTrue(inQuarantine$262()))) {
-return release$45(1, length(KEYS), 2, length(ARGV));
+isKnown$259 = one(pcall(watch$208, get(ARGV, 1)));
+if ((!isTrue(isKnown$259) || isTrue(inQuarantine$257()))) {
+return release$43(1, length(KEYS), token$3);
 }
-isSeeded$124 = (!isTrue(guarded$201) || (get(guarded$201, "state") !== "1"));
-return leave$182(1, length(KEYS), 2, length(ARGV));
-}};
-})(),
-  "5d397377ae2eb6f009713d5572eed908ca8c9123": (() => {
-let redis, KEYS, ARGV, call$1, ownerFor$69, keyFor$72, toEnter$81, toGive$82, mayShare$83, mayAsk$85, counterTtl$86, pastTtl$87, isSeeded$140, sweeps$141, swept$142, unswept$143, skips$144, guarded$299, replies$377, key$378, arg$379, operation$427;
-function ownerOf$2(key$3) {
-let $5, $6;
-let owner$4 = redis.pcall("GET", key$3);
-if ((type(owner$4) !== "table")) {
-return owner$4;
-}
-return (isTrue($6 = (isTrue($5 = one(string.find(get(owner$4, "err"), "^WRONGTYPE"))) ? "(no string)" : $5)) ? $6 : call$1("GET", key$3));
-}
-function isMine$7(owner$8, token$9) {
-let $10, $13;
-if ((owner$8 === token$9)) {
-return true;
-}
-if (!isTrue(owner$8)) {
-return false;
-}
-let waiter$11 = ($10 = all(string.match(token$9, "^(.+)%.(%d+)$")))[0], round$12 = $10[1];
-let other$14 = ($13 = all(string.match(owner$8, "^(.+)%.(%d+)$")))[0], earlier$15 = $13[1];
-return (((waiter$11 !== undefined) && (waiter$11 === other$14)) && isLess(tonumber(earlier$15), tonumber(round$12)));
-}
-function masked$16(owner$17) {
-let $18;
-if (!isTrue(owner$17)) {
-return owner$17;
-}
-let round$19 = (isTrue($18 = one(string.match(owner$17, "%.%d+$"))) ? $18 : "");
-let length$20 = (length(owner$17) - length(round$19));
-let shown$21 = math.min(8, math.floor((number(length$20) / 2)));
-return (text(string.sub(owner$17, 1, shown$21)) + (text(string.rep("*", (number(length$20) - number(shown$21)))) + text(round$19)));
-}
-function claim$22(first$23, last$24, token$25, ttl$26, create$27) {
-let $39;
-let least$28 = tonumber(ttl$26);
-let owners$29 = new Table([]);
-for (let index$30 = number(first$23), last$31 = number(last$24); index$30 <= last$31; index$30 += 1) {
-let owner$32 = ownerOf$2(get(KEYS, index$30));
-set(owners$29, index$30, owner$32);
-if ((!isTrue(isMine$7(owner$32, token$25)) && (isTrue(owner$32) || !isTrue(create$27)))) {
-return new Table([((index$30 - number(first$23)) + 1), masked$16(owner$32), call$1("PTTL", get(KEYS, index$30))]);
-}
-}
-let shortest$33 = undefined;
-for (let index$34 = number(first$23), last$35 = number(last$24); index$34 <= last$35; index$34 += 1) {
-let left$36 = call$1("PTTL", get(KEYS, index$34));
-let isOther$37 = ((get(owners$29, index$34) !== token$25) || (left$36 === (-2)));
-let isShort$38 = ((left$36 !== (-1)) && isLess(left$36, least$28));
-let lives$40 = (isTrue($39 = (isTrue(isShort$38) ? ttl$26 : isShort$38)) ? $39 : left$36);
-if (((isTrue(isShort$38) && (left$36 !== (-2))) || (isTrue(isOther$37) && isAtLeast(left$36, 0)))) {
-call$1("PEXPIRE", get(KEYS, index$34), lives$40);
-}
-if ((isTrue(isOther$37) && (left$36 === (-1)))) {
-call$1("SET", get(KEYS, index$34), token$25);
-} else if (isTrue(isOther$37)) {
-call$1("SET", get(KEYS, index$34), token$25, "PX", lives$40);
-}
-if (isTrue(isShort$38)) {
-left$36 = least$28;
-}
-if (((left$36 !== (-1)) && (!isTrue(shortest$33) || isLess(left$36, shortest$33)))) {
-shortest$33 = left$36;
-}
-}
-return (isTrue(shortest$33) ? shortest$33 : (-1));
-}
-function voteAll$41(key$42, arg$43, count$44, ttl$45) {
-for (let place$46 = 0, last$47 = (number(count$44) - 1); place$46 <= last$47; place$46 += 1) {
-let set$48 = redis.pcall("SET", get(KEYS, (number(key$42) + place$46)), get(ARGV, (number(arg$43) + place$46)), "NX", "PX", ttl$45);
-if ((!isTrue(set$48) || isTrue(get(set$48, "err")))) {
-return place$46;
-}
-}
-return count$44;
-}
-function drop$49(key$50, from$51, to$52) {
-let owner$53 = ownerOf$2(key$50);
-for (let token$54 = number(from$51), last$55 = number(to$52); token$54 <= last$55; token$54 += 1) {
-if (isTrue(isMine$7(owner$53, get(ARGV, token$54)))) {
-return call$1("DEL", key$50);
-}
-}
-return 0;
-}
-function release$56(first$57, last$58, from$59, to$60) {
-let released$61 = 0;
-for (let index$62 = number(first$57), last$63 = number(last$58); index$62 <= last$63; index$62 += 1) {
-released$61 = (number(released$61) + number(drop$49(get(KEYS, index$62), from$59, to$60)));
-}
-return released$61;
-}
-function queueOf$64(key$65) {
-let $66, $68;
-let isTagged$67 = (isTrue($66 = one(string.find(key$65, "{", 1, true))) ? one(string.find(key$65, "^[^{]*{[^}]+}")) : $66);
-return (isTrue($68 = (isTrue(isTagged$67) ? ("quorlock:queue:tagged:" + text(key$65)) : isTagged$67)) ? $68 : ("quorlock:queue:{" + (text(key$65) + "}")));
-}
-function lockOf$70(key$71) {
-return key$71;
-}
-function leftOf$73(key$74) {
-return call$1("PTTL", key$74);
-}
-function set$75(key$76, token$77, ms$78) {
-call$1("SET", key$76, token$77, "PX", ms$78);
-}
-function finish$79(key$80) {
-return call$1("DEL", key$80);
-}
-function exactly$88(number$89) {
-return string.format("%.0f", number$89);
-}
-function counterOf$90(locks$91) {
-let $93, $98;
-let past$92 = call$1("GET", "quorlock:floor:past");
-if (!isTrue(past$92)) {
-past$92 = (isTrue($93 = call$1("GET", "quorlock:floor")) ? $93 : "0");
-call$1("SET", "quorlock:floor:past", past$92, "PX", pastTtl$87);
-}
-let largest$94 = tonumber(past$92);
-for (let _$95 = 1, table$97 = locks$91, lock$96; (lock$96 = get(table$97, _$95)) !== undefined; _$95 += 1) {
-largest$94 = math.max(largest$94, tonumber((isTrue($98 = call$1("GET", ("quorlock:fence:" + text(lock$96)))) ? $98 : 0)));
-}
-return largest$94;
-}
-function raise$99(locks$100, counter$101) {
-let $105;
-for (let _$102 = 1, table$104 = locks$100, lock$103; (lock$103 = get(table$104, _$102)) !== undefined; _$102 += 1) {
-call$1("SET", ("quorlock:fence:" + text(lock$103)), exactly$88(counter$101), "PX", counterTtl$86);
-}
-if (isAtLeast(counter$101, tonumber((isTrue($105 = call$1("GET", "quorlock:floor")) ? $105 : 0)))) {
-call$1("SET", "quorlock:floor", exactly$88((number(counter$101) + 1000000)));
-}
-if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$87)) {
-call$1("DEL", "quorlock:floor:past");
-}
-}
-function fenced$106(locks$107, granted$108, proposal$109, next$110) {
-let counter$111 = counterOf$90(locks$107);
-raise$99(locks$107, math.max(counter$111, tonumber(proposal$109)));
-return new Table([(-1), granted$108, exactly$88(counter$111), next$110]);
-}
-function demand$112(key$113, commands$114) {
-let $116;
-let check$115 = redis.acl_check_cmd;
-for (let [command$117] of matches((isTrue($116 = (isTrue(check$115) ? commands$114 : check$115)) ? $116 : ""), "%u+")) {
-if (!isTrue(check$115(command$117, key$113))) {
-error(new Table([]).set("err", ("NOPERM this user has no permissions to run the '" + (text(string.lower(command$117)) + "' command"))));
-}
-}
-}
-function forget$118(queue$119, waiter$120) {
-if ((call$1("ZREM", queue$119, waiter$120) === 1)) {
-call$1("DEL", (text(queue$119) + (":" + text(string.sub(waiter$120, 1, 20)))));
-}
-}
-function reserve$121(key$122, token$123, lives$124, ttl$125) {
-set$75(key$122, token$123, math.max(1, math.min(lives$124, tonumber(ttl$125))));
-}
-function grant$126(key$127, queue$128, waiter$129, token$130, ttl$131, inbox$132, proposal$133) {
-let $134, $136, $138;
-let next$135 = (isTrue($134 = get(call$1("ZRANGE", queue$128, 1, 1, "WITHSCORES"), 2)) ? $134 : "-");
-let counter$137 = (($136 = (proposal$133 !== "")) ? counterOf$90(new Table([lockOf$70(key$127)])) : $136);
-set$75(key$127, token$130, ttl$131);
-if (isTrue(counter$137)) {
-raise$99(new Table([lockOf$70(key$127)]), math.max(counter$137, tonumber(proposal$133)));
-}
-let told$139 = redis.pcall("PUBLISH", inbox$132, (text(token$130) + (" " + (text((isTrue($138 = (isTrue(counter$137) ? exactly$88(counter$137) : counter$137)) ? $138 : "-")) + (" " + text(next$135))))));
-if ((type(told$139) === "number")) {
-forget$118(queue$128, waiter$129);
-} else {
-reserve$121(key$127, token$130, call$1("PTTL", (text(queue$128) + (":" + text(string.sub(waiter$129, 1, 20))))), ttl$131);
-}
-return told$139;
-}
-function sweep$145(queue$146, from$147, to$148, asking$149) {
-let $150, $151, $167, $168;
-let waiters$152 = (isTrue($151 = (($150 = isMore(unswept$143, 0)) ? call$1("ZRANGE", queue$146, from$147, to$148) : $150)) ? $151 : new Table([])), names$153 = new Table([]), dead$154 = new Table([]);
-if ((length(waiters$152) === 0)) {
-return new Several([undefined, undefined, 0]);
-}
-unswept$143 = (number(unswept$143) - length(waiters$152));
-for (let index$155 = 1, table$157 = waiters$152, waiter$156; (waiter$156 = get(table$157, index$155)) !== undefined; index$155 += 1) {
-set(names$153, index$155, (text(queue$146) + (":" + text(string.sub(waiter$156, 1, 20)))));
-}
-let entries$158 = redis.pcall("MGET", ...all(unpack(names$153))), head$159 = undefined, entry$160 = undefined;
-if (isTrue(get(entries$158, "err"))) {
-for (let index$161 = 1, table$163 = names$153, name$162; (name$162 = get(table$163, index$161)) !== undefined; index$161 += 1) {
-set(entries$158, index$161, call$1("GET", name$162));
-}
-}
-for (let index$164 = 1, table$166 = waiters$152, waiter$165; (waiter$165 = get(table$166, index$164)) !== undefined; index$164 += 1) {
-if ((!isTrue(get(entries$158, index$164)) && (waiter$165 !== asking$149))) {
-set(dead$154, (length(dead$154) + 1), waiter$165);
-} else if (!isTrue(head$159)) {
-$167 = waiter$165; $168 = get(entries$158, index$164); head$159 = $167; entry$160 = $168;
-}
-}
-if ((length(dead$154) > 0)) {
-call$1("ZREM", queue$146, ...all(unpack(dead$154)));
-}
-return new Several([head$159, entry$160, length(waiters$152)]);
-}
-function headOf$169(queue$170, asking$171) {
-let $176;
-let first$172 = get(call$1("ZRANGE", queue$170, 0, 0), 1);
-if ((!isTrue(first$172) || (first$172 === asking$171))) {
-return first$172;
-}
-let entry$173 = call$1("GET", (text(queue$170) + (":" + text(string.sub(first$172, 1, 20)))));
-if (isTrue(entry$173)) {
-return new Several([first$172, entry$173]);
-}
-for (let _$174 = 1, last$175 = number(sweeps$141); _$174 <= last$175; _$174 += 1) {
-let waiter$177 = ($176 = all(sweep$145(queue$170, 0, (number(swept$142) - 1), asking$171)))[0], found$178 = $176[1], count$179 = $176[2];
-if ((isTrue(waiter$177) || isLess(count$179, swept$142))) {
-return new Several([waiter$177, found$178]);
-}
-}
-}
-function give$180(key$181, ending$182) {
-let $184, $187, $195;
-if (isTrue(ending$182)) {
-finish$79(key$181, ending$182);
-}
-let queue$183 = queueOf$64(key$181);
-while (isMore(skips$144, 0)) {
-let waiter$185 = ($184 = all(headOf$169(queue$183)))[0], entry$186 = $184[1];
-if (!isTrue(waiter$185)) {
-return ;
-}
-let round$188 = ($187 = all(string.match(entry$186, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")))[0], ttl$189 = $187[1], inbox$190 = $187[2], proposal$191 = $187[3], how$192 = $187[4];
-let token$193 = (text(waiter$185) + ("." + text((isTrue(round$188) ? round$188 : "")))), isTold$194 = (isTrue(round$188) ? (inbox$190 !== "-") : round$188);
-let counts$196 = (isTrue($195 = (isTrue(isTold$194) ? mayAsk$85 : isTold$194)) ? redis.pcall("PUBSUB", "NUMSUB", inbox$190) : $195);
-key$181 = one(keyFor$72(key$181, how$192));
-if ((!isTrue(round$188) || ((isTrue(counts$196) && !isTrue(get(counts$196, "err"))) && (get(counts$196, 2) === 0)))) {
-forget$118(queue$183, waiter$185);
-} else if ((isTrue(mayShare$83) && isTrue(one(ownerFor$69(key$181, token$193))))) {
-return ;
-} else if (((isTrue(isTold$194) && ((how$192 === "g") || (how$192 === "r"))) && (isTrue(isSeeded$140) || (proposal$191 === "")))) {
-let told$197 = grant$126(key$181, queue$183, waiter$185, token$193, ttl$189, inbox$190, proposal$191);
-if (((told$197 !== 0) && (how$192 === "g"))) {
-return ;
-}
-if ((told$197 === 0)) {
-finish$79(key$181, token$193);
-}
-} else {
-reserve$121(key$181, token$193, call$1("PTTL", (text(queue$183) + (":" + text(string.sub(waiter$185, 1, 20))))), ttl$189);
-if ((isTrue(isTold$194) && (how$192 === "w"))) {
-redis.pcall("PUBLISH", inbox$190, ("wake " + text(token$193)));
-}
-return ;
-}
-skips$144 = (number(skips$144) - 1);
-}
-}
-function releaseUnwaited$198(first$199, last$200, token$201) {
-for (let index$202 = number(first$199), last$203 = number(last$200); index$202 <= last$203; index$202 += 1) {
-if (((redis.pcall("GET", get(KEYS, index$202)) !== token$201) || isMore(call$1("EXISTS", queueOf$64(get(KEYS, index$202))), 0))) {
-return undefined;
-}
-}
-let given$204 = 0;
-for (let index$205 = number(first$199), last$206 = number(last$200); index$205 <= last$206; index$205 += 1) {
-given$204 = (number(given$204) + number(call$1("DEL", get(KEYS, index$205))));
-}
-return given$204;
-}
-function releaseAllUnwaited$207(first$208, last$209, from$210) {
-let $221, $222;
-let owners$211 = call$1("MGET", ...all(unpack(KEYS, first$208, last$209))), queues$212 = new Table([]);
-for (let place$213 = 1, last$214 = ((number(last$209) - number(first$208)) + 1); place$213 <= last$214; place$213 += 1) {
-if ((get(owners$211, place$213) !== get(ARGV, ((number(from$210) + place$213) - 1)))) {
-return undefined;
-}
-set(queues$212, place$213, queueOf$64(get(KEYS, ((number(first$208) + place$213) - 1))));
-}
-if (isMore(call$1("EXISTS", ...all(unpack(queues$212))), 0)) {
-return undefined;
-}
-let gone$215 = call$1("DEL", ...all(unpack(KEYS, first$208, last$209)));
-if ((gone$215 === length(queues$212))) {
-return gone$215;
-}
-let each$216 = new Table([]), seen$217 = new Table([]);
-for (let place$218 = 1, last$219 = length(queues$212); place$218 <= last$219; place$218 += 1) {
-let key$220 = get(KEYS, ((number(first$208) + place$218) - 1));
-set(each$216, place$218, (isTrue($222 = (isTrue($221 = get(seen$217, key$220)) ? 0 : $221)) ? $222 : 1));
-set(seen$217, key$220, true);
-}
-return each$216;
-}
-function failure$223(reason$224) {
-let $225, $226;
-return new Table([0, (isTrue($226 = (($225 = (type(reason$224) === "table")) ? get(reason$224, "err") : $225)) ? $226 : tostring(reason$224))]);
-}
-function enqueue$227(first$228, last$229, token$230, ttl$231, ticket$232, entryTtl$233, proposal$234, inbox$235, alone$236) {
-let $237, $253, $255, $267, $270, $271, $272, $273, $275, $276;
-let waiter$238 = ($237 = all(string.match(token$230, "^(.+)%.(%d+)$")))[0], round$239 = $237[1];
-let queues$240 = new Table([]), isTaken$241 = new Table([]), blocked$242 = undefined, isHeld$243 = false;
-function claimOnly$244(create$245) {
-let next$246 = undefined;
-for (let index$247 = number(first$228), last$248 = number(last$229); index$247 <= last$248; index$247 += 1) {
-forget$118(get(queues$240, index$247), waiter$238);
-let ticket$249 = get(call$1("ZRANGE", get(queues$240, index$247), 0, 0, "WITHSCORES"), 2);
-if ((isTrue(ticket$249) && (!isTrue(next$246) || isLess(tonumber(ticket$249), tonumber(next$246))))) {
-next$246 = ticket$249;
-}
-}
-return new Several([claim$22(first$228, last$229, token$230, ttl$231, create$245), next$246]);
-}
-for (let index$250 = number(first$228), last$251 = number(last$229); index$250 <= last$251; index$250 += 1) {
-let owner$252 = one(ownerFor$69(get(KEYS, index$250), token$230));
-isHeld$243 = (isTrue(isHeld$243) ? isHeld$243 : (owner$252 === token$230));
-set(queues$240, index$250, queueOf$64(get(KEYS, index$250)));
-set(isTaken$241, index$250, (isTrue($253 = (isTrue(owner$252) ? !isTrue(isMine$7(owner$252, token$230)) : owner$252)) ? owner$252 : $253));
-if (isTrue(get(isTaken$241, index$250))) {
-blocked$242 = (isTrue(blocked$242) ? blocked$242 : index$250);
-}
-}
-if (isTrue(isHeld$243)) {
-return claimOnly$244(false);
-}
-let waited$254 = 0;
-for (let index$256 = number(first$228), last$257 = number((isTrue($255 = (isTrue(blocked$242) ? (number(first$228) - 1) : blocked$242)) ? $255 : last$229)); index$256 <= last$257; index$256 += 1) {
-waited$254 = (number(waited$254) + number(call$1("EXISTS", get(queues$240, index$256))));
-}
-if ((!isTrue(blocked$242) && (waited$254 === 0))) {
-return claim$22(first$228, last$229, token$230, ttl$231, true);
-}
-demand$112(get(KEYS, first$228), toEnter$81);
-let place$258 = (":" + text(string.sub(waiter$238, 1, 20)));
-let entry$259 = (text(round$239) + (" " + (text(ttl$231) + (" " + (text(inbox$235) + (" " + (text(proposal$234) + " ")))))));
-let isFirst$260 = new Table([]), waitsFor$261 = undefined;
-for (let index$262 = number(first$228), last$263 = number(last$229); index$262 <= last$263; index$262 += 1) {
-let queue$264 = get(queues$240, index$262);
-call$1("ZADD", queue$264, ticket$232, waiter$238);
-if (isLess(call$1("PTTL", queue$264), tonumber(entryTtl$233))) {
-call$1("PEXPIRE", queue$264, (2 * number(entryTtl$233)));
-}
-if (((round$239 === "1") && (string.sub(ticket$232, (-1)) === "0"))) {
-sweep$145(queue$264, 1, 80, waiter$238);
-}
-set(isFirst$260, index$262, (!isTrue(get(isTaken$241, index$262)) && (one(headOf$169(queue$264, waiter$238)) === waiter$238)));
-if ((!isTrue(get(isTaken$241, index$262)) && !isTrue(get(isFirst$260, index$262)))) {
-waitsFor$261 = (isTrue(waitsFor$261) ? waitsFor$261 : index$262);
-}
-}
-let inTheWay$265 = (isTrue(blocked$242) ? blocked$242 : waitsFor$261), refusal$266 = undefined;
-for (let index$268 = number(first$228), last$269 = number((isTrue($267 = (isTrue(inTheWay$265) ? last$229 : inTheWay$265)) ? $267 : (number(first$228) - 1))); index$268 <= last$269; index$268 += 1) {
-let how$274 = (isTrue($273 = (isTrue($272 = (($270 = (first$228 === last$229)) ? alone$236 : $270)) ? $272 : (($271 = (index$268 === inTheWay$265)) ? "w" : $271))) ? $273 : "s");
-call$1("SET", (text(get(queues$240, index$268)) + text(place$258)), (text(entry$259) + text(how$274)), "PX", entryTtl$233);
-if (isTrue(get(isFirst$260, index$268))) {
-reserve$121(get(KEYS, index$268), token$230, tonumber(entryTtl$233), ttl$231);
-} else {
-if (!isTrue(get(isTaken$241, index$268))) {
-give$180(get(KEYS, index$268), token$230);
-}
-let owner$277 = (($276 = !isTrue(refusal$266)) ? (isTrue($275 = get(isTaken$241, index$268)) ? $275 : one(ownerFor$69(get(KEYS, index$268), token$230))) : $276);
-if ((!isTrue(refusal$266) && !isTrue(isMine$7(owner$277, token$230)))) {
-let latest$278 = get(call$1("ZRANGE", get(queues$240, index$268), (-1), (-1), "WITHSCORES"), 2);
-let inWay$279 = (isTrue(owner$277) ? owner$277 : one(ownerFor$69(lockOf$70(get(KEYS, index$268)), token$230)));
-refusal$266 = new Table([((index$268 - number(first$228)) + 1), masked$16(inWay$279), leftOf$73(get(KEYS, index$268)), latest$278]);
-}
-}
-}
-if (isTrue(refusal$266)) {
-return refusal$266;
-}
-return claimOnly$244(true);
-}
-function leave$280(first$281, last$282, from$283, to$284) {
-let $290;
-demand$112(get(KEYS, first$281), toGive$82);
-for (let index$285 = number(first$281), last$286 = number(last$282); index$285 <= last$286; index$285 += 1) {
-let queue$287 = queueOf$64(get(KEYS, index$285));
-for (let token$288 = number(from$283), last$289 = number(to$284); token$288 <= last$289; token$288 += 1) {
-let waiter$291 = ($290 = all(string.match(get(ARGV, token$288), "^(.+)%.(%d+)$")))[0], round$292 = $290[1];
-let entry$293 = (isTrue(waiter$291) ? call$1("GET", (text(queue$287) + (":" + text(string.sub(waiter$291, 1, 20))))) : waiter$291);
-let entered$294 = (isTrue(entry$293) ? tonumber(...all(string.match(entry$293, "^%d+"))) : entry$293);
-if ((isTrue(entered$294) && isAtMost(entered$294, tonumber(round$292)))) {
-forget$118(queue$287, waiter$291);
-}
-}
-}
-let released$295 = 0;
-for (let index$296 = number(first$281), last$297 = number(last$282); index$296 <= last$297; index$296 += 1) {
-let dropped$298 = drop$49(get(KEYS, index$296), from$283, to$284);
-released$295 = (number(released$295) + number(dropped$298));
-if (((dropped$298 === 1) || isTrue(mayShare$83))) {
-give$180(get(KEYS, index$296));
-}
-}
-return released$295;
-}
-function mark$300(state$301, ends$302, length$303) {
-let $306, $309, $310;
-if (isTrue(length$303)) {
-call$1("SET", "quorlock:quarantine", exactly$88(length$303), "PX", exactly$88(length$303));
-}
-let words$304 = new Table([get(guarded$299, "replId"), get(guarded$299, "since"), exactly$88(ends$302), get(guarded$299, "longest"), get(guarded$299, "database"), state$301]);
-call$1("SET", "quorlock:guard", table.concat(words$304, " "));
-function keepInMemory$305() {
-call$1("SET", "quorlock:guard:memory", get(guarded$299, "since"));
-call$1("SETRANGE", "quorlock:guard:memory", 0, get(guarded$299, "since"));
-}
-redis.set_repl(redis.REPL_NONE);
-let isKept$307 = ($306 = all(pcall(keepInMemory$305)))[0], why$308 = $306[1];
-redis.set_repl(redis.REPL_ALL);
-if (!isTrue(isKept$307)) {
-error(why$308, 0);
-}
-$309 = state$301; $310 = ends$302; set(guarded$299, "state", $309); set(guarded$299, "ends", $310);
-}
-function watch$311(terms$312) {
-let $319, $328, $329, $336, $337, $339, $340, $341, $342, $343, $344, $345, $349, $350, $352, $353, $354;
-function isMemoryOf$313(was$314, since$315, durable$316, info$317) {
-let isSame$318 = (was$314 === get(guarded$299, "replId"));
-if ((!isTrue(isSame$318) && !isTrue(one(string.find(info$317, "master_replid2:0+\r"))))) {
-return false;
-}
-if (((durable$316 === "1") && !isTrue(isSame$318))) {
-return true;
-}
-return ((call$1("GET", "quorlock:guard:memory") === since$315) && (call$1("OBJECT", "ENCODING", "quorlock:guard:memory") === "raw"));
-}
-guarded$299 = undefined;
-let maxTtl$320 = ($319 = all(string.match(terms$312, "^(%d+),(%d+),(%d),(%d),(%d+),(%d+),(%d+)$")))[0], epoch$321 = $319[1], durable$322 = $319[2], right$323 = $319[3], now$324 = $319[4], database$325 = $319[5], after$326 = $319[6];
-if (!isTrue(maxTtl$320)) {
-return ;
-}
-now$324 = tonumber(now$324);
-guarded$299 = new Table([]).set("why", "UNGUARDED maxTtl has not been compared with the other masters").set("wanted", maxTtl$320).set("now", now$324);
-let info$327 = call$1("INFO", "replication");
-set(guarded$299, "replId", one(string.match(info$327, "master_replid:(%S+)")));
-if (!isTrue(get(guarded$299, "replId"))) {
-set(guarded$299, "why", "UNGUARDED its INFO has no master_replid");
-return ;
-}
-if (!isTrue(one(string.find(info$327, "role:master", 1, true)))) {
-set(guarded$299, "why", "READONLY it is a replica");
-return ;
-}
-let was$330 = ($328 = all(string.match((isTrue($329 = call$1("GET", "quorlock:guard")) ? $329 : ""), "^(%S+) (%d+) (%d+) (%d+) (%d+) (%d)$")))[0], since$331 = $328[1], ends$332 = $328[2], longest$333 = $328[3], place$334 = $328[4], state$335 = $328[5];
-let isKnown$338 = (isTrue($337 = (isTrue($336 = (isTrue(was$330) ? (place$334 === database$325) : was$330)) ? isAtLeast(tonumber(since$331), tonumber(after$326)) : $336)) ? isMemoryOf$313(was$330, since$331, durable$322, info$327) : $337);
-if (isTrue(isKnown$338)) {
-$339 = since$331; $340 = longest$333; $341 = place$334; set(guarded$299, "since", $339); set(guarded$299, "longest", $340); set(guarded$299, "database", $341);
-$342 = state$335; $343 = tonumber(ends$332); $344 = true; set(guarded$299, "state", $342); set(guarded$299, "ends", $343); set(guarded$299, "isKnown", $344);
-if ((was$330 !== get(guarded$299, "replId"))) {
-pcall(mark$300, state$335, get(guarded$299, "ends"));
-}
-} else if ((right$323 === "0")) {
-return ;
-} else if ((right$323 === "3")) {
-if (!isTrue(was$330)) {
-call$1("SET", ("quorlock:guard:new:" + text(epoch$321)), "", "PX", 60000);
-}
-return ;
-}
-if ((isTrue(isKnown$338) && (right$323 !== "4"))) {
-if ((state$335 === "2")) {
-let left$346 = call$1("PTTL", "quorlock:quarantine"), length$347 = tonumber((isTrue($345 = call$1("GET", "quorlock:quarantine")) ? $345 : ""));
-if ((isTrue(length$347) && isMore(left$346, length$347))) {
-call$1("PEXPIRE", "quorlock:quarantine", length$347);
-left$346 = length$347;
-}
-let isFar$348 = isMore(get(guarded$299, "ends"), (number(now$324) + number(math.max(tonumber(longest$333), left$346))));
-if (isTrue(isFar$348)) {
-pcall(mark$300, "2", (number(now$324) + number((isTrue($350 = (($349 = (left$346 === (-2))) ? tonumber(longest$333) : $349)) ? $350 : left$346))));
-}
-if (((left$346 === (-2)) && isAtMost(get(guarded$299, "ends"), now$324))) {
-pcall(mark$300, "1", 0);
-}
-}
-} else {
-let length$351 = math.max(tonumber((isTrue(longest$333) ? longest$333 : 0)), tonumber(maxTtl$320));
-set(guarded$299, "since", exactly$88(math.max((number(tonumber((isTrue(since$331) ? since$331 : 0))) + 1), tonumber(epoch$321))));
-$353 = database$325; $354 = (isTrue($352 = (isTrue(isKnown$338) ? longest$333 : isKnown$338)) ? $352 : maxTtl$320); set(guarded$299, "database", $353); set(guarded$299, "longest", $354);
-if (((right$323 !== "2") || isTrue(was$330))) {
-mark$300("2", (number(now$324) + number(length$351)), length$351);
-} else if (isTrue(call$1("GET", ("quorlock:guard:new:" + text(epoch$321))))) {
-mark$300("0", 0);
-} else {
-set(guarded$299, "why", "UNGUARDED it was emptied since it was asked whether it is new");
-return ;
-}
-set(guarded$299, "isKnown", true);
-}
-set(guarded$299, "why", undefined);
-}
-function bar$355(kind$356, ttl$357, proposal$358) {
-if (isTrue(get(guarded$299, "why"))) {
-return get(guarded$299, "why");
-}
-if (((get(guarded$299, "longest") !== get(guarded$299, "wanted")) || isMore(tonumber(ttl$357), tonumber(get(guarded$299, "longest"))))) {
-return ("MAXTTL the longest ttl is " + (text(get(guarded$299, "longest")) + " ms here"));
-}
-if (((proposal$358 === "") && ((kind$356 === "e") || (kind$356 === "p")))) {
-return undefined;
-}
-if ((get(guarded$299, "state") === "2")) {
-let left$359 = math.max(call$1("PTTL", "quorlock:quarantine"), (number(get(guarded$299, "ends")) - number(get(guarded$299, "now"))));
-return ("QUARANTINE it may have forgotten votes, for " + (text(exactly$88(left$359)) + " ms more"));
-}
-if (((proposal$358 !== "") && (get(guarded$299, "state") === "1"))) {
-return ("UNSEEDED " + text(get(guarded$299, "since")));
-}
-}
-function inQuarantine$360() {
-let $361;
-return (isTrue(guarded$299) ? (isTrue($361 = get(guarded$299, "why")) ? $361 : (get(guarded$299, "state") === "2")) : guarded$299);
-}
-function guardState$362() {
-let $363, $364, $371, $372;
-call$1("INFO", "replication");
-call$1("OBJECT", "ENCODING", "quorlock:guard:memory");
-let since$365 = ($363 = all(string.match((isTrue($364 = call$1("GET", "quorlock:guard")) ? $364 : ""), "^%S+ (%d+) (%d+) (%d+) %d+ (%d)$")))[0], ends$366 = $363[1], longest$367 = $363[2], state$368 = $363[3];
-let left$369 = call$1("PTTL", "quorlock:quarantine"), floor$370 = call$1("GET", "quorlock:floor");
-let isKnown$373 = (isTrue($372 = (isTrue($371 = (isTrue(guarded$299) ? get(guarded$299, "isKnown") : guarded$299)) ? 1 : $371)) ? $372 : 0);
-return new Table([tonumber((isTrue(longest$367) ? longest$367 : 0)), left$369, (isTrue(since$365) ? since$365 : "0"), tonumber((isTrue(state$368) ? state$368 : 2)), (isTrue(floor$370) ? floor$370 : "0"), isKnown$373]);
-}
-function restoreCounters$374(epoch$375, floor$376) {
-if ((((!isTrue(guarded$299) || isTrue(get(guarded$299, "why"))) || (get(guarded$299, "state") !== "1")) || (get(guarded$299, "since") !== epoch$375))) {
-return 0;
-}
-raise$99(new Table([]), math.max(counterOf$90(new Table([])), tonumber(floor$376)));
-call$1("SET", "quorlock:floor:past", floor$376, "PX", pastTtl$87);
-mark$300("0", 0);
-return 1;
-}
-function claimed$380(kind$381, last$382, number$383, ticket$384, entryTtl$385, proposal$386) {
-let token$387 = get(ARGV, arg$379);
-if ((((kind$381 === "v") && (key$378 === last$382)) && isTrue(call$1("SET", get(KEYS, key$378), token$387, "NX", "PX", number$383)))) {
-return tonumber(number$383);
-}
-if ((kind$381 === "q")) {
-return enqueue$227(key$378, last$382, token$387, number$383, ticket$384, entryTtl$385, proposal$386, get(ARGV, (number(arg$379) + 1)), "g");
-}
-return claim$22(key$378, last$382, token$387, number$383, (kind$381 !== "e"));
-}
-function inBulk$388(kind$389, count$390, number$391, proposal$392) {
-let $396, $397, $398, $403, $404, $405;
-let done$393 = 0, each$394 = new Table([]), reply$395 = 1;
-if ((((kind$389 === "v") && (proposal$392 === "")) && !isTrue(guarded$299))) {
-$396 = voteAll$41(key$378, arg$379, count$390, number$391); $397 = tonumber(number$391); done$393 = $396; reply$395 = $397;
-} else if (((kind$389 === "l") && (number$391 === "1"))) {
-let isDone$399 = ($398 = all(pcall(releaseAllUnwaited$207, key$378, ((number(key$378) + number(count$390)) - 1), arg$379)))[0], gone$400 = $398[1];
-if ((isTrue(isDone$399) && isTrue(gone$400))) {
-done$393 = count$390;
-}
-if ((isTrue(isDone$399) && (type(gone$400) === "table"))) {
-each$394 = gone$400;
-}
-}
-for (let place$401 = 1, last$402 = number(done$393); place$401 <= last$402; place$401 += 1) {
-set(replies$377, (length(replies$377) + 1), (isTrue($403 = get(each$394, place$401)) ? $403 : reply$395));
-}
-$404 = (number(key$378) + number(done$393)); $405 = (number(arg$379) + number(done$393)); key$378 = $404; arg$379 = $405;
-return done$393;
-}
-function run$406(kind$407, last$408, number$409, ticket$410, entryTtl$411, proposal$412) {
-let $415, $418, $419, $420, $426;
-if ((kind$407 === "g")) {
-watch$311(get(ARGV, arg$379));
-isSeeded$140 = (!isTrue(guarded$299) || (get(guarded$299, "state") !== "1"));
-return ;
-}
-if ((kind$407 === "h")) {
-return guardState$362();
-}
-if ((kind$407 === "f")) {
-let seeded$413 = restoreCounters$374(number$409, ticket$410);
-isSeeded$140 = (isTrue(isSeeded$140) ? isSeeded$140 : (seeded$413 === 1));
-return seeded$413;
-}
-if ((kind$407 === "c")) {
-return call$1("TIME");
-}
-if (((kind$407 === "r") || ((kind$407 === "l") && isTrue(inQuarantine$360())))) {
-return release$56(key$378, last$408, arg$379, ((number(arg$379) + number(tonumber(number$409))) - 1));
-}
-if ((kind$407 === "l")) {
-let lastToken$414 = ((number(arg$379) + number(tonumber(number$409))) - 1);
-return (isTrue($415 = releaseUnwaited$198(key$378, last$408, get(ARGV, lastToken$414))) ? $415 : leave$280(key$378, last$408, arg$379, lastToken$414));
-}
-if ((kind$407 === "i")) {
-return new Table([masked$16(call$1("GET", get(KEYS, key$378))), call$1("PTTL", get(KEYS, key$378)), call$1("ZCARD", queueOf$64(get(KEYS, key$378)))]);
-}
-if (((proposal$412 !== "") && isAtLeast(tonumber(proposal$412), (((2) ** 53) - ((2) ** 20))))) {
-error("ERR the fencing token is too large", 0);
-}
-let why$416 = (isTrue(guarded$299) ? bar$355(kind$407, number$409, proposal$412) : guarded$299);
-if (isTrue(why$416)) {
-error(why$416, 0);
-}
-if ((kind$407 === "u")) {
-let owner$417 = ownerOf$2(get(KEYS, last$408));
-if (isTrue(owner$417)) {
-return new Table([((number(last$408) - number(key$378)) + 1), masked$16(owner$417), call$1("PTTL", get(KEYS, last$408))]);
-}
-$418 = "v"; $419 = (number(last$408) - 1); kind$407 = $418; last$408 = $419;
-}
-let reply$421 = ($420 = all(claimed$380(kind$407, last$408, number$409, ticket$410, entryTtl$411, proposal$412)))[0], next$422 = $420[1];
-if ((type(reply$421) !== "number")) {
-return reply$421;
-}
-if ((isTrue(guarded$299) && isTrue(inQuarantine$360()))) {
-return new Table([(-2), reply$421]);
-}
-if ((proposal$412 !== "")) {
-let locks$423 = new Table([]);
-for (let index$424 = number(key$378), last$425 = number(last$408); index$424 <= last$425; index$424 += 1) {
-set(locks$423, ((index$424 - number(key$378)) + 1), lockOf$70(get(KEYS, index$424)));
-}
-return fenced$106(locks$423, reply$421, proposal$412, next$422);
-}
-return (isTrue($426 = (isTrue(next$422) ? new Table([(-3), reply$421, next$422]) : next$422)) ? $426 : reply$421);
-}
-return (redis$, keys$, args$) => {
-redis = redis$, KEYS = keys$, ARGV = args$;
-{
-let $84, $437, $442, $445, $446;
-call$1 = redis.call;
-
-
-
-
-
-
-
-
-ownerFor$69 = ownerOf$2;
-
-keyFor$72 = lockOf$70;
-
-
-
-toEnter$81 = "DEL GET PEXPIRE PTTL SET ZADD ZRANGE ZREM", toGive$82 = "DEL GET PTTL SET ZRANGE ZREM";
-mayShare$83 = false;
-mayAsk$85 = (isTrue($84 = redis.replicate_commands) ? $84 : redis.REDIS_VERSION_NUM);
-if (isTrue(redis.replicate_commands)) {
-redis.replicate_commands();
-}
-counterTtl$86 = 86400000, pastTtl$87 = 43200000;
-
-
-
-
-
-
-
-
-isSeeded$140 = true;
-sweeps$141 = 8, swept$142 = 128, unswept$143 = 4096;
-skips$144 = 256;
-
-
-
-
-
-
-
-
-guarded$299 = undefined;
-
-
-
-
-
-
-replies$377 = new Table([]), key$378 = 1, arg$379 = 2;
-
-
-
-operation$427 = "(%d*)(%a)(%d+),(%d+),?(%d*),?(%d*),?(%d*);";
-for (let [times$428, kind$429, keys$430, number$431, ticket$432, entryTtl$433, proposal$434] of matches(get(ARGV, 1), operation$427)) {
-let keyCount$435 = tonumber(keys$430), argCount$436 = 0;
-if (((kind$429 === "r") || (kind$429 === "l"))) {
-argCount$436 = tonumber(number$431);
-} else if ((kind$429 === "q")) {
-argCount$436 = 2;
-} else if (((((((kind$429 === "v") || (kind$429 === "u")) || (kind$429 === "p")) || (kind$429 === "e")) || (kind$429 === "g")) || (kind$429 === "m"))) {
-argCount$436 = 1;
-}
-let count$438 = (isTrue($437 = tonumber(times$428)) ? $437 : 1);
-if ((isMore(count$438, 1) && (keys$430 === "1"))) {
-count$438 = (number(count$438) - number(inBulk$388(kind$429, count$438, number$431, proposal$434)));
-}
-for (let _$439 = 1, last$440 = number(count$438); _$439 <= last$440; _$439 += 1) {
-let last$441 = ((number(key$378) + number(keyCount$435)) - 1);
-let done$443 = ($442 = all(pcall(run$406, kind$429, last$441, number$431, ticket$432, entryTtl$433, proposal$434)))[0], reply$444 = $442[1];
-if (!isTrue(done$443)) {
-reply$444 = failure$223(reply$444);
-}
-if ((kind$429 !== "g")) {
-set(replies$377, (length(replies$377) + 1), reply$444);
-} else if (!isTrue(done$443)) {
-guarded$299 = new Table([]).set("why", get(reply$444, 2));
-}
-$445 = (number(last$441) + 1); $446 = (number(arg$379) + number(argCount$436)); key$378 = $445; arg$379 = $446;
-}
-}
-return replies$377;
-}};
-})(),
-  "659a68fcc7516c89beb05e283c2cb794d15fdc76": (() => {
-let redis, KEYS, ARGV, call$1, time$22, now$23, joined$24, claimExclusive$140, needed$157, toEnter$158, toGive$159, mayShare$160, mayAsk$162, counterTtl$163, pastTtl$164, isSeeded$217, sweeps$218, swept$219, unswept$220, skips$221, guarded$351, replies$429, key$430, arg$431, runAny$491, operation$499;
-function ownerOf$2(key$3) {
-let $5, $6;
-let owner$4 = redis.pcall("GET", key$3);
-if ((type(owner$4) !== "table")) {
-return owner$4;
-}
-return (isTrue($6 = (isTrue($5 = one(string.find(get(owner$4, "err"), "^WRONGTYPE"))) ? "(no string)" : $5)) ? $6 : call$1("GET", key$3));
-}
-function isMine$7(owner$8, token$9) {
-let $10, $13;
-if ((owner$8 === token$9)) {
-return true;
-}
-if (!isTrue(owner$8)) {
-return false;
-}
-let waiter$11 = ($10 = all(string.match(token$9, "^(.+)%.(%d+)$")))[0], round$12 = $10[1];
-let other$14 = ($13 = all(string.match(owner$8, "^(.+)%.(%d+)$")))[0], earlier$15 = $13[1];
-return (((waiter$11 !== undefined) && (waiter$11 === other$14)) && isLess(tonumber(earlier$15), tonumber(round$12)));
-}
-function masked$16(owner$17) {
-let $18;
-if (!isTrue(owner$17)) {
-return owner$17;
-}
-let round$19 = (isTrue($18 = one(string.match(owner$17, "%.%d+$"))) ? $18 : "");
-let length$20 = (length(owner$17) - length(round$19));
-let shown$21 = math.min(8, math.floor((number(length$20) / 2)));
-return (text(string.sub(owner$17, 1, shown$21)) + (text(string.rep("*", (number(length$20) - number(shown$21)))) + text(round$19)));
-}
-function isShared$25(key$26) {
-return (string.sub(key$26, (-8)) === ":readers");
-}
-function lockOf$27(key$28) {
-return one(string.gsub(key$28, ":%a+$", ":write"));
-}
-function shared$29(key$30) {
-return one(string.gsub(key$30, ":%a+$", ":readers"));
-}
-function keyFor$31(key$32, how$33) {
-let $34, $35;
-return (isTrue($35 = (($34 = (how$33 === "r")) ? shared$29(key$32) : $34)) ? $35 : lockOf$27(key$32));
-}
-function roundsOf$36(key$37) {
-return one(string.gsub(key$37, ":%a+$", ":rounds"));
-}
-function marksOf$38(key$39) {
-return one(string.gsub(key$39, ":%a+$", ":marks"));
-}
-function queueOf$40(key$41) {
-return ("quorlock:queue:tagged:" + text(lockOf$27(key$41)));
-}
-function nameIn$42(token$43) {
-let $44;
-let waiter$45 = ($44 = all(string.match(token$43, "^(.+)%.(%d+)$")))[0], round$46 = $44[1];
-return new Several([(isTrue(waiter$45) ? waiter$45 : token$43), round$46]);
-}
-function readerOf$47(key$48, token$49) {
-let $50, $53, $55, $56;
-let name$51 = ($50 = all(nameIn$42(token$49)))[0], round$52 = $50[1];
-let expiry$54 = tonumber((isTrue($53 = call$1("ZSCORE", key$48, name$51)) ? $53 : (-1)));
-if (isLess(expiry$54, now$23)) {
-return false;
-}
-return new Several([(isTrue($56 = (isTrue(round$52) ? (text(name$51) + ("." + text((isTrue($55 = call$1("ZSCORE", roundsOf$36(key$48), name$51)) ? $55 : "0")))) : round$52)) ? $56 : name$51), expiry$54]);
-}
-function lastReader$57(key$58) {
-let $60;
-let last$59 = call$1("ZRANGE", shared$29(key$58), (-1), (-1), "WITHSCORES");
-let expiry$61 = tonumber((isTrue($60 = get(last$59, 2)) ? $60 : (-1)));
-if (isAtLeast(expiry$61, now$23)) {
-return new Several([get(last$59, 1), expiry$61]);
-}
-}
-function ownerFor$62(key$63, token$64) {
-let $67, $68, $69;
-let writer$65 = ownerOf$2(lockOf$27(key$63));
-if (isTrue(writer$65)) {
-return writer$65;
-}
-if (isTrue(isShared$25(key$63))) {
-return one(readerOf$47(key$63, token$64));
-}
-let last$66 = one(lastReader$57(key$63));
-return (isTrue($69 = (isTrue(last$66) ? (isTrue($68 = (isTrue($67 = call$1("ZSCORE", roundsOf$36(key$63), last$66)) ? "readers.0" : $67)) ? $68 : "readers") : last$66)) ? $69 : false);
-}
-function leftOf$70(key$71) {
-let $73, $76;
-let left$72 = call$1("PTTL", lockOf$27(key$71));
-if ((left$72 !== (-2))) {
-return left$72;
-}
-let _$74 = ($73 = all(lastReader$57(key$71)))[0], expiry$75 = $73[1];
-return (isTrue($76 = (isTrue(expiry$75) ? (number(expiry$75) - number(now$23)) : expiry$75)) ? $76 : (-2));
-}
-function admit$77(key$78, token$79, ms$80) {
-let $81, $84;
-let name$82 = ($81 = all(nameIn$42(token$79)))[0], round$83 = $81[1];
-let _$85 = ($84 = all(readerOf$47(key$78, token$79)))[0], own$86 = $84[1];
-let expiry$87 = math.max((number(now$23) + number(ms$80)), (isTrue(own$86) ? own$86 : 0));
-if (isTrue(own$86)) {
-call$1("PEXPIRE", key$78, math.max(call$1("PTTL", key$78), (number(expiry$87) - number(now$23))));
-}
-call$1("ZADD", key$78, expiry$87, name$82);
-if (isTrue(round$83)) {
-call$1("ZADD", roundsOf$36(key$78), round$83, name$82);
-}
-for (let _$88 = 1, table$90 = new Table([key$78, roundsOf$36(key$78)]), set$89; (set$89 = get(table$90, _$88)) !== undefined; _$88 += 1) {
-if (isLess(call$1("PTTL", set$89), (number(expiry$87) - number(now$23)))) {
-call$1("PEXPIRE", set$89, (number(expiry$87) - number(now$23)));
-}
-}
-let oldest$91 = call$1("ZRANGE", key$78, 0, 3, "WITHSCORES");
-for (let place$92 = 1, last$93 = length(oldest$91); place$92 <= last$93; place$92 += 2) {
-if (isLess(tonumber(get(oldest$91, (place$92 + 1))), now$23)) {
-call$1("ZREM", key$78, get(oldest$91, place$92));
-call$1("ZREM", roundsOf$36(key$78), get(oldest$91, place$92));
-}
-}
-return (number(expiry$87) - number(now$23));
-}
-function set$94(key$95, token$96, ms$97) {
-if (isTrue(isShared$25(key$95))) {
-admit$77(key$95, token$96, tonumber(ms$97));
-} else {
-call$1("SET", key$95, token$96, "PX", ms$97);
-}
-}
-function join$98(key$99, token$100, ms$101) {
-let writer$102 = lockOf$27(key$99);
-let isWriter$103 = (call$1("EXISTS", writer$102) === 1);
-if (isTrue(isWriter$103)) {
-ms$101 = math.max(ms$101, call$1("PTTL", writer$102));
-call$1("PEXPIRE", writer$102, ms$101);
-}
-let left$104 = admit$77(key$99, token$100, ms$101);
-if (isTrue(isWriter$103)) {
-call$1("DEL", writer$102);
-joined$24 = key$99;
-}
-return left$104;
-}
-function finish$105(key$106, token$107) {
-let $111;
-let writer$108 = lockOf$27(key$106), isDropped$109 = false;
-if ((isTrue(isShared$25(key$106)) && isTrue(isMine$7(one(readerOf$47(key$106, token$107)), token$107)))) {
-let name$110 = one(nameIn$42(token$107));
-isDropped$109 = (call$1("ZREM", key$106, name$110) === 1);
-call$1("ZREM", roundsOf$36(key$106), name$110);
-}
-if (isTrue(isMine$7(ownerOf$2(writer$108), token$107))) {
-isDropped$109 = (($111 = (call$1("DEL", writer$108) === 1)) ? $111 : isDropped$109);
-}
-return isDropped$109;
-}
-function drop$112(key$113, from$114, to$115) {
-let $119, $120;
-let isDropped$116 = false;
-for (let token$117 = number(from$114), last$118 = number(to$115); token$117 <= last$118; token$117 += 1) {
-isDropped$116 = (isTrue($119 = finish$105(key$113, get(ARGV, token$117))) ? $119 : isDropped$116);
-}
-return (isTrue($120 = (isTrue(isDropped$116) ? 1 : isDropped$116)) ? $120 : 0);
-}
-function claim$121(first$122, last$123, token$124, ttl$125, create$126) {
-let $138;
-let least$127 = tonumber(ttl$125);
-let owners$128 = new Table([]);
-for (let index$129 = number(first$122), last$130 = number(last$123); index$129 <= last$130; index$129 += 1) {
-let owner$131 = ownerOf$2(get(KEYS, index$129));
-set(owners$128, index$129, owner$131);
-if ((!isTrue(isMine$7(owner$131, token$124)) && (isTrue(owner$131) || !isTrue(create$126)))) {
-return new Table([((index$129 - number(first$122)) + 1), masked$16(owner$131), call$1("PTTL", get(KEYS, index$129))]);
-}
-}
-let shortest$132 = undefined;
-for (let index$133 = number(first$122), last$134 = number(last$123); index$133 <= last$134; index$133 += 1) {
-let left$135 = call$1("PTTL", get(KEYS, index$133));
-let isOther$136 = ((get(owners$128, index$133) !== token$124) || (left$135 === (-2)));
-let isShort$137 = ((left$135 !== (-1)) && isLess(left$135, least$127));
-let lives$139 = (isTrue($138 = (isTrue(isShort$137) ? ttl$125 : isShort$137)) ? $138 : left$135);
-if (((isTrue(isShort$137) && (left$135 !== (-2))) || (isTrue(isOther$136) && isAtLeast(left$135, 0)))) {
-call$1("PEXPIRE", get(KEYS, index$133), lives$139);
-}
-if ((isTrue(isOther$136) && (left$135 === (-1)))) {
-call$1("SET", get(KEYS, index$133), token$124);
-} else if (isTrue(isOther$136)) {
-call$1("SET", get(KEYS, index$133), token$124, "PX", lives$139);
-}
-if (isTrue(isShort$137)) {
-left$135 = least$127;
-}
-if (((left$135 !== (-1)) && (!isTrue(shortest$132) || isLess(left$135, shortest$132)))) {
-shortest$132 = left$135;
-}
-}
-return (isTrue(shortest$132) ? shortest$132 : (-1));
-}
-function claim$141(first$142, last$143, token$144, ttl$145, create$146) {
-let key$147 = get(KEYS, first$142);
-let owner$148 = ownerFor$62(key$147, token$144);
-if ((!isTrue(isMine$7(owner$148, token$144)) && (isTrue(owner$148) || !isTrue(create$146)))) {
-return new Table([1, masked$16(owner$148), leftOf$70(key$147)]);
-}
-if (isTrue(isShared$25(key$147))) {
-return join$98(key$147, token$144, tonumber(ttl$145));
-}
-return claimExclusive$140(first$142, last$143, token$144, ttl$145, create$146);
-}
-function release$149(first$150, last$151, from$152, to$153) {
-let released$154 = 0;
-for (let index$155 = number(first$150), last$156 = number(last$151); index$155 <= last$156; index$155 += 1) {
-released$154 = (number(released$154) + number(drop$112(get(KEYS, index$155), from$152, to$153)));
-}
-return released$154;
-}
-function exactly$165(number$166) {
-return string.format("%.0f", number$166);
-}
-function counterOf$167(locks$168) {
-let $170, $175;
-let past$169 = call$1("GET", "quorlock:floor:past");
-if (!isTrue(past$169)) {
-past$169 = (isTrue($170 = call$1("GET", "quorlock:floor")) ? $170 : "0");
-call$1("SET", "quorlock:floor:past", past$169, "PX", pastTtl$164);
-}
-let largest$171 = tonumber(past$169);
-for (let _$172 = 1, table$174 = locks$168, lock$173; (lock$173 = get(table$174, _$172)) !== undefined; _$172 += 1) {
-largest$171 = math.max(largest$171, tonumber((isTrue($175 = call$1("GET", ("quorlock:fence:" + text(lock$173)))) ? $175 : 0)));
-}
-return largest$171;
-}
-function raise$176(locks$177, counter$178) {
-let $182;
-for (let _$179 = 1, table$181 = locks$177, lock$180; (lock$180 = get(table$181, _$179)) !== undefined; _$179 += 1) {
-call$1("SET", ("quorlock:fence:" + text(lock$180)), exactly$165(counter$178), "PX", counterTtl$163);
-}
-if (isAtLeast(counter$178, tonumber((isTrue($182 = call$1("GET", "quorlock:floor")) ? $182 : 0)))) {
-call$1("SET", "quorlock:floor", exactly$165((number(counter$178) + 1000000)));
-}
-if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$164)) {
-call$1("DEL", "quorlock:floor:past");
-}
-}
-function fenced$183(locks$184, granted$185, proposal$186, next$187) {
-let counter$188 = counterOf$167(locks$184);
-raise$176(locks$184, math.max(counter$188, tonumber(proposal$186)));
-return new Table([(-1), granted$185, exactly$165(counter$188), next$187]);
-}
-function demand$189(key$190, commands$191) {
-let $193;
-let check$192 = redis.acl_check_cmd;
-for (let [command$194] of matches((isTrue($193 = (isTrue(check$192) ? commands$191 : check$192)) ? $193 : ""), "%u+")) {
-if (!isTrue(check$192(command$194, key$190))) {
-error(new Table([]).set("err", ("NOPERM this user has no permissions to run the '" + (text(string.lower(command$194)) + "' command"))));
-}
-}
-}
-function forget$195(queue$196, waiter$197) {
-if ((call$1("ZREM", queue$196, waiter$197) === 1)) {
-call$1("DEL", (text(queue$196) + (":" + text(string.sub(waiter$197, 1, 20)))));
-}
-}
-function reserve$198(key$199, token$200, lives$201, ttl$202) {
-set$94(key$199, token$200, math.max(1, math.min(lives$201, tonumber(ttl$202))));
-}
-function grant$203(key$204, queue$205, waiter$206, token$207, ttl$208, inbox$209, proposal$210) {
-let $211, $213, $215;
-let next$212 = (isTrue($211 = get(call$1("ZRANGE", queue$205, 1, 1, "WITHSCORES"), 2)) ? $211 : "-");
-let counter$214 = (($213 = (proposal$210 !== "")) ? counterOf$167(new Table([lockOf$27(key$204)])) : $213);
-set$94(key$204, token$207, ttl$208);
-if (isTrue(counter$214)) {
-raise$176(new Table([lockOf$27(key$204)]), math.max(counter$214, tonumber(proposal$210)));
-}
-let told$216 = redis.pcall("PUBLISH", inbox$209, (text(token$207) + (" " + (text((isTrue($215 = (isTrue(counter$214) ? exactly$165(counter$214) : counter$214)) ? $215 : "-")) + (" " + text(next$212))))));
-if ((type(told$216) === "number")) {
-forget$195(queue$205, waiter$206);
-} else {
-reserve$198(key$204, token$207, call$1("PTTL", (text(queue$205) + (":" + text(string.sub(waiter$206, 1, 20))))), ttl$208);
-}
-return told$216;
-}
-function sweep$222(queue$223, from$224, to$225, asking$226) {
-let $227, $228, $244, $245;
-let waiters$229 = (isTrue($228 = (($227 = isMore(unswept$220, 0)) ? call$1("ZRANGE", queue$223, from$224, to$225) : $227)) ? $228 : new Table([])), names$230 = new Table([]), dead$231 = new Table([]);
-if ((length(waiters$229) === 0)) {
-return new Several([undefined, undefined, 0]);
-}
-unswept$220 = (number(unswept$220) - length(waiters$229));
-for (let index$232 = 1, table$234 = waiters$229, waiter$233; (waiter$233 = get(table$234, index$232)) !== undefined; index$232 += 1) {
-set(names$230, index$232, (text(queue$223) + (":" + text(string.sub(waiter$233, 1, 20)))));
-}
-let entries$235 = redis.pcall("MGET", ...all(unpack(names$230))), head$236 = undefined, entry$237 = undefined;
-if (isTrue(get(entries$235, "err"))) {
-for (let index$238 = 1, table$240 = names$230, name$239; (name$239 = get(table$240, index$238)) !== undefined; index$238 += 1) {
-set(entries$235, index$238, call$1("GET", name$239));
-}
-}
-for (let index$241 = 1, table$243 = waiters$229, waiter$242; (waiter$242 = get(table$243, index$241)) !== undefined; index$241 += 1) {
-if ((!isTrue(get(entries$235, index$241)) && (waiter$242 !== asking$226))) {
-set(dead$231, (length(dead$231) + 1), waiter$242);
-} else if (!isTrue(head$236)) {
-$244 = waiter$242; $245 = get(entries$235, index$241); head$236 = $244; entry$237 = $245;
-}
-}
-if ((length(dead$231) > 0)) {
-call$1("ZREM", queue$223, ...all(unpack(dead$231)));
-}
-return new Several([head$236, entry$237, length(waiters$229)]);
-}
-function headOf$246(queue$247, asking$248) {
-let $253;
-let first$249 = get(call$1("ZRANGE", queue$247, 0, 0), 1);
-if ((!isTrue(first$249) || (first$249 === asking$248))) {
-return first$249;
-}
-let entry$250 = call$1("GET", (text(queue$247) + (":" + text(string.sub(first$249, 1, 20)))));
-if (isTrue(entry$250)) {
-return new Several([first$249, entry$250]);
-}
-for (let _$251 = 1, last$252 = number(sweeps$218); _$251 <= last$252; _$251 += 1) {
-let waiter$254 = ($253 = all(sweep$222(queue$247, 0, (number(swept$219) - 1), asking$248)))[0], found$255 = $253[1], count$256 = $253[2];
-if ((isTrue(waiter$254) || isLess(count$256, swept$219))) {
-return new Several([waiter$254, found$255]);
-}
-}
-}
-function give$257(key$258, ending$259) {
-let $261, $264, $272;
-if (isTrue(ending$259)) {
-finish$105(key$258, ending$259);
-}
-let queue$260 = queueOf$40(key$258);
-while (isMore(skips$221, 0)) {
-let waiter$262 = ($261 = all(headOf$246(queue$260)))[0], entry$263 = $261[1];
-if (!isTrue(waiter$262)) {
-return ;
-}
-let round$265 = ($264 = all(string.match(entry$263, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")))[0], ttl$266 = $264[1], inbox$267 = $264[2], proposal$268 = $264[3], how$269 = $264[4];
-let token$270 = (text(waiter$262) + ("." + text((isTrue(round$265) ? round$265 : "")))), isTold$271 = (isTrue(round$265) ? (inbox$267 !== "-") : round$265);
-let counts$273 = (isTrue($272 = (isTrue(isTold$271) ? mayAsk$162 : isTold$271)) ? redis.pcall("PUBSUB", "NUMSUB", inbox$267) : $272);
-key$258 = keyFor$31(key$258, how$269);
-if ((!isTrue(round$265) || ((isTrue(counts$273) && !isTrue(get(counts$273, "err"))) && (get(counts$273, 2) === 0)))) {
-forget$195(queue$260, waiter$262);
-} else if ((isTrue(mayShare$160) && isTrue(ownerFor$62(key$258, token$270)))) {
-return ;
-} else if (((isTrue(isTold$271) && ((how$269 === "g") || (how$269 === "r"))) && (isTrue(isSeeded$217) || (proposal$268 === "")))) {
-let told$274 = grant$203(key$258, queue$260, waiter$262, token$270, ttl$266, inbox$267, proposal$268);
-if (((told$274 !== 0) && (how$269 === "g"))) {
-return ;
-}
-if ((told$274 === 0)) {
-finish$105(key$258, token$270);
-}
-} else {
-reserve$198(key$258, token$270, call$1("PTTL", (text(queue$260) + (":" + text(string.sub(waiter$262, 1, 20))))), ttl$266);
-if ((isTrue(isTold$271) && (how$269 === "w"))) {
-redis.pcall("PUBLISH", inbox$267, ("wake " + text(token$270)));
-}
-return ;
-}
-skips$221 = (number(skips$221) - 1);
-}
-}
-function failure$275(reason$276) {
-let $277, $278;
-return new Table([0, (isTrue($278 = (($277 = (type(reason$276) === "table")) ? get(reason$276, "err") : $277)) ? $278 : tostring(reason$276))]);
-}
-function enqueue$279(first$280, last$281, token$282, ttl$283, ticket$284, entryTtl$285, proposal$286, inbox$287, alone$288) {
-let $289, $305, $307, $319, $322, $323, $324, $325, $327, $328;
-let waiter$290 = ($289 = all(string.match(token$282, "^(.+)%.(%d+)$")))[0], round$291 = $289[1];
-let queues$292 = new Table([]), isTaken$293 = new Table([]), blocked$294 = undefined, isHeld$295 = false;
-function claimOnly$296(create$297) {
-let next$298 = undefined;
-for (let index$299 = number(first$280), last$300 = number(last$281); index$299 <= last$300; index$299 += 1) {
-forget$195(get(queues$292, index$299), waiter$290);
-let ticket$301 = get(call$1("ZRANGE", get(queues$292, index$299), 0, 0, "WITHSCORES"), 2);
-if ((isTrue(ticket$301) && (!isTrue(next$298) || isLess(tonumber(ticket$301), tonumber(next$298))))) {
-next$298 = ticket$301;
-}
-}
-return new Several([one(claim$141(first$280, last$281, token$282, ttl$283, create$297)), next$298]);
-}
-for (let index$302 = number(first$280), last$303 = number(last$281); index$302 <= last$303; index$302 += 1) {
-let owner$304 = ownerFor$62(get(KEYS, index$302), token$282);
-isHeld$295 = (isTrue(isHeld$295) ? isHeld$295 : (owner$304 === token$282));
-set(queues$292, index$302, queueOf$40(get(KEYS, index$302)));
-set(isTaken$293, index$302, (isTrue($305 = (isTrue(owner$304) ? !isTrue(isMine$7(owner$304, token$282)) : owner$304)) ? owner$304 : $305));
-if (isTrue(get(isTaken$293, index$302))) {
-blocked$294 = (isTrue(blocked$294) ? blocked$294 : index$302);
-}
-}
-if (isTrue(isHeld$295)) {
-return claimOnly$296(false);
-}
-let waited$306 = 0;
-for (let index$308 = number(first$280), last$309 = number((isTrue($307 = (isTrue(blocked$294) ? (number(first$280) - 1) : blocked$294)) ? $307 : last$281)); index$308 <= last$309; index$308 += 1) {
-waited$306 = (number(waited$306) + number(call$1("EXISTS", get(queues$292, index$308))));
-}
-if ((!isTrue(blocked$294) && (waited$306 === 0))) {
-return claim$141(first$280, last$281, token$282, ttl$283, true);
-}
-demand$189(get(KEYS, first$280), toEnter$158);
-let place$310 = (":" + text(string.sub(waiter$290, 1, 20)));
-let entry$311 = (text(round$291) + (" " + (text(ttl$283) + (" " + (text(inbox$287) + (" " + (text(proposal$286) + " ")))))));
-let isFirst$312 = new Table([]), waitsFor$313 = undefined;
-for (let index$314 = number(first$280), last$315 = number(last$281); index$314 <= last$315; index$314 += 1) {
-let queue$316 = get(queues$292, index$314);
-call$1("ZADD", queue$316, ticket$284, waiter$290);
-if (isLess(call$1("PTTL", queue$316), tonumber(entryTtl$285))) {
-call$1("PEXPIRE", queue$316, (2 * number(entryTtl$285)));
-}
-if (((round$291 === "1") && (string.sub(ticket$284, (-1)) === "0"))) {
-sweep$222(queue$316, 1, 80, waiter$290);
-}
-set(isFirst$312, index$314, (!isTrue(get(isTaken$293, index$314)) && (one(headOf$246(queue$316, waiter$290)) === waiter$290)));
-if ((!isTrue(get(isTaken$293, index$314)) && !isTrue(get(isFirst$312, index$314)))) {
-waitsFor$313 = (isTrue(waitsFor$313) ? waitsFor$313 : index$314);
-}
-}
-let inTheWay$317 = (isTrue(blocked$294) ? blocked$294 : waitsFor$313), refusal$318 = undefined;
-for (let index$320 = number(first$280), last$321 = number((isTrue($319 = (isTrue(inTheWay$317) ? last$281 : inTheWay$317)) ? $319 : (number(first$280) - 1))); index$320 <= last$321; index$320 += 1) {
-let how$326 = (isTrue($325 = (isTrue($324 = (($322 = (first$280 === last$281)) ? alone$288 : $322)) ? $324 : (($323 = (index$320 === inTheWay$317)) ? "w" : $323))) ? $325 : "s");
-call$1("SET", (text(get(queues$292, index$320)) + text(place$310)), (text(entry$311) + text(how$326)), "PX", entryTtl$285);
-if (isTrue(get(isFirst$312, index$320))) {
-reserve$198(get(KEYS, index$320), token$282, tonumber(entryTtl$285), ttl$283);
-} else {
-if (!isTrue(get(isTaken$293, index$320))) {
-give$257(get(KEYS, index$320), token$282);
-}
-let owner$329 = (($328 = !isTrue(refusal$318)) ? (isTrue($327 = get(isTaken$293, index$320)) ? $327 : ownerFor$62(get(KEYS, index$320), token$282)) : $328);
-if ((!isTrue(refusal$318) && !isTrue(isMine$7(owner$329, token$282)))) {
-let latest$330 = get(call$1("ZRANGE", get(queues$292, index$320), (-1), (-1), "WITHSCORES"), 2);
-let inWay$331 = (isTrue(owner$329) ? owner$329 : ownerFor$62(lockOf$27(get(KEYS, index$320)), token$282));
-refusal$318 = new Table([((index$320 - number(first$280)) + 1), masked$16(inWay$331), leftOf$70(get(KEYS, index$320)), latest$330]);
-}
-}
-}
-if (isTrue(refusal$318)) {
-return refusal$318;
-}
-return claimOnly$296(true);
-}
-function leave$332(first$333, last$334, from$335, to$336) {
-let $342;
-demand$189(get(KEYS, first$333), toGive$159);
-for (let index$337 = number(first$333), last$338 = number(last$334); index$337 <= last$338; index$337 += 1) {
-let queue$339 = queueOf$40(get(KEYS, index$337));
-for (let token$340 = number(from$335), last$341 = number(to$336); token$340 <= last$341; token$340 += 1) {
-let waiter$343 = ($342 = all(string.match(get(ARGV, token$340), "^(.+)%.(%d+)$")))[0], round$344 = $342[1];
-let entry$345 = (isTrue(waiter$343) ? call$1("GET", (text(queue$339) + (":" + text(string.sub(waiter$343, 1, 20))))) : waiter$343);
-let entered$346 = (isTrue(entry$345) ? tonumber(...all(string.match(entry$345, "^%d+"))) : entry$345);
-if ((isTrue(entered$346) && isAtMost(entered$346, tonumber(round$344)))) {
-forget$195(queue$339, waiter$343);
-}
-}
-}
-let released$347 = 0;
-for (let index$348 = number(first$333), last$349 = number(last$334); index$348 <= last$349; index$348 += 1) {
-let dropped$350 = drop$112(get(KEYS, index$348), from$335, to$336);
-released$347 = (number(released$347) + number(dropped$350));
-if (((dropped$350 === 1) || isTrue(mayShare$160))) {
-give$257(get(KEYS, index$348));
-}
-}
-return released$347;
-}
-function mark$352(state$353, ends$354, length$355) {
-let $358, $361, $362;
-if (isTrue(length$355)) {
-call$1("SET", "quorlock:quarantine", exactly$165(length$355), "PX", exactly$165(length$355));
-}
-let words$356 = new Table([get(guarded$351, "replId"), get(guarded$351, "since"), exactly$165(ends$354), get(guarded$351, "longest"), get(guarded$351, "database"), state$353]);
-call$1("SET", "quorlock:guard", table.concat(words$356, " "));
-function keepInMemory$357() {
-call$1("SET", "quorlock:guard:memory", get(guarded$351, "since"));
-call$1("SETRANGE", "quorlock:guard:memory", 0, get(guarded$351, "since"));
-}
-redis.set_repl(redis.REPL_NONE);
-let isKept$359 = ($358 = all(pcall(keepInMemory$357)))[0], why$360 = $358[1];
-redis.set_repl(redis.REPL_ALL);
-if (!isTrue(isKept$359)) {
-error(why$360, 0);
-}
-$361 = state$353; $362 = ends$354; set(guarded$351, "state", $361); set(guarded$351, "ends", $362);
-}
-function watch$363(terms$364) {
-let $371, $380, $381, $388, $389, $391, $392, $393, $394, $395, $396, $397, $401, $402, $404, $405, $406;
-function isMemoryOf$365(was$366, since$367, durable$368, info$369) {
-let isSame$370 = (was$366 === get(guarded$351, "replId"));
-if ((!isTrue(isSame$370) && !isTrue(one(string.find(info$369, "master_replid2:0+\r"))))) {
-return false;
-}
-if (((durable$368 === "1") && !isTrue(isSame$370))) {
-return true;
-}
-return ((call$1("GET", "quorlock:guard:memory") === since$367) && (call$1("OBJECT", "ENCODING", "quorlock:guard:memory") === "raw"));
-}
-guarded$351 = undefined;
-let maxTtl$372 = ($371 = all(string.match(terms$364, "^(%d+),(%d+),(%d),(%d),(%d+),(%d+),(%d+)$")))[0], epoch$373 = $371[1], durable$374 = $371[2], right$375 = $371[3], now$376 = $371[4], database$377 = $371[5], after$378 = $371[6];
-if (!isTrue(maxTtl$372)) {
-return ;
-}
-now$376 = tonumber(now$376);
-guarded$351 = new Table([]).set("why", "UNGUARDED maxTtl has not been compared with the other masters").set("wanted", maxTtl$372).set("now", now$376);
-let info$379 = call$1("INFO", "replication");
-set(guarded$351, "replId", one(string.match(info$379, "master_replid:(%S+)")));
-if (!isTrue(get(guarded$351, "replId"))) {
-set(guarded$351, "why", "UNGUARDED its INFO has no master_replid");
-return ;
-}
-if (!isTrue(one(string.find(info$379, "role:master", 1, true)))) {
-set(guarded$351, "why", "READONLY it is a replica");
-return ;
-}
-let was$382 = ($380 = all(string.match((isTrue($381 = call$1("GET", "quorlock:guard")) ? $381 : ""), "^(%S+) (%d+) (%d+) (%d+) (%d+) (%d)$")))[0], since$383 = $380[1], ends$384 = $380[2], longest$385 = $380[3], place$386 = $380[4], state$387 = $380[5];
-let isKnown$390 = (isTrue($389 = (isTrue($388 = (isTrue(was$382) ? (place$386 === database$377) : was$382)) ? isAtLeast(tonumber(since$383), tonumber(after$378)) : $388)) ? isMemoryOf$365(was$382, since$383, durable$374, info$379) : $389);
-if (isTrue(isKnown$390)) {
-$391 = since$383; $392 = longest$385; $393 = place$386; set(guarded$351, "since", $391); set(guarded$351, "longest", $392); set(guarded$351, "database", $393);
-$394 = state$387; $395 = tonumber(ends$384); $396 = true; set(guarded$351, "state", $394); set(guarded$351, "ends", $395); set(guarded$351, "isKnown", $396);
-if ((was$382 !== get(guarded$351, "replId"))) {
-pcall(mark$352, state$387, get(guarded$351, "ends"));
-}
-} else if ((right$375 === "0")) {
-return ;
-} else if ((right$375 === "3")) {
-if (!isTrue(was$382)) {
-call$1("SET", ("quorlock:guard:new:" + text(epoch$373)), "", "PX", 60000);
-}
-return ;
-}
-if ((isTrue(isKnown$390) && (right$375 !== "4"))) {
-if ((state$387 === "2")) {
-let left$398 = call$1("PTTL", "quorlock:quarantine"), length$399 = tonumber((isTrue($397 = call$1("GET", "quorlock:quarantine")) ? $397 : ""));
-if ((isTrue(length$399) && isMore(left$398, length$399))) {
-call$1("PEXPIRE", "quorlock:quarantine", length$399);
-left$398 = length$399;
-}
-let isFar$400 = isMore(get(guarded$351, "ends"), (number(now$376) + number(math.max(tonumber(longest$385), left$398))));
-if (isTrue(isFar$400)) {
-pcall(mark$352, "2", (number(now$376) + number((isTrue($402 = (($401 = (left$398 === (-2))) ? tonumber(longest$385) : $401)) ? $402 : left$398))));
-}
-if (((left$398 === (-2)) && isAtMost(get(guarded$351, "ends"), now$376))) {
-pcall(mark$352, "1", 0);
-}
-}
-} else {
-let length$403 = math.max(tonumber((isTrue(longest$385) ? longest$385 : 0)), tonumber(maxTtl$372));
-set(guarded$351, "since", exactly$165(math.max((number(tonumber((isTrue(since$383) ? since$383 : 0))) + 1), tonumber(epoch$373))));
-$405 = database$377; $406 = (isTrue($404 = (isTrue(isKnown$390) ? longest$385 : isKnown$390)) ? $404 : maxTtl$372); set(guarded$351, "database", $405); set(guarded$351, "longest", $406);
-if (((right$375 !== "2") || isTrue(was$382))) {
-mark$352("2", (number(now$376) + number(length$403)), length$403);
-} else if (isTrue(call$1("GET", ("quorlock:guard:new:" + text(epoch$373))))) {
-mark$352("0", 0);
-} else {
-set(guarded$351, "why", "UNGUARDED it was emptied since it was asked whether it is new");
-return ;
-}
-set(guarded$351, "isKnown", true);
-}
-set(guarded$351, "why", undefined);
-}
-function bar$407(kind$408, ttl$409, proposal$410) {
-if (isTrue(get(guarded$351, "why"))) {
-return get(guarded$351, "why");
-}
-if (((get(guarded$351, "longest") !== get(guarded$351, "wanted")) || isMore(tonumber(ttl$409), tonumber(get(guarded$351, "longest"))))) {
-return ("MAXTTL the longest ttl is " + (text(get(guarded$351, "longest")) + " ms here"));
-}
-if (((proposal$410 === "") && ((kind$408 === "e") || (kind$408 === "p")))) {
-return undefined;
-}
-if ((get(guarded$351, "state") === "2")) {
-let left$411 = math.max(call$1("PTTL", "quorlock:quarantine"), (number(get(guarded$351, "ends")) - number(get(guarded$351, "now"))));
-return ("QUARANTINE it may have forgotten votes, for " + (text(exactly$165(left$411)) + " ms more"));
-}
-if (((proposal$410 !== "") && (get(guarded$351, "state") === "1"))) {
-return ("UNSEEDED " + text(get(guarded$351, "since")));
-}
-}
-function inQuarantine$412() {
-let $413;
-return (isTrue(guarded$351) ? (isTrue($413 = get(guarded$351, "why")) ? $413 : (get(guarded$351, "state") === "2")) : guarded$351);
-}
-function guardState$414() {
-let $415, $416, $423, $424;
-call$1("INFO", "replication");
-call$1("OBJECT", "ENCODING", "quorlock:guard:memory");
-let since$417 = ($415 = all(string.match((isTrue($416 = call$1("GET", "quorlock:guard")) ? $416 : ""), "^%S+ (%d+) (%d+) (%d+) %d+ (%d)$")))[0], ends$418 = $415[1], longest$419 = $415[2], state$420 = $415[3];
-let left$421 = call$1("PTTL", "quorlock:quarantine"), floor$422 = call$1("GET", "quorlock:floor");
-let isKnown$425 = (isTrue($424 = (isTrue($423 = (isTrue(guarded$351) ? get(guarded$351, "isKnown") : guarded$351)) ? 1 : $423)) ? $424 : 0);
-return new Table([tonumber((isTrue(longest$419) ? longest$419 : 0)), left$421, (isTrue(since$417) ? since$417 : "0"), tonumber((isTrue(state$420) ? state$420 : 2)), (isTrue(floor$422) ? floor$422 : "0"), isKnown$425]);
-}
-function restoreCounters$426(epoch$427, floor$428) {
-if ((((!isTrue(guarded$351) || isTrue(get(guarded$351, "why"))) || (get(guarded$351, "state") !== "1")) || (get(guarded$351, "since") !== epoch$427))) {
-return 0;
-}
-raise$176(new Table([]), math.max(counterOf$167(new Table([])), tonumber(floor$428)));
-call$1("SET", "quorlock:floor:past", floor$428, "PX", pastTtl$164);
-mark$352("0", 0);
-return 1;
-}
-function retry$432(key$433, name$434, ms$435) {
-let $437;
-let marks$436 = marksOf$38(key$433);
-if ((ms$435 === 0)) {
-return call$1("ZREM", marks$436, name$434);
-}
-let isNew$438 = isLess(tonumber((isTrue($437 = call$1("ZSCORE", marks$436, name$434)) ? $437 : (-1))), now$23);
-if ((isTrue(isNew$438) && (isTrue(ownerOf$2(lockOf$27(key$433))) || !isTrue(one(lastReader$57(key$433)))))) {
-return 0;
-}
-call$1("ZADD", marks$436, (number(now$23) + number(ms$435)), name$434);
-if (isLess(call$1("PTTL", marks$436), ms$435)) {
-call$1("PEXPIRE", marks$436, ms$435);
-}
-let oldest$439 = call$1("ZRANGE", marks$436, 0, 0, "WITHSCORES");
-if (isLess(tonumber(get(oldest$439, 2)), now$23)) {
-call$1("ZREM", marks$436, get(oldest$439, 1));
-}
-return 1;
-}
-function refusalByWaiters$440(key$441, token$442) {
-let $445, $449;
-if ((!isTrue(isShared$25(key$441)) || isTrue(ownerFor$62(key$441, token$442)))) {
-return undefined;
-}
-let mark$443 = call$1("ZRANGE", marksOf$38(key$441), (-1), (-1), "WITHSCORES");
-if ((isTrue(get(mark$443, 1)) && isAtLeast(tonumber(get(mark$443, 2)), now$23))) {
-return new Table([1, "writers", (number(get(mark$443, 2)) - number(now$23))]);
-}
-let queue$444 = queueOf$40(key$441);
-let waiter$446 = ($445 = all(headOf$246(queue$444)))[0], entry$447 = $445[1];
-if (!isTrue(waiter$446)) {
-return undefined;
-}
-let left$448 = call$1("PTTL", (text(queue$444) + (":" + text(string.sub(waiter$446, 1, 20)))));
-return new Table([1, masked$16((text(waiter$446) + ("." + text((isTrue($449 = one(string.match(entry$447, "^%d+"))) ? $449 : ""))))), left$448]);
-}
-function claimed$450(kind$451, last$452, number$453, ticket$454, entryTtl$455, proposal$456) {
-let $460, $461, $463, $464, $465, $466, $467;
-let token$457 = get(ARGV, arg$431), reply$458 = undefined, next$459 = undefined;
-joined$24 = undefined;
-if ((kind$451 === "q")) {
-let alone$462 = (isTrue($461 = (isTrue($460 = isShared$25(get(KEYS, key$430))) ? "r" : $460)) ? $461 : "g");
-$464 = ($463 = all(enqueue$279(key$430, last$452, token$457, number$453, ticket$454, entryTtl$455, proposal$456, get(ARGV, (number(arg$431) + 1)), alone$462)))[0]; $465 = $463[1]; reply$458 = $464; next$459 = $465;
-if (((alone$462 === "r") && (type(reply$458) === "number"))) {
-joined$24 = get(KEYS, key$430);
-}
-} else {
-reply$458 = (isTrue($467 = (($466 = (kind$451 === "v")) ? refusalByWaiters$440(get(KEYS, key$430), token$457) : $466)) ? $467 : one(claim$141(key$430, last$452, token$457, number$453, (kind$451 !== "e"))));
-}
-if ((isTrue(joined$24) && !isTrue(inQuarantine$412()))) {
-give$257(joined$24);
-}
-return new Several([reply$458, next$459]);
-}
-function releaseUnwaited$468() {
-
-}
-function inBulk$469() {
-return 0;
-}
-function run$470(kind$471, last$472, number$473, ticket$474, entryTtl$475, proposal$476) {
-let $479, $482, $483, $484, $490;
-if ((kind$471 === "g")) {
-watch$363(get(ARGV, arg$431));
-isSeeded$217 = (!isTrue(guarded$351) || (get(guarded$351, "state") !== "1"));
-return ;
-}
-if ((kind$471 === "h")) {
-return guardState$414();
-}
-if ((kind$471 === "f")) {
-let seeded$477 = restoreCounters$426(number$473, ticket$474);
-isSeeded$217 = (isTrue(isSeeded$217) ? isSeeded$217 : (seeded$477 === 1));
-return seeded$477;
-}
-if ((kind$471 === "c")) {
-return call$1("TIME");
-}
-if (((kind$471 === "r") || ((kind$471 === "l") && isTrue(inQuarantine$412())))) {
-return release$149(key$430, last$472, arg$431, ((number(arg$431) + number(tonumber(number$473))) - 1));
-}
-if ((kind$471 === "l")) {
-let lastToken$478 = ((number(arg$431) + number(tonumber(number$473))) - 1);
-return (isTrue($479 = releaseUnwaited$468(key$430, last$472, get(ARGV, lastToken$478))) ? $479 : leave$332(key$430, last$472, arg$431, lastToken$478));
-}
-if ((kind$471 === "i")) {
-return new Table([masked$16(call$1("GET", get(KEYS, key$430))), call$1("PTTL", get(KEYS, key$430)), call$1("ZCARD", queueOf$40(get(KEYS, key$430)))]);
-}
-if (((proposal$476 !== "") && isAtLeast(tonumber(proposal$476), (((2) ** 53) - ((2) ** 20))))) {
-error("ERR the fencing token is too large", 0);
-}
-let why$480 = (isTrue(guarded$351) ? bar$407(kind$471, number$473, proposal$476) : guarded$351);
-if (isTrue(why$480)) {
-error(why$480, 0);
-}
-if ((kind$471 === "u")) {
-let owner$481 = ownerOf$2(get(KEYS, last$472));
-if (isTrue(owner$481)) {
-return new Table([((number(last$472) - number(key$430)) + 1), masked$16(owner$481), call$1("PTTL", get(KEYS, last$472))]);
-}
-$482 = "v"; $483 = (number(last$472) - 1); kind$471 = $482; last$472 = $483;
-}
-let reply$485 = ($484 = all(claimed$450(kind$471, last$472, number$473, ticket$474, entryTtl$475, proposal$476)))[0], next$486 = $484[1];
-if ((type(reply$485) !== "number")) {
-return reply$485;
-}
-if ((isTrue(guarded$351) && isTrue(inQuarantine$412()))) {
-return new Table([(-2), reply$485]);
-}
-if ((proposal$476 !== "")) {
-let locks$487 = new Table([]);
-for (let index$488 = number(key$430), last$489 = number(last$472); index$488 <= last$489; index$488 += 1) {
-set(locks$487, ((index$488 - number(key$430)) + 1), lockOf$27(get(KEYS, index$488)));
-}
-return fenced$183(locks$487, reply$485, proposal$476, next$486);
-}
-return (isTrue($490 = (isTrue(next$486) ? new Table([(-3), reply$485, next$486]) : next$486)) ? $490 : reply$485);
-}
-function run$492(kind$493, last$494, number$495, ticket$496, entryTtl$497, proposal$498) {
-if ((kind$493 === "i")) {
-return new Table([masked$16(ownerFor$62(lockOf$27(get(KEYS, key$430)), "")), leftOf$70(get(KEYS, key$430)), call$1("ZCARD", queueOf$40(get(KEYS, key$430)))]);
-}
-if (isAtLeast(last$494, key$430)) {
-demand$189(get(KEYS, key$430), needed$157);
-}
-if ((kind$493 === "m")) {
-return retry$432(get(KEYS, key$430), get(ARGV, arg$431), tonumber(number$495));
-}
-return runAny$491(kind$493, last$494, number$495, ticket$496, entryTtl$497, proposal$498);
-}
-return (redis$, keys$, args$) => {
-redis = redis$, KEYS = keys$, ARGV = args$;
-{
-let $161, $509, $514, $517, $518;
-call$1 = redis.call;
-
-
-
-if (isTrue(redis.replicate_commands)) {
-redis.replicate_commands();
-}
-time$22 = call$1("TIME");
-now$23 = ((number(get(time$22, 1)) * 1000) + number(math.floor((number(get(time$22, 2)) / 1000))));
-joined$24 = undefined;
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-claimExclusive$140 = claim$121;
-
-
-needed$157 = "DEL EXISTS GET PEXPIRE PTTL SET ZADD ZRANGE ZREM ZSCORE", toEnter$158 = undefined, toGive$159 = undefined;
-mayShare$160 = true;
-mayAsk$162 = (isTrue($161 = redis.replicate_commands) ? $161 : redis.REDIS_VERSION_NUM);
-if (isTrue(redis.replicate_commands)) {
-redis.replicate_commands();
-}
-counterTtl$163 = 86400000, pastTtl$164 = 43200000;
-
-
-
-
-
-
-
-
-isSeeded$217 = true;
-sweeps$218 = 8, swept$219 = 128, unswept$220 = 4096;
-skips$221 = 256;
-
-
-
-
-
-
-guarded$351 = undefined;
-
-
-
-
-
-
-replies$429 = new Table([]), key$430 = 1, arg$431 = 2;
-
-
-
-
-
-
-runAny$491 = run$470;
-
-operation$499 = "(%d*)(%a)(%d+),(%d+),?(%d*),?(%d*),?(%d*);";
-for (let [times$500, kind$501, keys$502, number$503, ticket$504, entryTtl$505, proposal$506] of matches(get(ARGV, 1), operation$499)) {
-let keyCount$507 = tonumber(keys$502), argCount$508 = 0;
-if (((kind$501 === "r") || (kind$501 === "l"))) {
-argCount$508 = tonumber(number$503);
-} else if ((kind$501 === "q")) {
-argCount$508 = 2;
-} else if (((((((kind$501 === "v") || (kind$501 === "u")) || (kind$501 === "p")) || (kind$501 === "e")) || (kind$501 === "g")) || (kind$501 === "m"))) {
-argCount$508 = 1;
-}
-let count$510 = (isTrue($509 = tonumber(times$500)) ? $509 : 1);
-if ((isMore(count$510, 1) && (keys$502 === "1"))) {
-count$510 = (number(count$510) - number(inBulk$469(kind$501, count$510, number$503, proposal$506)));
-}
-for (let _$511 = 1, last$512 = number(count$510); _$511 <= last$512; _$511 += 1) {
-let last$513 = ((number(key$430) + number(keyCount$507)) - 1);
-let done$515 = ($514 = all(pcall(run$492, kind$501, last$513, number$503, ticket$504, entryTtl$505, proposal$506)))[0], reply$516 = $514[1];
-if (!isTrue(done$515)) {
-reply$516 = failure$275(reply$516);
-}
-if ((kind$501 !== "g")) {
-set(replies$429, (length(replies$429) + 1), reply$516);
-} else if (!isTrue(done$515)) {
-guarded$351 = new Table([]).set("why", get(reply$516, 2));
-}
-$517 = (number(last$513) + 1); $518 = (number(arg$431) + number(argCount$508)); key$430 = $517; arg$431 = $518;
-}
-}
-return replies$429;
-}};
-})(),
-  "96cb332ef519d5b94aacef7bcfff07204cb6af31": (() => {
-let redis, KEYS, ARGV, call$1, released$23;
-function ownerOf$2(key$3) {
-let $5, $6;
-let owner$4 = redis.pcall("GET", key$3);
-if ((type(owner$4) !== "table")) {
-return owner$4;
-}
-return (isTrue($6 = (isTrue($5 = one(string.find(get(owner$4, "err"), "^WRONGTYPE"))) ? "(no string)" : $5)) ? $6 : call$1("GET", key$3));
-}
-function isMine$7(owner$8, token$9) {
-let $10, $13;
-if ((owner$8 === token$9)) {
-return true;
-}
-if (!isTrue(owner$8)) {
-return false;
-}
-let waiter$11 = ($10 = all(string.match(token$9, "^(.+)%.(%d+)$")))[0], round$12 = $10[1];
-let other$14 = ($13 = all(string.match(owner$8, "^(.+)%.(%d+)$")))[0], earlier$15 = $13[1];
-return (((waiter$11 !== undefined) && (waiter$11 === other$14)) && isLess(tonumber(earlier$15), tonumber(round$12)));
-}
-function drop$16(key$17, from$18, to$19) {
-let owner$20 = ownerOf$2(key$17);
-for (let token$21 = number(from$18), last$22 = number(to$19); token$21 <= last$22; token$21 += 1) {
-if (isTrue(isMine$7(owner$20, get(ARGV, token$21)))) {
-return call$1("DEL", key$17);
-}
-}
-return 0;
-}
-return (redis$, keys$, args$) => {
-redis = redis$, KEYS = keys$, ARGV = args$;
-{
-call$1 = redis.call;
-
-
-
-released$23 = 0;
-for (let index$24 = 1, last$25 = length(KEYS); index$24 <= last$25; index$24 += 1) {
-released$23 = (number(released$23) + number(drop$16(get(KEYS, index$24), 1, length(ARGV))));
-}
-return released$23;
+isSeeded$121 = (!isTrue(guarded$196) || (get(guarded$196, "state") !== "1"));
+return leave$179(1, length(KEYS), token$3);
 }};
 })(),
   "b10aaf518a89a7ad04c25b91c49b707473d50163": (() => {
@@ -3124,343 +1908,771 @@ return granted$248;
 return (isTrue($252 = (isTrue($251 = (($250 = (proposal$8 !== "")) ? fenced$102(KEYS, granted$248, proposal$8, next$249) : $250)) ? $251 : (isTrue(next$249) ? new Table([(-3), granted$248, next$249]) : next$249))) ? $252 : granted$248);
 }};
 })(),
-  "e2b805473cd763d9f4d77ee4461f47b69be84a35": (() => {
-let redis, KEYS, ARGV, call$1, key$2, token$3, queue$4, isTagged$6, own$9, first$11, _$12, _$13, next$14, place$15, entries$16, entry$19, round$21, ttl$22, inbox$23, proposal$24, mayAsk$26, counts$27, given$28, check$59, isAllowed$63, given$79, ownerFor$101, keyFor$104, toEnter$113, toGive$114, mayShare$115, mayAsk$117, counterTtl$118, pastTtl$119, isSeeded$172, sweeps$173, swept$174, unswept$175, skips$176;
-function grantKey$29() {
-let counter$30 = "-";
-if ((proposal$24 !== "")) {
-let counterTtl$31 = 86400000, pastTtl$32 = 43200000;
-function exactly$33(number$34) {
-return string.format("%.0f", number$34);
+  "e44e39411362c8378cbbc5718af0da0749311f0b": (() => {
+let redis, KEYS, ARGV, call$1, time$22, now$23, joined$24, drop$113, claimExclusive$133, needed$149, toEnter$150, toGive$151, mayShare$152, mayAsk$154, counterTtl$155, pastTtl$156, isSeeded$209, sweeps$210, swept$211, unswept$212, skips$213, guarded$341, replies$419, key$420, arg$421, runAny$480, operation$488;
+function ownerOf$2(key$3) {
+let $5, $6;
+let owner$4 = redis.pcall("GET", key$3);
+if ((type(owner$4) !== "table")) {
+return owner$4;
 }
-function counterOf$35(locks$36) {
-let $38, $43;
-let past$37 = call$1("GET", "quorlock:floor:past");
-if (!isTrue(past$37)) {
-past$37 = (isTrue($38 = call$1("GET", "quorlock:floor")) ? $38 : "0");
-call$1("SET", "quorlock:floor:past", past$37, "PX", pastTtl$32);
+return (isTrue($6 = (isTrue($5 = one(string.find(get(owner$4, "err"), "^WRONGTYPE"))) ? "(no string)" : $5)) ? $6 : call$1("GET", key$3));
 }
-let largest$39 = tonumber(past$37);
-for (let _$40 = 1, table$42 = locks$36, lock$41; (lock$41 = get(table$42, _$40)) !== undefined; _$40 += 1) {
-largest$39 = math.max(largest$39, tonumber((isTrue($43 = call$1("GET", ("quorlock:fence:" + text(lock$41)))) ? $43 : 0)));
-}
-return largest$39;
-}
-function raise$44(locks$45, counter$46) {
-let $50;
-for (let _$47 = 1, table$49 = locks$45, lock$48; (lock$48 = get(table$49, _$47)) !== undefined; _$47 += 1) {
-call$1("SET", ("quorlock:fence:" + text(lock$48)), exactly$33(counter$46), "PX", counterTtl$31);
-}
-if (isAtLeast(counter$46, tonumber((isTrue($50 = call$1("GET", "quorlock:floor")) ? $50 : 0)))) {
-call$1("SET", "quorlock:floor", exactly$33((number(counter$46) + 1000000)));
-}
-if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$32)) {
-call$1("DEL", "quorlock:floor:past");
-}
-}
-function fenced$51(locks$52, granted$53, proposal$54, next$55) {
-let counter$56 = counterOf$35(locks$52);
-raise$44(locks$52, math.max(counter$56, tonumber(proposal$54)));
-return new Table([(-1), granted$53, exactly$33(counter$56), next$55]);
-}
-let largest$57 = counterOf$35(new Table([key$2]));
-raise$44(new Table([key$2]), math.max(largest$57, tonumber(proposal$24)));
-counter$30 = exactly$33(largest$57);
-}
-call$1("SET", key$2, given$28, "PX", ttl$22);
-let told$58 = redis.pcall("PUBLISH", inbox$23, (text(given$28) + (" " + (text(counter$30) + (" " + text((isTrue(next$14) ? next$14 : "-")))))));
-if ((type(told$58) !== "number")) {
-call$1("SET", key$2, given$28, "PX", math.max(1, math.min(call$1("PTTL", place$15), tonumber(ttl$22))));
-} else if ((call$1("ZREM", queue$4, first$11) === 1)) {
-call$1("DEL", place$15);
-}
-}
-function queueOf$64(key$65) {
-let $66, $68;
-let isTagged$67 = (isTrue($66 = one(string.find(key$65, "{", 1, true))) ? one(string.find(key$65, "^[^{]*{[^}]+}")) : $66);
-return (isTrue($68 = (isTrue(isTagged$67) ? ("quorlock:queue:tagged:" + text(key$65)) : isTagged$67)) ? $68 : ("quorlock:queue:{" + (text(key$65) + "}")));
-}
-function releaseUnwaited$69(first$70, last$71, token$72) {
-for (let index$73 = number(first$70), last$74 = number(last$71); index$73 <= last$74; index$73 += 1) {
-if (((redis.pcall("GET", get(KEYS, index$73)) !== token$72) || isMore(call$1("EXISTS", queueOf$64(get(KEYS, index$73))), 0))) {
-return undefined;
-}
-}
-let given$75 = 0;
-for (let index$76 = number(first$70), last$77 = number(last$71); index$76 <= last$77; index$76 += 1) {
-given$75 = (number(given$75) + number(call$1("DEL", get(KEYS, index$76))));
-}
-return given$75;
-}
-function ownerOf$80(key$81) {
-let $83, $84;
-let owner$82 = redis.pcall("GET", key$81);
-if ((type(owner$82) !== "table")) {
-return owner$82;
-}
-return (isTrue($84 = (isTrue($83 = one(string.find(get(owner$82, "err"), "^WRONGTYPE"))) ? "(no string)" : $83)) ? $84 : call$1("GET", key$81));
-}
-function isMine$85(owner$86, token$87) {
-let $88, $91;
-if ((owner$86 === token$87)) {
+function isMine$7(owner$8, token$9) {
+let $10, $13;
+if ((owner$8 === token$9)) {
 return true;
 }
-if (!isTrue(owner$86)) {
+if (!isTrue(owner$8)) {
 return false;
 }
-let waiter$89 = ($88 = all(string.match(token$87, "^(.+)%.(%d+)$")))[0], round$90 = $88[1];
-let other$92 = ($91 = all(string.match(owner$86, "^(.+)%.(%d+)$")))[0], earlier$93 = $91[1];
-return (((waiter$89 !== undefined) && (waiter$89 === other$92)) && isLess(tonumber(earlier$93), tonumber(round$90)));
+let waiter$11 = ($10 = all(string.match(token$9, "^(.+)%.(%d+)$")))[0], round$12 = $10[1];
+let other$14 = ($13 = all(string.match(owner$8, "^(.+)%.(%d+)$")))[0], earlier$15 = $13[1];
+return (((waiter$11 !== undefined) && (waiter$11 === other$14)) && isLess(tonumber(earlier$15), tonumber(round$12)));
 }
-function drop$94(key$95, from$96, to$97) {
-let owner$98 = ownerOf$80(key$95);
-for (let token$99 = number(from$96), last$100 = number(to$97); token$99 <= last$100; token$99 += 1) {
-if (isTrue(isMine$85(owner$98, get(ARGV, token$99)))) {
-return call$1("DEL", key$95);
+function masked$16(owner$17) {
+let $18;
+if (!isTrue(owner$17)) {
+return owner$17;
+}
+let round$19 = (isTrue($18 = one(string.match(owner$17, "%.%d+$"))) ? $18 : "");
+let length$20 = (length(owner$17) - length(round$19));
+let shown$21 = math.min(8, math.floor((number(length$20) / 2)));
+return (text(string.sub(owner$17, 1, shown$21)) + (text(string.rep("*", (number(length$20) - number(shown$21)))) + text(round$19)));
+}
+function isShared$25(key$26) {
+return (string.sub(key$26, (-8)) === ":readers");
+}
+function lockOf$27(key$28) {
+return one(string.gsub(key$28, ":%a+$", ":write"));
+}
+function shared$29(key$30) {
+return one(string.gsub(key$30, ":%a+$", ":readers"));
+}
+function keyFor$31(key$32, how$33) {
+let $34, $35;
+return (isTrue($35 = (($34 = (how$33 === "r")) ? shared$29(key$32) : $34)) ? $35 : lockOf$27(key$32));
+}
+function roundsOf$36(key$37) {
+return one(string.gsub(key$37, ":%a+$", ":rounds"));
+}
+function marksOf$38(key$39) {
+return one(string.gsub(key$39, ":%a+$", ":marks"));
+}
+function queueOf$40(key$41) {
+return ("quorlock:queue:tagged:" + text(lockOf$27(key$41)));
+}
+function nameIn$42(token$43) {
+let $44;
+let waiter$45 = ($44 = all(string.match(token$43, "^(.+)%.(%d+)$")))[0], round$46 = $44[1];
+return new Several([(isTrue(waiter$45) ? waiter$45 : token$43), round$46]);
+}
+function readerOf$47(key$48, token$49) {
+let $50, $53, $55, $56;
+let name$51 = ($50 = all(nameIn$42(token$49)))[0], round$52 = $50[1];
+let expiry$54 = tonumber((isTrue($53 = call$1("ZSCORE", key$48, name$51)) ? $53 : (-1)));
+if (isLess(expiry$54, now$23)) {
+return false;
+}
+return new Several([(isTrue($56 = (isTrue(round$52) ? (text(name$51) + ("." + text((isTrue($55 = call$1("ZSCORE", roundsOf$36(key$48), name$51)) ? $55 : "0")))) : round$52)) ? $56 : name$51), expiry$54]);
+}
+function lastReader$57(key$58) {
+let $60;
+let last$59 = call$1("ZRANGE", shared$29(key$58), (-1), (-1), "WITHSCORES");
+let expiry$61 = tonumber((isTrue($60 = get(last$59, 2)) ? $60 : (-1)));
+if (isAtLeast(expiry$61, now$23)) {
+return new Several([get(last$59, 1), expiry$61]);
 }
 }
-return 0;
+function ownerFor$62(key$63, token$64) {
+let $67, $68, $69;
+let writer$65 = ownerOf$2(lockOf$27(key$63));
+if (isTrue(writer$65)) {
+return writer$65;
 }
-function lockOf$102(key$103) {
-return key$103;
+if (isTrue(isShared$25(key$63))) {
+return one(readerOf$47(key$63, token$64));
 }
-function leftOf$105(key$106) {
-return call$1("PTTL", key$106);
+let last$66 = one(lastReader$57(key$63));
+return (isTrue($69 = (isTrue(last$66) ? (isTrue($68 = (isTrue($67 = call$1("ZSCORE", roundsOf$36(key$63), last$66)) ? "readers.0" : $67)) ? $68 : "readers") : last$66)) ? $69 : false);
 }
-function set$107(key$108, token$109, ms$110) {
-call$1("SET", key$108, token$109, "PX", ms$110);
+function leftOf$70(key$71) {
+let $73, $76;
+let left$72 = call$1("PTTL", lockOf$27(key$71));
+if ((left$72 !== (-2))) {
+return left$72;
 }
-function finish$111(key$112) {
-return call$1("DEL", key$112);
+let _$74 = ($73 = all(lastReader$57(key$71)))[0], expiry$75 = $73[1];
+return (isTrue($76 = (isTrue(expiry$75) ? (number(expiry$75) - number(now$23)) : expiry$75)) ? $76 : (-2));
 }
-function exactly$120(number$121) {
-return string.format("%.0f", number$121);
+function admit$77(key$78, token$79, ms$80) {
+let $81, $84;
+let name$82 = ($81 = all(nameIn$42(token$79)))[0], round$83 = $81[1];
+let _$85 = ($84 = all(readerOf$47(key$78, token$79)))[0], own$86 = $84[1];
+let expiry$87 = math.max((number(now$23) + number(ms$80)), (isTrue(own$86) ? own$86 : 0));
+if (isTrue(own$86)) {
+call$1("PEXPIRE", key$78, math.max(call$1("PTTL", key$78), (number(expiry$87) - number(now$23))));
 }
-function counterOf$122(locks$123) {
-let $125, $130;
-let past$124 = call$1("GET", "quorlock:floor:past");
-if (!isTrue(past$124)) {
-past$124 = (isTrue($125 = call$1("GET", "quorlock:floor")) ? $125 : "0");
-call$1("SET", "quorlock:floor:past", past$124, "PX", pastTtl$119);
+call$1("ZADD", key$78, expiry$87, name$82);
+if (isTrue(round$83)) {
+call$1("ZADD", roundsOf$36(key$78), round$83, name$82);
 }
-let largest$126 = tonumber(past$124);
-for (let _$127 = 1, table$129 = locks$123, lock$128; (lock$128 = get(table$129, _$127)) !== undefined; _$127 += 1) {
-largest$126 = math.max(largest$126, tonumber((isTrue($130 = call$1("GET", ("quorlock:fence:" + text(lock$128)))) ? $130 : 0)));
+for (let _$88 = 1, table$90 = new Table([key$78, roundsOf$36(key$78)]), set$89; (set$89 = get(table$90, _$88)) !== undefined; _$88 += 1) {
+if (isLess(call$1("PTTL", set$89), (number(expiry$87) - number(now$23)))) {
+call$1("PEXPIRE", set$89, (number(expiry$87) - number(now$23)));
 }
-return largest$126;
 }
-function raise$131(locks$132, counter$133) {
-let $137;
-for (let _$134 = 1, table$136 = locks$132, lock$135; (lock$135 = get(table$136, _$134)) !== undefined; _$134 += 1) {
-call$1("SET", ("quorlock:fence:" + text(lock$135)), exactly$120(counter$133), "PX", counterTtl$118);
+let oldest$91 = call$1("ZRANGE", key$78, 0, 3, "WITHSCORES");
+for (let place$92 = 1, last$93 = length(oldest$91); place$92 <= last$93; place$92 += 2) {
+if (isLess(tonumber(get(oldest$91, (place$92 + 1))), now$23)) {
+call$1("ZREM", key$78, get(oldest$91, place$92));
+call$1("ZREM", roundsOf$36(key$78), get(oldest$91, place$92));
 }
-if (isAtLeast(counter$133, tonumber((isTrue($137 = call$1("GET", "quorlock:floor")) ? $137 : 0)))) {
-call$1("SET", "quorlock:floor", exactly$120((number(counter$133) + 1000000)));
 }
-if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$119)) {
+return (number(expiry$87) - number(now$23));
+}
+function set$94(key$95, token$96, ms$97) {
+if (isTrue(isShared$25(key$95))) {
+admit$77(key$95, token$96, tonumber(ms$97));
+} else {
+call$1("SET", key$95, token$96, "PX", ms$97);
+}
+}
+function join$98(key$99, token$100, ms$101) {
+let writer$102 = lockOf$27(key$99);
+let isWriter$103 = (call$1("EXISTS", writer$102) === 1);
+if (isTrue(isWriter$103)) {
+ms$101 = math.max(ms$101, call$1("PTTL", writer$102));
+call$1("PEXPIRE", writer$102, ms$101);
+}
+let left$104 = admit$77(key$99, token$100, ms$101);
+if (isTrue(isWriter$103)) {
+call$1("DEL", writer$102);
+joined$24 = key$99;
+}
+return left$104;
+}
+function finish$105(key$106, token$107) {
+let $111, $112;
+let writer$108 = lockOf$27(key$106), isDropped$109 = false;
+if ((isTrue(isShared$25(key$106)) && isTrue(isMine$7(one(readerOf$47(key$106, token$107)), token$107)))) {
+let name$110 = one(nameIn$42(token$107));
+isDropped$109 = (call$1("ZREM", key$106, name$110) === 1);
+call$1("ZREM", roundsOf$36(key$106), name$110);
+}
+if (isTrue(isMine$7(ownerOf$2(writer$108), token$107))) {
+isDropped$109 = (($111 = (call$1("DEL", writer$108) === 1)) ? $111 : isDropped$109);
+}
+return (isTrue($112 = (isTrue(isDropped$109) ? 1 : isDropped$109)) ? $112 : 0);
+}
+function claim$114(first$115, last$116, token$117, ttl$118, create$119) {
+let $131;
+let least$120 = tonumber(ttl$118);
+let owners$121 = new Table([]);
+for (let index$122 = number(first$115), last$123 = number(last$116); index$122 <= last$123; index$122 += 1) {
+let owner$124 = ownerOf$2(get(KEYS, index$122));
+set(owners$121, index$122, owner$124);
+if ((!isTrue(isMine$7(owner$124, token$117)) && (isTrue(owner$124) || !isTrue(create$119)))) {
+return new Table([((index$122 - number(first$115)) + 1), masked$16(owner$124), call$1("PTTL", get(KEYS, index$122))]);
+}
+}
+let shortest$125 = undefined;
+for (let index$126 = number(first$115), last$127 = number(last$116); index$126 <= last$127; index$126 += 1) {
+let left$128 = call$1("PTTL", get(KEYS, index$126));
+let isOther$129 = ((get(owners$121, index$126) !== token$117) || (left$128 === (-2)));
+let isShort$130 = ((left$128 !== (-1)) && isLess(left$128, least$120));
+let lives$132 = (isTrue($131 = (isTrue(isShort$130) ? ttl$118 : isShort$130)) ? $131 : left$128);
+if (((isTrue(isShort$130) && (left$128 !== (-2))) || (isTrue(isOther$129) && isAtLeast(left$128, 0)))) {
+call$1("PEXPIRE", get(KEYS, index$126), lives$132);
+}
+if ((isTrue(isOther$129) && (left$128 === (-1)))) {
+call$1("SET", get(KEYS, index$126), token$117);
+} else if (isTrue(isOther$129)) {
+call$1("SET", get(KEYS, index$126), token$117, "PX", lives$132);
+}
+if (isTrue(isShort$130)) {
+left$128 = least$120;
+}
+if (((left$128 !== (-1)) && (!isTrue(shortest$125) || isLess(left$128, shortest$125)))) {
+shortest$125 = left$128;
+}
+}
+return (isTrue(shortest$125) ? shortest$125 : (-1));
+}
+function claim$134(first$135, last$136, token$137, ttl$138, create$139) {
+let key$140 = get(KEYS, first$135);
+let owner$141 = ownerFor$62(key$140, token$137);
+if ((!isTrue(isMine$7(owner$141, token$137)) && (isTrue(owner$141) || !isTrue(create$139)))) {
+return new Table([1, masked$16(owner$141), leftOf$70(key$140)]);
+}
+if (isTrue(isShared$25(key$140))) {
+return join$98(key$140, token$137, tonumber(ttl$138));
+}
+return claimExclusive$133(first$135, last$136, token$137, ttl$138, create$139);
+}
+function release$142(first$143, last$144, token$145) {
+let released$146 = 0;
+for (let index$147 = number(first$143), last$148 = number(last$144); index$147 <= last$148; index$147 += 1) {
+released$146 = (number(released$146) + number(one(drop$113(get(KEYS, index$147), token$145))));
+}
+return released$146;
+}
+function exactly$157(number$158) {
+return string.format("%.0f", number$158);
+}
+function counterOf$159(locks$160) {
+let $162, $167;
+let past$161 = call$1("GET", "quorlock:floor:past");
+if (!isTrue(past$161)) {
+past$161 = (isTrue($162 = call$1("GET", "quorlock:floor")) ? $162 : "0");
+call$1("SET", "quorlock:floor:past", past$161, "PX", pastTtl$156);
+}
+let largest$163 = tonumber(past$161);
+for (let _$164 = 1, table$166 = locks$160, lock$165; (lock$165 = get(table$166, _$164)) !== undefined; _$164 += 1) {
+largest$163 = math.max(largest$163, tonumber((isTrue($167 = call$1("GET", ("quorlock:fence:" + text(lock$165)))) ? $167 : 0)));
+}
+return largest$163;
+}
+function raise$168(locks$169, counter$170) {
+let $174;
+for (let _$171 = 1, table$173 = locks$169, lock$172; (lock$172 = get(table$173, _$171)) !== undefined; _$171 += 1) {
+call$1("SET", ("quorlock:fence:" + text(lock$172)), exactly$157(counter$170), "PX", counterTtl$155);
+}
+if (isAtLeast(counter$170, tonumber((isTrue($174 = call$1("GET", "quorlock:floor")) ? $174 : 0)))) {
+call$1("SET", "quorlock:floor", exactly$157((number(counter$170) + 1000000)));
+}
+if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$156)) {
 call$1("DEL", "quorlock:floor:past");
 }
 }
-function fenced$138(locks$139, granted$140, proposal$141, next$142) {
-let counter$143 = counterOf$122(locks$139);
-raise$131(locks$139, math.max(counter$143, tonumber(proposal$141)));
-return new Table([(-1), granted$140, exactly$120(counter$143), next$142]);
+function fenced$175(locks$176, granted$177, proposal$178, next$179) {
+let counter$180 = counterOf$159(locks$176);
+raise$168(locks$176, math.max(counter$180, tonumber(proposal$178)));
+return new Table([(-1), granted$177, exactly$157(counter$180), next$179]);
 }
-function demand$144(key$145, commands$146) {
-let $148;
-let check$147 = redis.acl_check_cmd;
-for (let [command$149] of matches((isTrue($148 = (isTrue(check$147) ? commands$146 : check$147)) ? $148 : ""), "%u+")) {
-if (!isTrue(check$147(command$149, key$145))) {
-error(new Table([]).set("err", ("NOPERM this user has no permissions to run the '" + (text(string.lower(command$149)) + "' command"))));
-}
-}
-}
-function forget$150(queue$151, waiter$152) {
-if ((call$1("ZREM", queue$151, waiter$152) === 1)) {
-call$1("DEL", (text(queue$151) + (":" + text(string.sub(waiter$152, 1, 20)))));
+function demand$181(key$182, commands$183) {
+let $185;
+let check$184 = redis.acl_check_cmd;
+for (let [command$186] of matches((isTrue($185 = (isTrue(check$184) ? commands$183 : check$184)) ? $185 : ""), "%u+")) {
+if (!isTrue(check$184(command$186, key$182))) {
+error(new Table([]).set("err", ("NOPERM this user has no permissions to run the '" + (text(string.lower(command$186)) + "' command"))));
 }
 }
-function reserve$153(key$154, token$155, lives$156, ttl$157) {
-set$107(key$154, token$155, math.max(1, math.min(lives$156, tonumber(ttl$157))));
 }
-function grant$158(key$159, queue$160, waiter$161, token$162, ttl$163, inbox$164, proposal$165) {
-let $166, $168, $170;
-let next$167 = (isTrue($166 = get(call$1("ZRANGE", queue$160, 1, 1, "WITHSCORES"), 2)) ? $166 : "-");
-let counter$169 = (($168 = (proposal$165 !== "")) ? counterOf$122(new Table([lockOf$102(key$159)])) : $168);
-set$107(key$159, token$162, ttl$163);
-if (isTrue(counter$169)) {
-raise$131(new Table([lockOf$102(key$159)]), math.max(counter$169, tonumber(proposal$165)));
+function forget$187(queue$188, waiter$189) {
+if ((call$1("ZREM", queue$188, waiter$189) === 1)) {
+call$1("DEL", (text(queue$188) + (":" + text(string.sub(waiter$189, 1, 20)))));
 }
-let told$171 = redis.pcall("PUBLISH", inbox$164, (text(token$162) + (" " + (text((isTrue($170 = (isTrue(counter$169) ? exactly$120(counter$169) : counter$169)) ? $170 : "-")) + (" " + text(next$167))))));
-if ((type(told$171) === "number")) {
-forget$150(queue$160, waiter$161);
+}
+function reserve$190(key$191, token$192, lives$193, ttl$194) {
+set$94(key$191, token$192, math.max(1, math.min(lives$193, tonumber(ttl$194))));
+}
+function grant$195(key$196, queue$197, waiter$198, token$199, ttl$200, inbox$201, proposal$202) {
+let $203, $205, $207;
+let next$204 = (isTrue($203 = get(call$1("ZRANGE", queue$197, 1, 1, "WITHSCORES"), 2)) ? $203 : "-");
+let counter$206 = (($205 = (proposal$202 !== "")) ? counterOf$159(new Table([lockOf$27(key$196)])) : $205);
+set$94(key$196, token$199, ttl$200);
+if (isTrue(counter$206)) {
+raise$168(new Table([lockOf$27(key$196)]), math.max(counter$206, tonumber(proposal$202)));
+}
+let told$208 = redis.pcall("PUBLISH", inbox$201, (text(token$199) + (" " + (text((isTrue($207 = (isTrue(counter$206) ? exactly$157(counter$206) : counter$206)) ? $207 : "-")) + (" " + text(next$204))))));
+if ((type(told$208) === "number")) {
+forget$187(queue$197, waiter$198);
 } else {
-reserve$153(key$159, token$162, call$1("PTTL", (text(queue$160) + (":" + text(string.sub(waiter$161, 1, 20))))), ttl$163);
+reserve$190(key$196, token$199, call$1("PTTL", (text(queue$197) + (":" + text(string.sub(waiter$198, 1, 20))))), ttl$200);
 }
-return told$171;
+return told$208;
 }
-function sweep$177(queue$178, from$179, to$180, asking$181) {
-let $182, $183, $199, $200;
-let waiters$184 = (isTrue($183 = (($182 = isMore(unswept$175, 0)) ? call$1("ZRANGE", queue$178, from$179, to$180) : $182)) ? $183 : new Table([])), names$185 = new Table([]), dead$186 = new Table([]);
-if ((length(waiters$184) === 0)) {
+function sweep$214(queue$215, from$216, to$217, asking$218) {
+let $219, $220, $236, $237;
+let waiters$221 = (isTrue($220 = (($219 = isMore(unswept$212, 0)) ? call$1("ZRANGE", queue$215, from$216, to$217) : $219)) ? $220 : new Table([])), names$222 = new Table([]), dead$223 = new Table([]);
+if ((length(waiters$221) === 0)) {
 return new Several([undefined, undefined, 0]);
 }
-unswept$175 = (number(unswept$175) - length(waiters$184));
-for (let index$187 = 1, table$189 = waiters$184, waiter$188; (waiter$188 = get(table$189, index$187)) !== undefined; index$187 += 1) {
-set(names$185, index$187, (text(queue$178) + (":" + text(string.sub(waiter$188, 1, 20)))));
+unswept$212 = (number(unswept$212) - length(waiters$221));
+for (let index$224 = 1, table$226 = waiters$221, waiter$225; (waiter$225 = get(table$226, index$224)) !== undefined; index$224 += 1) {
+set(names$222, index$224, (text(queue$215) + (":" + text(string.sub(waiter$225, 1, 20)))));
 }
-let entries$190 = redis.pcall("MGET", ...all(unpack(names$185))), head$191 = undefined, entry$192 = undefined;
-if (isTrue(get(entries$190, "err"))) {
-for (let index$193 = 1, table$195 = names$185, name$194; (name$194 = get(table$195, index$193)) !== undefined; index$193 += 1) {
-set(entries$190, index$193, call$1("GET", name$194));
-}
-}
-for (let index$196 = 1, table$198 = waiters$184, waiter$197; (waiter$197 = get(table$198, index$196)) !== undefined; index$196 += 1) {
-if ((!isTrue(get(entries$190, index$196)) && (waiter$197 !== asking$181))) {
-set(dead$186, (length(dead$186) + 1), waiter$197);
-} else if (!isTrue(head$191)) {
-$199 = waiter$197; $200 = get(entries$190, index$196); head$191 = $199; entry$192 = $200;
+let entries$227 = redis.pcall("MGET", ...all(unpack(names$222))), head$228 = undefined, entry$229 = undefined;
+if (isTrue(get(entries$227, "err"))) {
+for (let index$230 = 1, table$232 = names$222, name$231; (name$231 = get(table$232, index$230)) !== undefined; index$230 += 1) {
+set(entries$227, index$230, call$1("GET", name$231));
 }
 }
-if ((length(dead$186) > 0)) {
-call$1("ZREM", queue$178, ...all(unpack(dead$186)));
-}
-return new Several([head$191, entry$192, length(waiters$184)]);
-}
-function headOf$201(queue$202, asking$203) {
-let $208;
-let first$204 = get(call$1("ZRANGE", queue$202, 0, 0), 1);
-if ((!isTrue(first$204) || (first$204 === asking$203))) {
-return first$204;
-}
-let entry$205 = call$1("GET", (text(queue$202) + (":" + text(string.sub(first$204, 1, 20)))));
-if (isTrue(entry$205)) {
-return new Several([first$204, entry$205]);
-}
-for (let _$206 = 1, last$207 = number(sweeps$173); _$206 <= last$207; _$206 += 1) {
-let waiter$209 = ($208 = all(sweep$177(queue$202, 0, (number(swept$174) - 1), asking$203)))[0], found$210 = $208[1], count$211 = $208[2];
-if ((isTrue(waiter$209) || isLess(count$211, swept$174))) {
-return new Several([waiter$209, found$210]);
+for (let index$233 = 1, table$235 = waiters$221, waiter$234; (waiter$234 = get(table$235, index$233)) !== undefined; index$233 += 1) {
+if ((!isTrue(get(entries$227, index$233)) && (waiter$234 !== asking$218))) {
+set(dead$223, (length(dead$223) + 1), waiter$234);
+} else if (!isTrue(head$228)) {
+$236 = waiter$234; $237 = get(entries$227, index$233); head$228 = $236; entry$229 = $237;
 }
 }
+if ((length(dead$223) > 0)) {
+call$1("ZREM", queue$215, ...all(unpack(dead$223)));
 }
-function give$212(key$213, ending$214) {
-let $216, $219, $227;
-if (isTrue(ending$214)) {
-finish$111(key$213, ending$214);
+return new Several([head$228, entry$229, length(waiters$221)]);
 }
-let queue$215 = queueOf$64(key$213);
-while (isMore(skips$176, 0)) {
-let waiter$217 = ($216 = all(headOf$201(queue$215)))[0], entry$218 = $216[1];
-if (!isTrue(waiter$217)) {
+function headOf$238(queue$239, asking$240) {
+let $245;
+let first$241 = get(call$1("ZRANGE", queue$239, 0, 0), 1);
+if ((!isTrue(first$241) || (first$241 === asking$240))) {
+return first$241;
+}
+let entry$242 = call$1("GET", (text(queue$239) + (":" + text(string.sub(first$241, 1, 20)))));
+if (isTrue(entry$242)) {
+return new Several([first$241, entry$242]);
+}
+for (let _$243 = 1, last$244 = number(sweeps$210); _$243 <= last$244; _$243 += 1) {
+let waiter$246 = ($245 = all(sweep$214(queue$239, 0, (number(swept$211) - 1), asking$240)))[0], found$247 = $245[1], count$248 = $245[2];
+if ((isTrue(waiter$246) || isLess(count$248, swept$211))) {
+return new Several([waiter$246, found$247]);
+}
+}
+}
+function give$249(key$250, ending$251) {
+let $253, $256, $264;
+if (isTrue(ending$251)) {
+finish$105(key$250, ending$251);
+}
+let queue$252 = queueOf$40(key$250);
+while (isMore(skips$213, 0)) {
+let waiter$254 = ($253 = all(headOf$238(queue$252)))[0], entry$255 = $253[1];
+if (!isTrue(waiter$254)) {
 return ;
 }
-let round$220 = ($219 = all(string.match(entry$218, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")))[0], ttl$221 = $219[1], inbox$222 = $219[2], proposal$223 = $219[3], how$224 = $219[4];
-let token$225 = (text(waiter$217) + ("." + text((isTrue(round$220) ? round$220 : "")))), isTold$226 = (isTrue(round$220) ? (inbox$222 !== "-") : round$220);
-let counts$228 = (isTrue($227 = (isTrue(isTold$226) ? mayAsk$117 : isTold$226)) ? redis.pcall("PUBSUB", "NUMSUB", inbox$222) : $227);
-key$213 = one(keyFor$104(key$213, how$224));
-if ((!isTrue(round$220) || ((isTrue(counts$228) && !isTrue(get(counts$228, "err"))) && (get(counts$228, 2) === 0)))) {
-forget$150(queue$215, waiter$217);
-} else if ((isTrue(mayShare$115) && isTrue(one(ownerFor$101(key$213, token$225))))) {
+let round$257 = ($256 = all(string.match(entry$255, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")))[0], ttl$258 = $256[1], inbox$259 = $256[2], proposal$260 = $256[3], how$261 = $256[4];
+let token$262 = (text(waiter$254) + ("." + text((isTrue(round$257) ? round$257 : "")))), isTold$263 = (isTrue(round$257) ? (inbox$259 !== "-") : round$257);
+let counts$265 = (isTrue($264 = (isTrue(isTold$263) ? mayAsk$154 : isTold$263)) ? redis.pcall("PUBSUB", "NUMSUB", inbox$259) : $264);
+key$250 = keyFor$31(key$250, how$261);
+if ((!isTrue(round$257) || ((isTrue(counts$265) && !isTrue(get(counts$265, "err"))) && (get(counts$265, 2) === 0)))) {
+forget$187(queue$252, waiter$254);
+} else if ((isTrue(mayShare$152) && isTrue(ownerFor$62(key$250, token$262)))) {
 return ;
-} else if (((isTrue(isTold$226) && ((how$224 === "g") || (how$224 === "r"))) && (isTrue(isSeeded$172) || (proposal$223 === "")))) {
-let told$229 = grant$158(key$213, queue$215, waiter$217, token$225, ttl$221, inbox$222, proposal$223);
-if (((told$229 !== 0) && (how$224 === "g"))) {
+} else if (((isTrue(isTold$263) && ((how$261 === "g") || (how$261 === "r"))) && (isTrue(isSeeded$209) || (proposal$260 === "")))) {
+let told$266 = grant$195(key$250, queue$252, waiter$254, token$262, ttl$258, inbox$259, proposal$260);
+if (((told$266 !== 0) && (how$261 === "g"))) {
 return ;
 }
-if ((told$229 === 0)) {
-finish$111(key$213, token$225);
+if ((told$266 === 0)) {
+finish$105(key$250, token$262);
 }
 } else {
-reserve$153(key$213, token$225, call$1("PTTL", (text(queue$215) + (":" + text(string.sub(waiter$217, 1, 20))))), ttl$221);
-if ((isTrue(isTold$226) && (how$224 === "w"))) {
-redis.pcall("PUBLISH", inbox$222, ("wake " + text(token$225)));
+reserve$190(key$250, token$262, call$1("PTTL", (text(queue$252) + (":" + text(string.sub(waiter$254, 1, 20))))), ttl$258);
+if ((isTrue(isTold$263) && (how$261 === "w"))) {
+redis.pcall("PUBLISH", inbox$259, ("wake " + text(token$262)));
 }
 return ;
 }
-skips$176 = (number(skips$176) - 1);
+skips$213 = (number(skips$213) - 1);
 }
 }
-function leave$230(first$231, last$232, from$233, to$234) {
-let $240;
-demand$144(get(KEYS, first$231), toGive$114);
-for (let index$235 = number(first$231), last$236 = number(last$232); index$235 <= last$236; index$235 += 1) {
-let queue$237 = queueOf$64(get(KEYS, index$235));
-for (let token$238 = number(from$233), last$239 = number(to$234); token$238 <= last$239; token$238 += 1) {
-let waiter$241 = ($240 = all(string.match(get(ARGV, token$238), "^(.+)%.(%d+)$")))[0], round$242 = $240[1];
-let entry$243 = (isTrue(waiter$241) ? call$1("GET", (text(queue$237) + (":" + text(string.sub(waiter$241, 1, 20))))) : waiter$241);
-let entered$244 = (isTrue(entry$243) ? tonumber(...all(string.match(entry$243, "^%d+"))) : entry$243);
-if ((isTrue(entered$244) && isAtMost(entered$244, tonumber(round$242)))) {
-forget$150(queue$237, waiter$241);
+function failure$267(reason$268) {
+let $269, $270;
+return new Table([0, (isTrue($270 = (($269 = (type(reason$268) === "table")) ? get(reason$268, "err") : $269)) ? $270 : tostring(reason$268))]);
+}
+function enqueue$271(first$272, last$273, token$274, ttl$275, ticket$276, entryTtl$277, proposal$278, inbox$279, alone$280) {
+let $281, $297, $299, $311, $314, $315, $316, $317, $319, $320;
+let waiter$282 = ($281 = all(string.match(token$274, "^(.+)%.(%d+)$")))[0], round$283 = $281[1];
+let queues$284 = new Table([]), isTaken$285 = new Table([]), blocked$286 = undefined, isHeld$287 = false;
+function claimOnly$288(create$289) {
+let next$290 = undefined;
+for (let index$291 = number(first$272), last$292 = number(last$273); index$291 <= last$292; index$291 += 1) {
+forget$187(get(queues$284, index$291), waiter$282);
+let ticket$293 = get(call$1("ZRANGE", get(queues$284, index$291), 0, 0, "WITHSCORES"), 2);
+if ((isTrue(ticket$293) && (!isTrue(next$290) || isLess(tonumber(ticket$293), tonumber(next$290))))) {
+next$290 = ticket$293;
+}
+}
+return new Several([one(claim$134(first$272, last$273, token$274, ttl$275, create$289)), next$290]);
+}
+for (let index$294 = number(first$272), last$295 = number(last$273); index$294 <= last$295; index$294 += 1) {
+let owner$296 = ownerFor$62(get(KEYS, index$294), token$274);
+isHeld$287 = (isTrue(isHeld$287) ? isHeld$287 : (owner$296 === token$274));
+set(queues$284, index$294, queueOf$40(get(KEYS, index$294)));
+set(isTaken$285, index$294, (isTrue($297 = (isTrue(owner$296) ? !isTrue(isMine$7(owner$296, token$274)) : owner$296)) ? owner$296 : $297));
+if (isTrue(get(isTaken$285, index$294))) {
+blocked$286 = (isTrue(blocked$286) ? blocked$286 : index$294);
+}
+}
+if (isTrue(isHeld$287)) {
+return claimOnly$288(false);
+}
+let waited$298 = 0;
+for (let index$300 = number(first$272), last$301 = number((isTrue($299 = (isTrue(blocked$286) ? (number(first$272) - 1) : blocked$286)) ? $299 : last$273)); index$300 <= last$301; index$300 += 1) {
+waited$298 = (number(waited$298) + number(call$1("EXISTS", get(queues$284, index$300))));
+}
+if ((!isTrue(blocked$286) && (waited$298 === 0))) {
+return claim$134(first$272, last$273, token$274, ttl$275, true);
+}
+demand$181(get(KEYS, first$272), toEnter$150);
+let place$302 = (":" + text(string.sub(waiter$282, 1, 20)));
+let entry$303 = (text(round$283) + (" " + (text(ttl$275) + (" " + (text(inbox$279) + (" " + (text(proposal$278) + " ")))))));
+let isFirst$304 = new Table([]), waitsFor$305 = undefined;
+for (let index$306 = number(first$272), last$307 = number(last$273); index$306 <= last$307; index$306 += 1) {
+let queue$308 = get(queues$284, index$306);
+call$1("ZADD", queue$308, ticket$276, waiter$282);
+if (isLess(call$1("PTTL", queue$308), tonumber(entryTtl$277))) {
+call$1("PEXPIRE", queue$308, (2 * number(entryTtl$277)));
+}
+if (((round$283 === "1") && (string.sub(ticket$276, (-1)) === "0"))) {
+sweep$214(queue$308, 1, 80, waiter$282);
+}
+set(isFirst$304, index$306, (!isTrue(get(isTaken$285, index$306)) && (one(headOf$238(queue$308, waiter$282)) === waiter$282)));
+if ((!isTrue(get(isTaken$285, index$306)) && !isTrue(get(isFirst$304, index$306)))) {
+waitsFor$305 = (isTrue(waitsFor$305) ? waitsFor$305 : index$306);
+}
+}
+let inTheWay$309 = (isTrue(blocked$286) ? blocked$286 : waitsFor$305), refusal$310 = undefined;
+for (let index$312 = number(first$272), last$313 = number((isTrue($311 = (isTrue(inTheWay$309) ? last$273 : inTheWay$309)) ? $311 : (number(first$272) - 1))); index$312 <= last$313; index$312 += 1) {
+let how$318 = (isTrue($317 = (isTrue($316 = (($314 = (first$272 === last$273)) ? alone$280 : $314)) ? $316 : (($315 = (index$312 === inTheWay$309)) ? "w" : $315))) ? $317 : "s");
+call$1("SET", (text(get(queues$284, index$312)) + text(place$302)), (text(entry$303) + text(how$318)), "PX", entryTtl$277);
+if (isTrue(get(isFirst$304, index$312))) {
+reserve$190(get(KEYS, index$312), token$274, tonumber(entryTtl$277), ttl$275);
+} else {
+if (!isTrue(get(isTaken$285, index$312))) {
+give$249(get(KEYS, index$312), token$274);
+}
+let owner$321 = (($320 = !isTrue(refusal$310)) ? (isTrue($319 = get(isTaken$285, index$312)) ? $319 : ownerFor$62(get(KEYS, index$312), token$274)) : $320);
+if ((!isTrue(refusal$310) && !isTrue(isMine$7(owner$321, token$274)))) {
+let latest$322 = get(call$1("ZRANGE", get(queues$284, index$312), (-1), (-1), "WITHSCORES"), 2);
+let inWay$323 = (isTrue(owner$321) ? owner$321 : ownerFor$62(lockOf$27(get(KEYS, index$312)), token$274));
+refusal$310 = new Table([((index$312 - number(first$272)) + 1), masked$16(inWay$323), leftOf$70(get(KEYS, index$312)), latest$322]);
 }
 }
 }
-let released$245 = 0;
-for (let index$246 = number(first$231), last$247 = number(last$232); index$246 <= last$247; index$246 += 1) {
-let dropped$248 = drop$94(get(KEYS, index$246), from$233, to$234);
-released$245 = (number(released$245) + number(dropped$248));
-if (((dropped$248 === 1) || isTrue(mayShare$115))) {
-give$212(get(KEYS, index$246));
+if (isTrue(refusal$310)) {
+return refusal$310;
+}
+return claimOnly$288(true);
+}
+function leave$324(first$325, last$326, token$327) {
+let $328, $331;
+demand$181(get(KEYS, first$325), toGive$151);
+let waiter$329 = ($328 = all(string.match(token$327, "^(.+)%.(%d+)$")))[0], round$330 = $328[1];
+for (let index$332 = number(first$325), last$333 = number((isTrue($331 = (isTrue(waiter$329) ? last$326 : waiter$329)) ? $331 : 0)); index$332 <= last$333; index$332 += 1) {
+let queue$334 = queueOf$40(get(KEYS, index$332));
+let entry$335 = call$1("GET", (text(queue$334) + (":" + text(string.sub(waiter$329, 1, 20)))));
+let entered$336 = (isTrue(entry$335) ? tonumber(...all(string.match(entry$335, "^%d+"))) : entry$335);
+if ((isTrue(entered$336) && isAtMost(entered$336, tonumber(round$330)))) {
+forget$187(queue$334, waiter$329);
 }
 }
-return released$245;
+let released$337 = 0;
+for (let index$338 = number(first$325), last$339 = number(last$326); index$338 <= last$339; index$338 += 1) {
+let dropped$340 = one(drop$113(get(KEYS, index$338), token$327));
+released$337 = (number(released$337) + number(dropped$340));
+if (((dropped$340 === 1) || isTrue(mayShare$152))) {
+give$249(get(KEYS, index$338));
+}
+}
+return released$337;
+}
+function mark$342(state$343, ends$344, length$345) {
+let $348, $351, $352;
+if (isTrue(length$345)) {
+call$1("SET", "quorlock:quarantine", exactly$157(length$345), "PX", exactly$157(length$345));
+}
+let words$346 = new Table([get(guarded$341, "replId"), get(guarded$341, "since"), exactly$157(ends$344), get(guarded$341, "longest"), get(guarded$341, "database"), state$343]);
+call$1("SET", "quorlock:guard", table.concat(words$346, " "));
+function keepInMemory$347() {
+call$1("SET", "quorlock:guard:memory", get(guarded$341, "since"));
+call$1("SETRANGE", "quorlock:guard:memory", 0, get(guarded$341, "since"));
+}
+redis.set_repl(redis.REPL_NONE);
+let isKept$349 = ($348 = all(pcall(keepInMemory$347)))[0], why$350 = $348[1];
+redis.set_repl(redis.REPL_ALL);
+if (!isTrue(isKept$349)) {
+error(why$350, 0);
+}
+$351 = state$343; $352 = ends$344; set(guarded$341, "state", $351); set(guarded$341, "ends", $352);
+}
+function watch$353(terms$354) {
+let $361, $370, $371, $378, $379, $381, $382, $383, $384, $385, $386, $387, $391, $392, $394, $395, $396;
+function isMemoryOf$355(was$356, since$357, durable$358, info$359) {
+let isSame$360 = (was$356 === get(guarded$341, "replId"));
+if ((!isTrue(isSame$360) && !isTrue(one(string.find(info$359, "master_replid2:0+\r"))))) {
+return false;
+}
+if (((durable$358 === "1") && !isTrue(isSame$360))) {
+return true;
+}
+return ((call$1("GET", "quorlock:guard:memory") === since$357) && (call$1("OBJECT", "ENCODING", "quorlock:guard:memory") === "raw"));
+}
+guarded$341 = undefined;
+let maxTtl$362 = ($361 = all(string.match(terms$354, "^(%d+),(%d+),(%d),(%d),(%d+),(%d+),(%d+)$")))[0], epoch$363 = $361[1], durable$364 = $361[2], right$365 = $361[3], now$366 = $361[4], database$367 = $361[5], after$368 = $361[6];
+if (!isTrue(maxTtl$362)) {
+return ;
+}
+now$366 = tonumber(now$366);
+guarded$341 = new Table([]).set("why", "UNGUARDED maxTtl has not been compared with the other masters").set("wanted", maxTtl$362).set("now", now$366);
+let info$369 = call$1("INFO", "replication");
+set(guarded$341, "replId", one(string.match(info$369, "master_replid:(%S+)")));
+if (!isTrue(get(guarded$341, "replId"))) {
+set(guarded$341, "why", "UNGUARDED its INFO has no master_replid");
+return ;
+}
+if (!isTrue(one(string.find(info$369, "role:master", 1, true)))) {
+set(guarded$341, "why", "READONLY it is a replica");
+return ;
+}
+let was$372 = ($370 = all(string.match((isTrue($371 = call$1("GET", "quorlock:guard")) ? $371 : ""), "^(%S+) (%d+) (%d+) (%d+) (%d+) (%d)$")))[0], since$373 = $370[1], ends$374 = $370[2], longest$375 = $370[3], place$376 = $370[4], state$377 = $370[5];
+let isKnown$380 = (isTrue($379 = (isTrue($378 = (isTrue(was$372) ? (place$376 === database$367) : was$372)) ? isAtLeast(tonumber(since$373), tonumber(after$368)) : $378)) ? isMemoryOf$355(was$372, since$373, durable$364, info$369) : $379);
+if (isTrue(isKnown$380)) {
+$381 = since$373; $382 = longest$375; $383 = place$376; set(guarded$341, "since", $381); set(guarded$341, "longest", $382); set(guarded$341, "database", $383);
+$384 = state$377; $385 = tonumber(ends$374); $386 = true; set(guarded$341, "state", $384); set(guarded$341, "ends", $385); set(guarded$341, "isKnown", $386);
+if ((was$372 !== get(guarded$341, "replId"))) {
+pcall(mark$342, state$377, get(guarded$341, "ends"));
+}
+} else if ((right$365 === "0")) {
+return ;
+} else if ((right$365 === "3")) {
+if (!isTrue(was$372)) {
+call$1("SET", ("quorlock:guard:new:" + text(epoch$363)), "", "PX", 60000);
+}
+return ;
+}
+if ((isTrue(isKnown$380) && (right$365 !== "4"))) {
+if ((state$377 === "2")) {
+let left$388 = call$1("PTTL", "quorlock:quarantine"), length$389 = tonumber((isTrue($387 = call$1("GET", "quorlock:quarantine")) ? $387 : ""));
+if ((isTrue(length$389) && isMore(left$388, length$389))) {
+call$1("PEXPIRE", "quorlock:quarantine", length$389);
+left$388 = length$389;
+}
+let isFar$390 = isMore(get(guarded$341, "ends"), (number(now$366) + number(math.max(tonumber(longest$375), left$388))));
+if (isTrue(isFar$390)) {
+pcall(mark$342, "2", (number(now$366) + number((isTrue($392 = (($391 = (left$388 === (-2))) ? tonumber(longest$375) : $391)) ? $392 : left$388))));
+}
+if (((left$388 === (-2)) && isAtMost(get(guarded$341, "ends"), now$366))) {
+pcall(mark$342, "1", 0);
+}
+}
+} else {
+let length$393 = math.max(tonumber((isTrue(longest$375) ? longest$375 : 0)), tonumber(maxTtl$362));
+set(guarded$341, "since", exactly$157(math.max((number(tonumber((isTrue(since$373) ? since$373 : 0))) + 1), tonumber(epoch$363))));
+$395 = database$367; $396 = (isTrue($394 = (isTrue(isKnown$380) ? longest$375 : isKnown$380)) ? $394 : maxTtl$362); set(guarded$341, "database", $395); set(guarded$341, "longest", $396);
+if (((right$365 !== "2") || isTrue(was$372))) {
+mark$342("2", (number(now$366) + number(length$393)), length$393);
+} else if (isTrue(call$1("GET", ("quorlock:guard:new:" + text(epoch$363))))) {
+mark$342("0", 0);
+} else {
+set(guarded$341, "why", "UNGUARDED it was emptied since it was asked whether it is new");
+return ;
+}
+set(guarded$341, "isKnown", true);
+}
+set(guarded$341, "why", undefined);
+}
+function bar$397(kind$398, ttl$399, proposal$400) {
+if (isTrue(get(guarded$341, "why"))) {
+return get(guarded$341, "why");
+}
+if (((get(guarded$341, "longest") !== get(guarded$341, "wanted")) || isMore(tonumber(ttl$399), tonumber(get(guarded$341, "longest"))))) {
+return ("MAXTTL the longest ttl is " + (text(get(guarded$341, "longest")) + " ms here"));
+}
+if (((proposal$400 === "") && ((kind$398 === "e") || (kind$398 === "p")))) {
+return undefined;
+}
+if ((get(guarded$341, "state") === "2")) {
+let left$401 = math.max(call$1("PTTL", "quorlock:quarantine"), (number(get(guarded$341, "ends")) - number(get(guarded$341, "now"))));
+return ("QUARANTINE it may have forgotten votes, for " + (text(exactly$157(left$401)) + " ms more"));
+}
+if (((proposal$400 !== "") && (get(guarded$341, "state") === "1"))) {
+return ("UNSEEDED " + text(get(guarded$341, "since")));
+}
+}
+function inQuarantine$402() {
+let $403;
+return (isTrue(guarded$341) ? (isTrue($403 = get(guarded$341, "why")) ? $403 : (get(guarded$341, "state") === "2")) : guarded$341);
+}
+function guardState$404() {
+let $405, $406, $413, $414;
+call$1("INFO", "replication");
+call$1("OBJECT", "ENCODING", "quorlock:guard:memory");
+let since$407 = ($405 = all(string.match((isTrue($406 = call$1("GET", "quorlock:guard")) ? $406 : ""), "^%S+ (%d+) (%d+) (%d+) %d+ (%d)$")))[0], ends$408 = $405[1], longest$409 = $405[2], state$410 = $405[3];
+let left$411 = call$1("PTTL", "quorlock:quarantine"), floor$412 = call$1("GET", "quorlock:floor");
+let isKnown$415 = (isTrue($414 = (isTrue($413 = (isTrue(guarded$341) ? get(guarded$341, "isKnown") : guarded$341)) ? 1 : $413)) ? $414 : 0);
+return new Table([tonumber((isTrue(longest$409) ? longest$409 : 0)), left$411, (isTrue(since$407) ? since$407 : "0"), tonumber((isTrue(state$410) ? state$410 : 2)), (isTrue(floor$412) ? floor$412 : "0"), isKnown$415]);
+}
+function restoreCounters$416(epoch$417, floor$418) {
+if ((((!isTrue(guarded$341) || isTrue(get(guarded$341, "why"))) || (get(guarded$341, "state") !== "1")) || (get(guarded$341, "since") !== epoch$417))) {
+return 0;
+}
+raise$168(new Table([]), math.max(counterOf$159(new Table([])), tonumber(floor$418)));
+call$1("SET", "quorlock:floor:past", floor$418, "PX", pastTtl$156);
+mark$342("0", 0);
+return 1;
+}
+function retry$422(key$423, name$424, ms$425) {
+let $427;
+let marks$426 = marksOf$38(key$423);
+if ((ms$425 === 0)) {
+return call$1("ZREM", marks$426, name$424);
+}
+let isNew$428 = isLess(tonumber((isTrue($427 = call$1("ZSCORE", marks$426, name$424)) ? $427 : (-1))), now$23);
+if ((isTrue(isNew$428) && (isTrue(ownerOf$2(lockOf$27(key$423))) || !isTrue(one(lastReader$57(key$423)))))) {
+return 0;
+}
+call$1("ZADD", marks$426, (number(now$23) + number(ms$425)), name$424);
+if (isLess(call$1("PTTL", marks$426), ms$425)) {
+call$1("PEXPIRE", marks$426, ms$425);
+}
+let oldest$429 = call$1("ZRANGE", marks$426, 0, 0, "WITHSCORES");
+if (isLess(tonumber(get(oldest$429, 2)), now$23)) {
+call$1("ZREM", marks$426, get(oldest$429, 1));
+}
+return 1;
+}
+function refusalByWaiters$430(key$431, token$432) {
+let $435, $439;
+if ((!isTrue(isShared$25(key$431)) || isTrue(ownerFor$62(key$431, token$432)))) {
+return undefined;
+}
+let mark$433 = call$1("ZRANGE", marksOf$38(key$431), (-1), (-1), "WITHSCORES");
+if ((isTrue(get(mark$433, 1)) && isAtLeast(tonumber(get(mark$433, 2)), now$23))) {
+return new Table([1, "writers", (number(get(mark$433, 2)) - number(now$23))]);
+}
+let queue$434 = queueOf$40(key$431);
+let waiter$436 = ($435 = all(headOf$238(queue$434)))[0], entry$437 = $435[1];
+if (!isTrue(waiter$436)) {
+return undefined;
+}
+let left$438 = call$1("PTTL", (text(queue$434) + (":" + text(string.sub(waiter$436, 1, 20)))));
+return new Table([1, masked$16((text(waiter$436) + ("." + text((isTrue($439 = one(string.match(entry$437, "^%d+"))) ? $439 : ""))))), left$438]);
+}
+function claimed$440(kind$441, last$442, number$443, ticket$444, entryTtl$445, proposal$446) {
+let $450, $451, $453, $454, $455, $456, $457;
+let token$447 = get(ARGV, arg$421), reply$448 = undefined, next$449 = undefined;
+joined$24 = undefined;
+if ((kind$441 === "q")) {
+let alone$452 = (isTrue($451 = (isTrue($450 = isShared$25(get(KEYS, key$420))) ? "r" : $450)) ? $451 : "g");
+$454 = ($453 = all(enqueue$271(key$420, last$442, token$447, number$443, ticket$444, entryTtl$445, proposal$446, get(ARGV, (number(arg$421) + 1)), alone$452)))[0]; $455 = $453[1]; reply$448 = $454; next$449 = $455;
+if (((alone$452 === "r") && (type(reply$448) === "number"))) {
+joined$24 = get(KEYS, key$420);
+}
+} else {
+reply$448 = (isTrue($457 = (($456 = (kind$441 === "v")) ? refusalByWaiters$430(get(KEYS, key$420), token$447) : $456)) ? $457 : one(claim$134(key$420, last$442, token$447, number$443, (kind$441 !== "e"))));
+}
+if ((isTrue(joined$24) && !isTrue(inQuarantine$402()))) {
+give$249(joined$24);
+}
+return new Several([reply$448, next$449]);
+}
+function releaseUnwaited$458() {
+
+}
+function inBulk$459() {
+return 0;
+}
+function run$460(kind$461, last$462, number$463, ticket$464, entryTtl$465, proposal$466) {
+let $468, $471, $472, $473, $479;
+if ((kind$461 === "g")) {
+watch$353(get(ARGV, arg$421));
+isSeeded$209 = (!isTrue(guarded$341) || (get(guarded$341, "state") !== "1"));
+return ;
+}
+if ((kind$461 === "h")) {
+return guardState$404();
+}
+if ((kind$461 === "f")) {
+let seeded$467 = restoreCounters$416(number$463, ticket$464);
+isSeeded$209 = (isTrue(isSeeded$209) ? isSeeded$209 : (seeded$467 === 1));
+return seeded$467;
+}
+if ((kind$461 === "c")) {
+return call$1("TIME");
+}
+if (((kind$461 === "r") || ((kind$461 === "l") && isTrue(inQuarantine$402())))) {
+return release$142(key$420, last$462, get(ARGV, arg$421));
+}
+if ((kind$461 === "l")) {
+return (isTrue($468 = releaseUnwaited$458(key$420, last$462, get(ARGV, arg$421))) ? $468 : leave$324(key$420, last$462, get(ARGV, arg$421)));
+}
+if ((kind$461 === "i")) {
+return new Table([masked$16(call$1("GET", get(KEYS, key$420))), call$1("PTTL", get(KEYS, key$420)), call$1("ZCARD", queueOf$40(get(KEYS, key$420)))]);
+}
+if (((proposal$466 !== "") && isAtLeast(tonumber(proposal$466), (((2) ** 53) - ((2) ** 20))))) {
+error("ERR the fencing token is too large", 0);
+}
+let why$469 = (isTrue(guarded$341) ? bar$397(kind$461, number$463, proposal$466) : guarded$341);
+if (isTrue(why$469)) {
+error(why$469, 0);
+}
+if ((kind$461 === "u")) {
+let owner$470 = ownerOf$2(get(KEYS, last$462));
+if (isTrue(owner$470)) {
+return new Table([((number(last$462) - number(key$420)) + 1), masked$16(owner$470), call$1("PTTL", get(KEYS, last$462))]);
+}
+$471 = "v"; $472 = (number(last$462) - 1); kind$461 = $471; last$462 = $472;
+}
+let reply$474 = ($473 = all(claimed$440(kind$461, last$462, number$463, ticket$464, entryTtl$465, proposal$466)))[0], next$475 = $473[1];
+if ((type(reply$474) !== "number")) {
+return reply$474;
+}
+if ((isTrue(guarded$341) && isTrue(inQuarantine$402()))) {
+return new Table([(-2), reply$474]);
+}
+if ((proposal$466 !== "")) {
+let locks$476 = new Table([]);
+for (let index$477 = number(key$420), last$478 = number(last$462); index$477 <= last$478; index$477 += 1) {
+set(locks$476, ((index$477 - number(key$420)) + 1), lockOf$27(get(KEYS, index$477)));
+}
+return fenced$175(locks$476, reply$474, proposal$466, next$475);
+}
+return (isTrue($479 = (isTrue(next$475) ? new Table([(-3), reply$474, next$475]) : next$475)) ? $479 : reply$474);
+}
+function run$481(kind$482, last$483, number$484, ticket$485, entryTtl$486, proposal$487) {
+if ((kind$482 === "i")) {
+return new Table([masked$16(ownerFor$62(lockOf$27(get(KEYS, key$420)), "")), leftOf$70(get(KEYS, key$420)), call$1("ZCARD", queueOf$40(get(KEYS, key$420)))]);
+}
+if (isAtLeast(last$483, key$420)) {
+demand$181(get(KEYS, key$420), needed$149);
+}
+if ((kind$482 === "m")) {
+return retry$422(get(KEYS, key$420), get(ARGV, arg$421), tonumber(number$484));
+}
+return runAny$480(kind$482, last$483, number$484, ticket$485, entryTtl$486, proposal$487);
 }
 return (redis$, keys$, args$) => {
 redis = redis$, KEYS = keys$, ARGV = args$;
 {
-let $5, $7, $8, $10, $17, $18, $20, $25, $60, $61, $62, $78, $116;
+let $153, $498, $503, $506, $507;
 call$1 = redis.call;
-key$2 = get(KEYS, 1), token$3 = get(ARGV, length(ARGV)), queue$4 = undefined;
-if ((!isTrue(get(KEYS, 2)) && (redis.pcall("GET", key$2) === token$3))) {
-isTagged$6 = (isTrue($5 = one(string.find(key$2, "{", 1, true))) ? one(string.find(key$2, "^[^{]*{[^}]+}")) : $5);
-queue$4 = (isTrue($7 = (isTrue(isTagged$6) ? ("quorlock:queue:tagged:" + text(key$2)) : isTagged$6)) ? $7 : ("quorlock:queue:{" + (text(key$2) + "}")));
-if ((call$1("EXISTS", queue$4) === 0)) {
-return call$1("DEL", key$2);
-}
-}
-if ((isTrue(queue$4) && !isTrue(get(ARGV, 2)))) {
-own$9 = (isTrue($8 = one(string.match(token$3, "^(.+)%.%d+$"))) ? $8 : "");
-first$11 = ($10 = all(unpack(call$1("ZRANGE", queue$4, 0, 1, "WITHSCORES"))))[0], _$12 = $10[1], _$13 = $10[2], next$14 = $10[3];
-place$15 = (text(queue$4) + (":" + text(string.sub((isTrue(first$11) ? first$11 : ""), 1, 20))));
-entries$16 = (isTrue(first$11) ? redis.pcall("MGET", place$15, (text(queue$4) + (":" + text(string.sub(own$9, 1, 20))))) : first$11);
-entry$19 = (isTrue($18 = (isTrue($17 = (isTrue(entries$16) ? !isTrue(get(entries$16, 2)) : entries$16)) ? get(entries$16, 1) : $17)) ? $18 : "");
-round$21 = ($20 = all(string.match(entry$19, "^(%d+) (%d+) (%S+) (%d*) g$")))[0], ttl$22 = $20[1], inbox$23 = $20[2], proposal$24 = $20[3];
-if ((isTrue(round$21) && (inbox$23 !== "-"))) {
-mayAsk$26 = (isTrue($25 = redis.replicate_commands) ? $25 : redis.REDIS_VERSION_NUM);
+
+
+
 if (isTrue(redis.replicate_commands)) {
 redis.replicate_commands();
 }
-counts$27 = (isTrue(mayAsk$26) ? redis.pcall("PUBSUB", "NUMSUB", inbox$23) : mayAsk$26), given$28 = (text(first$11) + ("." + text(round$21)));
-
-check$59 = redis.acl_check_cmd;
-isAllowed$63 = (($62 = !isTrue(check$59)) ? $62 : (isTrue($61 = (isTrue($60 = check$59("DEL", key$2)) ? check$59("PTTL", key$2) : $60)) ? check$59("ZREM", key$2) : $61));
-if (((((isTrue(counts$27) && !isTrue(get(counts$27, "err"))) && isMore(get(counts$27, 2), 0)) && isTrue(isAllowed$63)) && isTrue(one(pcall(grantKey$29))))) {
-return 1;
-}
-}
-}
-
-
-given$79 = (isTrue($78 = get(KEYS, 2)) ? releaseUnwaited$69(1, length(KEYS), token$3) : $78);
-if (isTrue(given$79)) {
-return given$79;
-}
+time$22 = call$1("TIME");
+now$23 = ((number(get(time$22, 1)) * 1000) + number(math.floor((number(get(time$22, 2)) / 1000))));
+joined$24 = undefined;
 
 
 
-ownerFor$101 = ownerOf$80;
-
-keyFor$104 = lockOf$102;
 
 
 
-toEnter$113 = "DEL GET PEXPIRE PTTL SET ZADD ZRANGE ZREM", toGive$114 = "DEL GET PTTL SET ZRANGE ZREM";
-mayShare$115 = false;
-mayAsk$117 = (isTrue($116 = redis.replicate_commands) ? $116 : redis.REDIS_VERSION_NUM);
+
+
+
+
+
+
+
+
+
+
+drop$113 = finish$105;
+
+claimExclusive$133 = claim$114;
+
+
+needed$149 = "DEL EXISTS GET PEXPIRE PTTL SET ZADD ZRANGE ZREM ZSCORE", toEnter$150 = undefined, toGive$151 = undefined;
+mayShare$152 = true;
+mayAsk$154 = (isTrue($153 = redis.replicate_commands) ? $153 : redis.REDIS_VERSION_NUM);
 if (isTrue(redis.replicate_commands)) {
 redis.replicate_commands();
 }
-counterTtl$118 = 86400000, pastTtl$119 = 43200000;
+counterTtl$155 = 86400000, pastTtl$156 = 43200000;
 
 
 
@@ -3469,14 +2681,58 @@ counterTtl$118 = 86400000, pastTtl$119 = 43200000;
 
 
 
-isSeeded$172 = true;
-sweeps$173 = 8, swept$174 = 128, unswept$175 = 4096;
-skips$176 = 256;
+isSeeded$209 = true;
+sweeps$210 = 8, swept$211 = 128, unswept$212 = 4096;
+skips$213 = 256;
 
 
 
 
-return leave$230(1, length(KEYS), 1, length(ARGV));
+
+
+guarded$341 = undefined;
+
+
+
+
+
+
+replies$419 = new Table([]), key$420 = 1, arg$421 = 2;
+
+
+
+
+
+
+runAny$480 = run$460;
+
+operation$488 = "(%d*)(%a)(%d+),(%d+),?(%d*),?(%d*),?(%d*);";
+for (let [times$489, kind$490, keys$491, number$492, ticket$493, entryTtl$494, proposal$495] of matches(get(ARGV, 1), operation$488)) {
+let keyCount$496 = tonumber(keys$491), argCount$497 = 0;
+if ((kind$490 === "q")) {
+argCount$497 = 2;
+} else if (((((kind$490 !== "i") && (kind$490 !== "c")) && (kind$490 !== "h")) && (kind$490 !== "f"))) {
+argCount$497 = 1;
+}
+let count$499 = (isTrue($498 = tonumber(times$489)) ? $498 : 1);
+if ((isMore(count$499, 1) && (keys$491 === "1"))) {
+count$499 = (number(count$499) - number(inBulk$459(kind$490, count$499, number$492, proposal$495)));
+}
+for (let _$500 = 1, last$501 = number(count$499); _$500 <= last$501; _$500 += 1) {
+let last$502 = ((number(key$420) + number(keyCount$496)) - 1);
+let done$504 = ($503 = all(pcall(run$481, kind$490, last$502, number$492, ticket$493, entryTtl$494, proposal$495)))[0], reply$505 = $503[1];
+if (!isTrue(done$504)) {
+reply$505 = failure$267(reply$505);
+}
+if ((kind$490 !== "g")) {
+set(replies$419, (length(replies$419) + 1), reply$505);
+} else if (!isTrue(done$504)) {
+guarded$341 = new Table([]).set("why", get(reply$505, 2));
+}
+$506 = (number(last$502) + 1); $507 = (number(arg$421) + number(argCount$497)); key$420 = $506; arg$421 = $507;
+}
+}
+return replies$419;
 }};
 })(),
   "ebf1996487ec20fb055f0c1e227e4e106e374626": (() => {
@@ -3642,6 +2898,701 @@ set(waiters$13, (length(waiters$13) + 1), masked$1(waiter$15));
 }
 }
 return waiters$13;
+}};
+})(),
+  "f6afea07c6e9e08d52a6aa0479311bff48ee5923": (() => {
+let redis, KEYS, ARGV, call$1, ownerFor$66, keyFor$69, toEnter$78, toGive$79, mayShare$80, mayAsk$82, counterTtl$83, pastTtl$84, isSeeded$137, sweeps$138, swept$139, unswept$140, skips$141, guarded$294, replies$372, key$373, arg$374, operation$421;
+function ownerOf$2(key$3) {
+let $5, $6;
+let owner$4 = redis.pcall("GET", key$3);
+if ((type(owner$4) !== "table")) {
+return owner$4;
+}
+return (isTrue($6 = (isTrue($5 = one(string.find(get(owner$4, "err"), "^WRONGTYPE"))) ? "(no string)" : $5)) ? $6 : call$1("GET", key$3));
+}
+function isMine$7(owner$8, token$9) {
+let $10, $13;
+if ((owner$8 === token$9)) {
+return true;
+}
+if (!isTrue(owner$8)) {
+return false;
+}
+let waiter$11 = ($10 = all(string.match(token$9, "^(.+)%.(%d+)$")))[0], round$12 = $10[1];
+let other$14 = ($13 = all(string.match(owner$8, "^(.+)%.(%d+)$")))[0], earlier$15 = $13[1];
+return (((waiter$11 !== undefined) && (waiter$11 === other$14)) && isLess(tonumber(earlier$15), tonumber(round$12)));
+}
+function masked$16(owner$17) {
+let $18;
+if (!isTrue(owner$17)) {
+return owner$17;
+}
+let round$19 = (isTrue($18 = one(string.match(owner$17, "%.%d+$"))) ? $18 : "");
+let length$20 = (length(owner$17) - length(round$19));
+let shown$21 = math.min(8, math.floor((number(length$20) / 2)));
+return (text(string.sub(owner$17, 1, shown$21)) + (text(string.rep("*", (number(length$20) - number(shown$21)))) + text(round$19)));
+}
+function claim$22(first$23, last$24, token$25, ttl$26, create$27) {
+let $39;
+let least$28 = tonumber(ttl$26);
+let owners$29 = new Table([]);
+for (let index$30 = number(first$23), last$31 = number(last$24); index$30 <= last$31; index$30 += 1) {
+let owner$32 = ownerOf$2(get(KEYS, index$30));
+set(owners$29, index$30, owner$32);
+if ((!isTrue(isMine$7(owner$32, token$25)) && (isTrue(owner$32) || !isTrue(create$27)))) {
+return new Table([((index$30 - number(first$23)) + 1), masked$16(owner$32), call$1("PTTL", get(KEYS, index$30))]);
+}
+}
+let shortest$33 = undefined;
+for (let index$34 = number(first$23), last$35 = number(last$24); index$34 <= last$35; index$34 += 1) {
+let left$36 = call$1("PTTL", get(KEYS, index$34));
+let isOther$37 = ((get(owners$29, index$34) !== token$25) || (left$36 === (-2)));
+let isShort$38 = ((left$36 !== (-1)) && isLess(left$36, least$28));
+let lives$40 = (isTrue($39 = (isTrue(isShort$38) ? ttl$26 : isShort$38)) ? $39 : left$36);
+if (((isTrue(isShort$38) && (left$36 !== (-2))) || (isTrue(isOther$37) && isAtLeast(left$36, 0)))) {
+call$1("PEXPIRE", get(KEYS, index$34), lives$40);
+}
+if ((isTrue(isOther$37) && (left$36 === (-1)))) {
+call$1("SET", get(KEYS, index$34), token$25);
+} else if (isTrue(isOther$37)) {
+call$1("SET", get(KEYS, index$34), token$25, "PX", lives$40);
+}
+if (isTrue(isShort$38)) {
+left$36 = least$28;
+}
+if (((left$36 !== (-1)) && (!isTrue(shortest$33) || isLess(left$36, shortest$33)))) {
+shortest$33 = left$36;
+}
+}
+return (isTrue(shortest$33) ? shortest$33 : (-1));
+}
+function voteAll$41(key$42, arg$43, count$44, ttl$45) {
+for (let place$46 = 0, last$47 = (number(count$44) - 1); place$46 <= last$47; place$46 += 1) {
+let set$48 = redis.pcall("SET", get(KEYS, (number(key$42) + place$46)), get(ARGV, (number(arg$43) + place$46)), "NX", "PX", ttl$45);
+if ((!isTrue(set$48) || isTrue(get(set$48, "err")))) {
+return place$46;
+}
+}
+return count$44;
+}
+function drop$49(key$50, token$51) {
+let $52, $53;
+return (isTrue($53 = (isTrue($52 = isMine$7(ownerOf$2(key$50), token$51)) ? call$1("DEL", key$50) : $52)) ? $53 : 0);
+}
+function release$54(first$55, last$56, token$57) {
+let released$58 = 0;
+for (let index$59 = number(first$55), last$60 = number(last$56); index$59 <= last$60; index$59 += 1) {
+released$58 = (number(released$58) + number(drop$49(get(KEYS, index$59), token$57)));
+}
+return released$58;
+}
+function queueOf$61(key$62) {
+let $63, $65;
+let isTagged$64 = (isTrue($63 = one(string.find(key$62, "{", 1, true))) ? one(string.find(key$62, "^[^{]*{[^}]+}")) : $63);
+return (isTrue($65 = (isTrue(isTagged$64) ? ("quorlock:queue:tagged:" + text(key$62)) : isTagged$64)) ? $65 : ("quorlock:queue:{" + (text(key$62) + "}")));
+}
+function lockOf$67(key$68) {
+return key$68;
+}
+function leftOf$70(key$71) {
+return call$1("PTTL", key$71);
+}
+function set$72(key$73, token$74, ms$75) {
+call$1("SET", key$73, token$74, "PX", ms$75);
+}
+function finish$76(key$77) {
+return call$1("DEL", key$77);
+}
+function exactly$85(number$86) {
+return string.format("%.0f", number$86);
+}
+function counterOf$87(locks$88) {
+let $90, $95;
+let past$89 = call$1("GET", "quorlock:floor:past");
+if (!isTrue(past$89)) {
+past$89 = (isTrue($90 = call$1("GET", "quorlock:floor")) ? $90 : "0");
+call$1("SET", "quorlock:floor:past", past$89, "PX", pastTtl$84);
+}
+let largest$91 = tonumber(past$89);
+for (let _$92 = 1, table$94 = locks$88, lock$93; (lock$93 = get(table$94, _$92)) !== undefined; _$92 += 1) {
+largest$91 = math.max(largest$91, tonumber((isTrue($95 = call$1("GET", ("quorlock:fence:" + text(lock$93)))) ? $95 : 0)));
+}
+return largest$91;
+}
+function raise$96(locks$97, counter$98) {
+let $102;
+for (let _$99 = 1, table$101 = locks$97, lock$100; (lock$100 = get(table$101, _$99)) !== undefined; _$99 += 1) {
+call$1("SET", ("quorlock:fence:" + text(lock$100)), exactly$85(counter$98), "PX", counterTtl$83);
+}
+if (isAtLeast(counter$98, tonumber((isTrue($102 = call$1("GET", "quorlock:floor")) ? $102 : 0)))) {
+call$1("SET", "quorlock:floor", exactly$85((number(counter$98) + 1000000)));
+}
+if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$84)) {
+call$1("DEL", "quorlock:floor:past");
+}
+}
+function fenced$103(locks$104, granted$105, proposal$106, next$107) {
+let counter$108 = counterOf$87(locks$104);
+raise$96(locks$104, math.max(counter$108, tonumber(proposal$106)));
+return new Table([(-1), granted$105, exactly$85(counter$108), next$107]);
+}
+function demand$109(key$110, commands$111) {
+let $113;
+let check$112 = redis.acl_check_cmd;
+for (let [command$114] of matches((isTrue($113 = (isTrue(check$112) ? commands$111 : check$112)) ? $113 : ""), "%u+")) {
+if (!isTrue(check$112(command$114, key$110))) {
+error(new Table([]).set("err", ("NOPERM this user has no permissions to run the '" + (text(string.lower(command$114)) + "' command"))));
+}
+}
+}
+function forget$115(queue$116, waiter$117) {
+if ((call$1("ZREM", queue$116, waiter$117) === 1)) {
+call$1("DEL", (text(queue$116) + (":" + text(string.sub(waiter$117, 1, 20)))));
+}
+}
+function reserve$118(key$119, token$120, lives$121, ttl$122) {
+set$72(key$119, token$120, math.max(1, math.min(lives$121, tonumber(ttl$122))));
+}
+function grant$123(key$124, queue$125, waiter$126, token$127, ttl$128, inbox$129, proposal$130) {
+let $131, $133, $135;
+let next$132 = (isTrue($131 = get(call$1("ZRANGE", queue$125, 1, 1, "WITHSCORES"), 2)) ? $131 : "-");
+let counter$134 = (($133 = (proposal$130 !== "")) ? counterOf$87(new Table([lockOf$67(key$124)])) : $133);
+set$72(key$124, token$127, ttl$128);
+if (isTrue(counter$134)) {
+raise$96(new Table([lockOf$67(key$124)]), math.max(counter$134, tonumber(proposal$130)));
+}
+let told$136 = redis.pcall("PUBLISH", inbox$129, (text(token$127) + (" " + (text((isTrue($135 = (isTrue(counter$134) ? exactly$85(counter$134) : counter$134)) ? $135 : "-")) + (" " + text(next$132))))));
+if ((type(told$136) === "number")) {
+forget$115(queue$125, waiter$126);
+} else {
+reserve$118(key$124, token$127, call$1("PTTL", (text(queue$125) + (":" + text(string.sub(waiter$126, 1, 20))))), ttl$128);
+}
+return told$136;
+}
+function sweep$142(queue$143, from$144, to$145, asking$146) {
+let $147, $148, $164, $165;
+let waiters$149 = (isTrue($148 = (($147 = isMore(unswept$140, 0)) ? call$1("ZRANGE", queue$143, from$144, to$145) : $147)) ? $148 : new Table([])), names$150 = new Table([]), dead$151 = new Table([]);
+if ((length(waiters$149) === 0)) {
+return new Several([undefined, undefined, 0]);
+}
+unswept$140 = (number(unswept$140) - length(waiters$149));
+for (let index$152 = 1, table$154 = waiters$149, waiter$153; (waiter$153 = get(table$154, index$152)) !== undefined; index$152 += 1) {
+set(names$150, index$152, (text(queue$143) + (":" + text(string.sub(waiter$153, 1, 20)))));
+}
+let entries$155 = redis.pcall("MGET", ...all(unpack(names$150))), head$156 = undefined, entry$157 = undefined;
+if (isTrue(get(entries$155, "err"))) {
+for (let index$158 = 1, table$160 = names$150, name$159; (name$159 = get(table$160, index$158)) !== undefined; index$158 += 1) {
+set(entries$155, index$158, call$1("GET", name$159));
+}
+}
+for (let index$161 = 1, table$163 = waiters$149, waiter$162; (waiter$162 = get(table$163, index$161)) !== undefined; index$161 += 1) {
+if ((!isTrue(get(entries$155, index$161)) && (waiter$162 !== asking$146))) {
+set(dead$151, (length(dead$151) + 1), waiter$162);
+} else if (!isTrue(head$156)) {
+$164 = waiter$162; $165 = get(entries$155, index$161); head$156 = $164; entry$157 = $165;
+}
+}
+if ((length(dead$151) > 0)) {
+call$1("ZREM", queue$143, ...all(unpack(dead$151)));
+}
+return new Several([head$156, entry$157, length(waiters$149)]);
+}
+function headOf$166(queue$167, asking$168) {
+let $173;
+let first$169 = get(call$1("ZRANGE", queue$167, 0, 0), 1);
+if ((!isTrue(first$169) || (first$169 === asking$168))) {
+return first$169;
+}
+let entry$170 = call$1("GET", (text(queue$167) + (":" + text(string.sub(first$169, 1, 20)))));
+if (isTrue(entry$170)) {
+return new Several([first$169, entry$170]);
+}
+for (let _$171 = 1, last$172 = number(sweeps$138); _$171 <= last$172; _$171 += 1) {
+let waiter$174 = ($173 = all(sweep$142(queue$167, 0, (number(swept$139) - 1), asking$168)))[0], found$175 = $173[1], count$176 = $173[2];
+if ((isTrue(waiter$174) || isLess(count$176, swept$139))) {
+return new Several([waiter$174, found$175]);
+}
+}
+}
+function give$177(key$178, ending$179) {
+let $181, $184, $192;
+if (isTrue(ending$179)) {
+finish$76(key$178, ending$179);
+}
+let queue$180 = queueOf$61(key$178);
+while (isMore(skips$141, 0)) {
+let waiter$182 = ($181 = all(headOf$166(queue$180)))[0], entry$183 = $181[1];
+if (!isTrue(waiter$182)) {
+return ;
+}
+let round$185 = ($184 = all(string.match(entry$183, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")))[0], ttl$186 = $184[1], inbox$187 = $184[2], proposal$188 = $184[3], how$189 = $184[4];
+let token$190 = (text(waiter$182) + ("." + text((isTrue(round$185) ? round$185 : "")))), isTold$191 = (isTrue(round$185) ? (inbox$187 !== "-") : round$185);
+let counts$193 = (isTrue($192 = (isTrue(isTold$191) ? mayAsk$82 : isTold$191)) ? redis.pcall("PUBSUB", "NUMSUB", inbox$187) : $192);
+key$178 = one(keyFor$69(key$178, how$189));
+if ((!isTrue(round$185) || ((isTrue(counts$193) && !isTrue(get(counts$193, "err"))) && (get(counts$193, 2) === 0)))) {
+forget$115(queue$180, waiter$182);
+} else if ((isTrue(mayShare$80) && isTrue(one(ownerFor$66(key$178, token$190))))) {
+return ;
+} else if (((isTrue(isTold$191) && ((how$189 === "g") || (how$189 === "r"))) && (isTrue(isSeeded$137) || (proposal$188 === "")))) {
+let told$194 = grant$123(key$178, queue$180, waiter$182, token$190, ttl$186, inbox$187, proposal$188);
+if (((told$194 !== 0) && (how$189 === "g"))) {
+return ;
+}
+if ((told$194 === 0)) {
+finish$76(key$178, token$190);
+}
+} else {
+reserve$118(key$178, token$190, call$1("PTTL", (text(queue$180) + (":" + text(string.sub(waiter$182, 1, 20))))), ttl$186);
+if ((isTrue(isTold$191) && (how$189 === "w"))) {
+redis.pcall("PUBLISH", inbox$187, ("wake " + text(token$190)));
+}
+return ;
+}
+skips$141 = (number(skips$141) - 1);
+}
+}
+function releaseUnwaited$195(first$196, last$197, token$198) {
+for (let index$199 = number(first$196), last$200 = number(last$197); index$199 <= last$200; index$199 += 1) {
+if (((redis.pcall("GET", get(KEYS, index$199)) !== token$198) || isMore(call$1("EXISTS", queueOf$61(get(KEYS, index$199))), 0))) {
+return undefined;
+}
+}
+let given$201 = 0;
+for (let index$202 = number(first$196), last$203 = number(last$197); index$202 <= last$203; index$202 += 1) {
+given$201 = (number(given$201) + number(call$1("DEL", get(KEYS, index$202))));
+}
+return given$201;
+}
+function releaseAllUnwaited$204(first$205, last$206, from$207) {
+let $218, $219;
+let owners$208 = call$1("MGET", ...all(unpack(KEYS, first$205, last$206))), queues$209 = new Table([]);
+for (let place$210 = 1, last$211 = ((number(last$206) - number(first$205)) + 1); place$210 <= last$211; place$210 += 1) {
+if ((get(owners$208, place$210) !== get(ARGV, ((number(from$207) + place$210) - 1)))) {
+return undefined;
+}
+set(queues$209, place$210, queueOf$61(get(KEYS, ((number(first$205) + place$210) - 1))));
+}
+if (isMore(call$1("EXISTS", ...all(unpack(queues$209))), 0)) {
+return undefined;
+}
+let gone$212 = call$1("DEL", ...all(unpack(KEYS, first$205, last$206)));
+if ((gone$212 === length(queues$209))) {
+return gone$212;
+}
+let each$213 = new Table([]), seen$214 = new Table([]);
+for (let place$215 = 1, last$216 = length(queues$209); place$215 <= last$216; place$215 += 1) {
+let key$217 = get(KEYS, ((number(first$205) + place$215) - 1));
+set(each$213, place$215, (isTrue($219 = (isTrue($218 = get(seen$214, key$217)) ? 0 : $218)) ? $219 : 1));
+set(seen$214, key$217, true);
+}
+return each$213;
+}
+function failure$220(reason$221) {
+let $222, $223;
+return new Table([0, (isTrue($223 = (($222 = (type(reason$221) === "table")) ? get(reason$221, "err") : $222)) ? $223 : tostring(reason$221))]);
+}
+function enqueue$224(first$225, last$226, token$227, ttl$228, ticket$229, entryTtl$230, proposal$231, inbox$232, alone$233) {
+let $234, $250, $252, $264, $267, $268, $269, $270, $272, $273;
+let waiter$235 = ($234 = all(string.match(token$227, "^(.+)%.(%d+)$")))[0], round$236 = $234[1];
+let queues$237 = new Table([]), isTaken$238 = new Table([]), blocked$239 = undefined, isHeld$240 = false;
+function claimOnly$241(create$242) {
+let next$243 = undefined;
+for (let index$244 = number(first$225), last$245 = number(last$226); index$244 <= last$245; index$244 += 1) {
+forget$115(get(queues$237, index$244), waiter$235);
+let ticket$246 = get(call$1("ZRANGE", get(queues$237, index$244), 0, 0, "WITHSCORES"), 2);
+if ((isTrue(ticket$246) && (!isTrue(next$243) || isLess(tonumber(ticket$246), tonumber(next$243))))) {
+next$243 = ticket$246;
+}
+}
+return new Several([claim$22(first$225, last$226, token$227, ttl$228, create$242), next$243]);
+}
+for (let index$247 = number(first$225), last$248 = number(last$226); index$247 <= last$248; index$247 += 1) {
+let owner$249 = one(ownerFor$66(get(KEYS, index$247), token$227));
+isHeld$240 = (isTrue(isHeld$240) ? isHeld$240 : (owner$249 === token$227));
+set(queues$237, index$247, queueOf$61(get(KEYS, index$247)));
+set(isTaken$238, index$247, (isTrue($250 = (isTrue(owner$249) ? !isTrue(isMine$7(owner$249, token$227)) : owner$249)) ? owner$249 : $250));
+if (isTrue(get(isTaken$238, index$247))) {
+blocked$239 = (isTrue(blocked$239) ? blocked$239 : index$247);
+}
+}
+if (isTrue(isHeld$240)) {
+return claimOnly$241(false);
+}
+let waited$251 = 0;
+for (let index$253 = number(first$225), last$254 = number((isTrue($252 = (isTrue(blocked$239) ? (number(first$225) - 1) : blocked$239)) ? $252 : last$226)); index$253 <= last$254; index$253 += 1) {
+waited$251 = (number(waited$251) + number(call$1("EXISTS", get(queues$237, index$253))));
+}
+if ((!isTrue(blocked$239) && (waited$251 === 0))) {
+return claim$22(first$225, last$226, token$227, ttl$228, true);
+}
+demand$109(get(KEYS, first$225), toEnter$78);
+let place$255 = (":" + text(string.sub(waiter$235, 1, 20)));
+let entry$256 = (text(round$236) + (" " + (text(ttl$228) + (" " + (text(inbox$232) + (" " + (text(proposal$231) + " ")))))));
+let isFirst$257 = new Table([]), waitsFor$258 = undefined;
+for (let index$259 = number(first$225), last$260 = number(last$226); index$259 <= last$260; index$259 += 1) {
+let queue$261 = get(queues$237, index$259);
+call$1("ZADD", queue$261, ticket$229, waiter$235);
+if (isLess(call$1("PTTL", queue$261), tonumber(entryTtl$230))) {
+call$1("PEXPIRE", queue$261, (2 * number(entryTtl$230)));
+}
+if (((round$236 === "1") && (string.sub(ticket$229, (-1)) === "0"))) {
+sweep$142(queue$261, 1, 80, waiter$235);
+}
+set(isFirst$257, index$259, (!isTrue(get(isTaken$238, index$259)) && (one(headOf$166(queue$261, waiter$235)) === waiter$235)));
+if ((!isTrue(get(isTaken$238, index$259)) && !isTrue(get(isFirst$257, index$259)))) {
+waitsFor$258 = (isTrue(waitsFor$258) ? waitsFor$258 : index$259);
+}
+}
+let inTheWay$262 = (isTrue(blocked$239) ? blocked$239 : waitsFor$258), refusal$263 = undefined;
+for (let index$265 = number(first$225), last$266 = number((isTrue($264 = (isTrue(inTheWay$262) ? last$226 : inTheWay$262)) ? $264 : (number(first$225) - 1))); index$265 <= last$266; index$265 += 1) {
+let how$271 = (isTrue($270 = (isTrue($269 = (($267 = (first$225 === last$226)) ? alone$233 : $267)) ? $269 : (($268 = (index$265 === inTheWay$262)) ? "w" : $268))) ? $270 : "s");
+call$1("SET", (text(get(queues$237, index$265)) + text(place$255)), (text(entry$256) + text(how$271)), "PX", entryTtl$230);
+if (isTrue(get(isFirst$257, index$265))) {
+reserve$118(get(KEYS, index$265), token$227, tonumber(entryTtl$230), ttl$228);
+} else {
+if (!isTrue(get(isTaken$238, index$265))) {
+give$177(get(KEYS, index$265), token$227);
+}
+let owner$274 = (($273 = !isTrue(refusal$263)) ? (isTrue($272 = get(isTaken$238, index$265)) ? $272 : one(ownerFor$66(get(KEYS, index$265), token$227))) : $273);
+if ((!isTrue(refusal$263) && !isTrue(isMine$7(owner$274, token$227)))) {
+let latest$275 = get(call$1("ZRANGE", get(queues$237, index$265), (-1), (-1), "WITHSCORES"), 2);
+let inWay$276 = (isTrue(owner$274) ? owner$274 : one(ownerFor$66(lockOf$67(get(KEYS, index$265)), token$227)));
+refusal$263 = new Table([((index$265 - number(first$225)) + 1), masked$16(inWay$276), leftOf$70(get(KEYS, index$265)), latest$275]);
+}
+}
+}
+if (isTrue(refusal$263)) {
+return refusal$263;
+}
+return claimOnly$241(true);
+}
+function leave$277(first$278, last$279, token$280) {
+let $281, $284;
+demand$109(get(KEYS, first$278), toGive$79);
+let waiter$282 = ($281 = all(string.match(token$280, "^(.+)%.(%d+)$")))[0], round$283 = $281[1];
+for (let index$285 = number(first$278), last$286 = number((isTrue($284 = (isTrue(waiter$282) ? last$279 : waiter$282)) ? $284 : 0)); index$285 <= last$286; index$285 += 1) {
+let queue$287 = queueOf$61(get(KEYS, index$285));
+let entry$288 = call$1("GET", (text(queue$287) + (":" + text(string.sub(waiter$282, 1, 20)))));
+let entered$289 = (isTrue(entry$288) ? tonumber(...all(string.match(entry$288, "^%d+"))) : entry$288);
+if ((isTrue(entered$289) && isAtMost(entered$289, tonumber(round$283)))) {
+forget$115(queue$287, waiter$282);
+}
+}
+let released$290 = 0;
+for (let index$291 = number(first$278), last$292 = number(last$279); index$291 <= last$292; index$291 += 1) {
+let dropped$293 = drop$49(get(KEYS, index$291), token$280);
+released$290 = (number(released$290) + number(dropped$293));
+if (((dropped$293 === 1) || isTrue(mayShare$80))) {
+give$177(get(KEYS, index$291));
+}
+}
+return released$290;
+}
+function mark$295(state$296, ends$297, length$298) {
+let $301, $304, $305;
+if (isTrue(length$298)) {
+call$1("SET", "quorlock:quarantine", exactly$85(length$298), "PX", exactly$85(length$298));
+}
+let words$299 = new Table([get(guarded$294, "replId"), get(guarded$294, "since"), exactly$85(ends$297), get(guarded$294, "longest"), get(guarded$294, "database"), state$296]);
+call$1("SET", "quorlock:guard", table.concat(words$299, " "));
+function keepInMemory$300() {
+call$1("SET", "quorlock:guard:memory", get(guarded$294, "since"));
+call$1("SETRANGE", "quorlock:guard:memory", 0, get(guarded$294, "since"));
+}
+redis.set_repl(redis.REPL_NONE);
+let isKept$302 = ($301 = all(pcall(keepInMemory$300)))[0], why$303 = $301[1];
+redis.set_repl(redis.REPL_ALL);
+if (!isTrue(isKept$302)) {
+error(why$303, 0);
+}
+$304 = state$296; $305 = ends$297; set(guarded$294, "state", $304); set(guarded$294, "ends", $305);
+}
+function watch$306(terms$307) {
+let $314, $323, $324, $331, $332, $334, $335, $336, $337, $338, $339, $340, $344, $345, $347, $348, $349;
+function isMemoryOf$308(was$309, since$310, durable$311, info$312) {
+let isSame$313 = (was$309 === get(guarded$294, "replId"));
+if ((!isTrue(isSame$313) && !isTrue(one(string.find(info$312, "master_replid2:0+\r"))))) {
+return false;
+}
+if (((durable$311 === "1") && !isTrue(isSame$313))) {
+return true;
+}
+return ((call$1("GET", "quorlock:guard:memory") === since$310) && (call$1("OBJECT", "ENCODING", "quorlock:guard:memory") === "raw"));
+}
+guarded$294 = undefined;
+let maxTtl$315 = ($314 = all(string.match(terms$307, "^(%d+),(%d+),(%d),(%d),(%d+),(%d+),(%d+)$")))[0], epoch$316 = $314[1], durable$317 = $314[2], right$318 = $314[3], now$319 = $314[4], database$320 = $314[5], after$321 = $314[6];
+if (!isTrue(maxTtl$315)) {
+return ;
+}
+now$319 = tonumber(now$319);
+guarded$294 = new Table([]).set("why", "UNGUARDED maxTtl has not been compared with the other masters").set("wanted", maxTtl$315).set("now", now$319);
+let info$322 = call$1("INFO", "replication");
+set(guarded$294, "replId", one(string.match(info$322, "master_replid:(%S+)")));
+if (!isTrue(get(guarded$294, "replId"))) {
+set(guarded$294, "why", "UNGUARDED its INFO has no master_replid");
+return ;
+}
+if (!isTrue(one(string.find(info$322, "role:master", 1, true)))) {
+set(guarded$294, "why", "READONLY it is a replica");
+return ;
+}
+let was$325 = ($323 = all(string.match((isTrue($324 = call$1("GET", "quorlock:guard")) ? $324 : ""), "^(%S+) (%d+) (%d+) (%d+) (%d+) (%d)$")))[0], since$326 = $323[1], ends$327 = $323[2], longest$328 = $323[3], place$329 = $323[4], state$330 = $323[5];
+let isKnown$333 = (isTrue($332 = (isTrue($331 = (isTrue(was$325) ? (place$329 === database$320) : was$325)) ? isAtLeast(tonumber(since$326), tonumber(after$321)) : $331)) ? isMemoryOf$308(was$325, since$326, durable$317, info$322) : $332);
+if (isTrue(isKnown$333)) {
+$334 = since$326; $335 = longest$328; $336 = place$329; set(guarded$294, "since", $334); set(guarded$294, "longest", $335); set(guarded$294, "database", $336);
+$337 = state$330; $338 = tonumber(ends$327); $339 = true; set(guarded$294, "state", $337); set(guarded$294, "ends", $338); set(guarded$294, "isKnown", $339);
+if ((was$325 !== get(guarded$294, "replId"))) {
+pcall(mark$295, state$330, get(guarded$294, "ends"));
+}
+} else if ((right$318 === "0")) {
+return ;
+} else if ((right$318 === "3")) {
+if (!isTrue(was$325)) {
+call$1("SET", ("quorlock:guard:new:" + text(epoch$316)), "", "PX", 60000);
+}
+return ;
+}
+if ((isTrue(isKnown$333) && (right$318 !== "4"))) {
+if ((state$330 === "2")) {
+let left$341 = call$1("PTTL", "quorlock:quarantine"), length$342 = tonumber((isTrue($340 = call$1("GET", "quorlock:quarantine")) ? $340 : ""));
+if ((isTrue(length$342) && isMore(left$341, length$342))) {
+call$1("PEXPIRE", "quorlock:quarantine", length$342);
+left$341 = length$342;
+}
+let isFar$343 = isMore(get(guarded$294, "ends"), (number(now$319) + number(math.max(tonumber(longest$328), left$341))));
+if (isTrue(isFar$343)) {
+pcall(mark$295, "2", (number(now$319) + number((isTrue($345 = (($344 = (left$341 === (-2))) ? tonumber(longest$328) : $344)) ? $345 : left$341))));
+}
+if (((left$341 === (-2)) && isAtMost(get(guarded$294, "ends"), now$319))) {
+pcall(mark$295, "1", 0);
+}
+}
+} else {
+let length$346 = math.max(tonumber((isTrue(longest$328) ? longest$328 : 0)), tonumber(maxTtl$315));
+set(guarded$294, "since", exactly$85(math.max((number(tonumber((isTrue(since$326) ? since$326 : 0))) + 1), tonumber(epoch$316))));
+$348 = database$320; $349 = (isTrue($347 = (isTrue(isKnown$333) ? longest$328 : isKnown$333)) ? $347 : maxTtl$315); set(guarded$294, "database", $348); set(guarded$294, "longest", $349);
+if (((right$318 !== "2") || isTrue(was$325))) {
+mark$295("2", (number(now$319) + number(length$346)), length$346);
+} else if (isTrue(call$1("GET", ("quorlock:guard:new:" + text(epoch$316))))) {
+mark$295("0", 0);
+} else {
+set(guarded$294, "why", "UNGUARDED it was emptied since it was asked whether it is new");
+return ;
+}
+set(guarded$294, "isKnown", true);
+}
+set(guarded$294, "why", undefined);
+}
+function bar$350(kind$351, ttl$352, proposal$353) {
+if (isTrue(get(guarded$294, "why"))) {
+return get(guarded$294, "why");
+}
+if (((get(guarded$294, "longest") !== get(guarded$294, "wanted")) || isMore(tonumber(ttl$352), tonumber(get(guarded$294, "longest"))))) {
+return ("MAXTTL the longest ttl is " + (text(get(guarded$294, "longest")) + " ms here"));
+}
+if (((proposal$353 === "") && ((kind$351 === "e") || (kind$351 === "p")))) {
+return undefined;
+}
+if ((get(guarded$294, "state") === "2")) {
+let left$354 = math.max(call$1("PTTL", "quorlock:quarantine"), (number(get(guarded$294, "ends")) - number(get(guarded$294, "now"))));
+return ("QUARANTINE it may have forgotten votes, for " + (text(exactly$85(left$354)) + " ms more"));
+}
+if (((proposal$353 !== "") && (get(guarded$294, "state") === "1"))) {
+return ("UNSEEDED " + text(get(guarded$294, "since")));
+}
+}
+function inQuarantine$355() {
+let $356;
+return (isTrue(guarded$294) ? (isTrue($356 = get(guarded$294, "why")) ? $356 : (get(guarded$294, "state") === "2")) : guarded$294);
+}
+function guardState$357() {
+let $358, $359, $366, $367;
+call$1("INFO", "replication");
+call$1("OBJECT", "ENCODING", "quorlock:guard:memory");
+let since$360 = ($358 = all(string.match((isTrue($359 = call$1("GET", "quorlock:guard")) ? $359 : ""), "^%S+ (%d+) (%d+) (%d+) %d+ (%d)$")))[0], ends$361 = $358[1], longest$362 = $358[2], state$363 = $358[3];
+let left$364 = call$1("PTTL", "quorlock:quarantine"), floor$365 = call$1("GET", "quorlock:floor");
+let isKnown$368 = (isTrue($367 = (isTrue($366 = (isTrue(guarded$294) ? get(guarded$294, "isKnown") : guarded$294)) ? 1 : $366)) ? $367 : 0);
+return new Table([tonumber((isTrue(longest$362) ? longest$362 : 0)), left$364, (isTrue(since$360) ? since$360 : "0"), tonumber((isTrue(state$363) ? state$363 : 2)), (isTrue(floor$365) ? floor$365 : "0"), isKnown$368]);
+}
+function restoreCounters$369(epoch$370, floor$371) {
+if ((((!isTrue(guarded$294) || isTrue(get(guarded$294, "why"))) || (get(guarded$294, "state") !== "1")) || (get(guarded$294, "since") !== epoch$370))) {
+return 0;
+}
+raise$96(new Table([]), math.max(counterOf$87(new Table([])), tonumber(floor$371)));
+call$1("SET", "quorlock:floor:past", floor$371, "PX", pastTtl$84);
+mark$295("0", 0);
+return 1;
+}
+function claimed$375(kind$376, last$377, number$378, ticket$379, entryTtl$380, proposal$381) {
+let token$382 = get(ARGV, arg$374);
+if ((((kind$376 === "v") && (key$373 === last$377)) && isTrue(call$1("SET", get(KEYS, key$373), token$382, "NX", "PX", number$378)))) {
+return tonumber(number$378);
+}
+if ((kind$376 === "q")) {
+return enqueue$224(key$373, last$377, token$382, number$378, ticket$379, entryTtl$380, proposal$381, get(ARGV, (number(arg$374) + 1)), "g");
+}
+return claim$22(key$373, last$377, token$382, number$378, (kind$376 !== "e"));
+}
+function inBulk$383(kind$384, count$385, number$386, proposal$387) {
+let $391, $392, $393, $398, $399, $400;
+let done$388 = 0, each$389 = new Table([]), reply$390 = 1;
+if ((((kind$384 === "v") && (proposal$387 === "")) && !isTrue(guarded$294))) {
+$391 = voteAll$41(key$373, arg$374, count$385, number$386); $392 = tonumber(number$386); done$388 = $391; reply$390 = $392;
+} else if ((kind$384 === "l")) {
+let isDone$394 = ($393 = all(pcall(releaseAllUnwaited$204, key$373, ((number(key$373) + number(count$385)) - 1), arg$374)))[0], gone$395 = $393[1];
+if ((isTrue(isDone$394) && isTrue(gone$395))) {
+done$388 = count$385;
+}
+if ((isTrue(isDone$394) && (type(gone$395) === "table"))) {
+each$389 = gone$395;
+}
+}
+for (let place$396 = 1, last$397 = number(done$388); place$396 <= last$397; place$396 += 1) {
+set(replies$372, (length(replies$372) + 1), (isTrue($398 = get(each$389, place$396)) ? $398 : reply$390));
+}
+$399 = (number(key$373) + number(done$388)); $400 = (number(arg$374) + number(done$388)); key$373 = $399; arg$374 = $400;
+return done$388;
+}
+function run$401(kind$402, last$403, number$404, ticket$405, entryTtl$406, proposal$407) {
+let $409, $412, $413, $414, $420;
+if ((kind$402 === "g")) {
+watch$306(get(ARGV, arg$374));
+isSeeded$137 = (!isTrue(guarded$294) || (get(guarded$294, "state") !== "1"));
+return ;
+}
+if ((kind$402 === "h")) {
+return guardState$357();
+}
+if ((kind$402 === "f")) {
+let seeded$408 = restoreCounters$369(number$404, ticket$405);
+isSeeded$137 = (isTrue(isSeeded$137) ? isSeeded$137 : (seeded$408 === 1));
+return seeded$408;
+}
+if ((kind$402 === "c")) {
+return call$1("TIME");
+}
+if (((kind$402 === "r") || ((kind$402 === "l") && isTrue(inQuarantine$355())))) {
+return release$54(key$373, last$403, get(ARGV, arg$374));
+}
+if ((kind$402 === "l")) {
+return (isTrue($409 = releaseUnwaited$195(key$373, last$403, get(ARGV, arg$374))) ? $409 : leave$277(key$373, last$403, get(ARGV, arg$374)));
+}
+if ((kind$402 === "i")) {
+return new Table([masked$16(call$1("GET", get(KEYS, key$373))), call$1("PTTL", get(KEYS, key$373)), call$1("ZCARD", queueOf$61(get(KEYS, key$373)))]);
+}
+if (((proposal$407 !== "") && isAtLeast(tonumber(proposal$407), (((2) ** 53) - ((2) ** 20))))) {
+error("ERR the fencing token is too large", 0);
+}
+let why$410 = (isTrue(guarded$294) ? bar$350(kind$402, number$404, proposal$407) : guarded$294);
+if (isTrue(why$410)) {
+error(why$410, 0);
+}
+if ((kind$402 === "u")) {
+let owner$411 = ownerOf$2(get(KEYS, last$403));
+if (isTrue(owner$411)) {
+return new Table([((number(last$403) - number(key$373)) + 1), masked$16(owner$411), call$1("PTTL", get(KEYS, last$403))]);
+}
+$412 = "v"; $413 = (number(last$403) - 1); kind$402 = $412; last$403 = $413;
+}
+let reply$415 = ($414 = all(claimed$375(kind$402, last$403, number$404, ticket$405, entryTtl$406, proposal$407)))[0], next$416 = $414[1];
+if ((type(reply$415) !== "number")) {
+return reply$415;
+}
+if ((isTrue(guarded$294) && isTrue(inQuarantine$355()))) {
+return new Table([(-2), reply$415]);
+}
+if ((proposal$407 !== "")) {
+let locks$417 = new Table([]);
+for (let index$418 = number(key$373), last$419 = number(last$403); index$418 <= last$419; index$418 += 1) {
+set(locks$417, ((index$418 - number(key$373)) + 1), lockOf$67(get(KEYS, index$418)));
+}
+return fenced$103(locks$417, reply$415, proposal$407, next$416);
+}
+return (isTrue($420 = (isTrue(next$416) ? new Table([(-3), reply$415, next$416]) : next$416)) ? $420 : reply$415);
+}
+return (redis$, keys$, args$) => {
+redis = redis$, KEYS = keys$, ARGV = args$;
+{
+let $81, $431, $436, $439, $440;
+call$1 = redis.call;
+
+
+
+
+
+
+
+
+ownerFor$66 = ownerOf$2;
+
+keyFor$69 = lockOf$67;
+
+
+
+toEnter$78 = "DEL GET PEXPIRE PTTL SET ZADD ZRANGE ZREM", toGive$79 = "DEL GET PTTL SET ZRANGE ZREM";
+mayShare$80 = false;
+mayAsk$82 = (isTrue($81 = redis.replicate_commands) ? $81 : redis.REDIS_VERSION_NUM);
+if (isTrue(redis.replicate_commands)) {
+redis.replicate_commands();
+}
+counterTtl$83 = 86400000, pastTtl$84 = 43200000;
+
+
+
+
+
+
+
+
+isSeeded$137 = true;
+sweeps$138 = 8, swept$139 = 128, unswept$140 = 4096;
+skips$141 = 256;
+
+
+
+
+
+
+
+
+guarded$294 = undefined;
+
+
+
+
+
+
+replies$372 = new Table([]), key$373 = 1, arg$374 = 2;
+
+
+
+operation$421 = "(%d*)(%a)(%d+),(%d+),?(%d*),?(%d*),?(%d*);";
+for (let [times$422, kind$423, keys$424, number$425, ticket$426, entryTtl$427, proposal$428] of matches(get(ARGV, 1), operation$421)) {
+let keyCount$429 = tonumber(keys$424), argCount$430 = 0;
+if ((kind$423 === "q")) {
+argCount$430 = 2;
+} else if (((((kind$423 !== "i") && (kind$423 !== "c")) && (kind$423 !== "h")) && (kind$423 !== "f"))) {
+argCount$430 = 1;
+}
+let count$432 = (isTrue($431 = tonumber(times$422)) ? $431 : 1);
+if ((isMore(count$432, 1) && (keys$424 === "1"))) {
+count$432 = (number(count$432) - number(inBulk$383(kind$423, count$432, number$425, proposal$428)));
+}
+for (let _$433 = 1, last$434 = number(count$432); _$433 <= last$434; _$433 += 1) {
+let last$435 = ((number(key$373) + number(keyCount$429)) - 1);
+let done$437 = ($436 = all(pcall(run$401, kind$423, last$435, number$425, ticket$426, entryTtl$427, proposal$428)))[0], reply$438 = $436[1];
+if (!isTrue(done$437)) {
+reply$438 = failure$220(reply$438);
+}
+if ((kind$423 !== "g")) {
+set(replies$372, (length(replies$372) + 1), reply$438);
+} else if (!isTrue(done$437)) {
+guarded$294 = new Table([]).set("why", get(reply$438, 2));
+}
+$439 = (number(last$435) + 1); $440 = (number(arg$374) + number(argCount$430)); key$373 = $439; arg$374 = $440;
+}
+}
+return replies$372;
 }};
 })(),
 };

@@ -2,7 +2,7 @@
 interface Operation {
   readonly kind: string;
   readonly keys: readonly string[];
-  /** Its tokens, or its token and what comes behind it. */
+  /** Its token, and what comes behind it. */
   readonly args: readonly string[];
   readonly numbers: readonly [number: string, ticket: string, patience: string];
   /** The fencing token that is proposed; empty for none. */
@@ -24,9 +24,8 @@ export function operationsIn(
       const [, , kind = "", count, number = "", ticket = "", patience = "", proposal = ""] = entry;
       const from = { key, arg };
       key += Number(count);
-      if (kind === "r" || kind === "l") arg += Number(number);
-      else if (kind === "q") arg += 2;
-      else if ("vupegm".includes(kind)) arg += 1;
+      if (kind === "q") arg += 2;
+      else if ("vuperlgm".includes(kind)) arg += 1;
       return {
         kind,
         keys: keys.slice(from.key, key),

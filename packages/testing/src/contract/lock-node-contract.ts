@@ -303,19 +303,6 @@ function releaseCases(context: Context): void {
     expect(await context.master.get(mine)).toBeNull();
     expect(await context.master.get(foreign)).toBe("another-client");
   });
-
-  it("takes several tokens: all that a lease ever used (PROTOCOL 5.4)", async () => {
-    const claim = claimOf(3);
-    const [first, second, foreign] = claim.resources as [string, string, string];
-    await context.master.set(first, "older", long);
-    await context.master.set(second, "newer", long);
-    await context.master.set(foreign, "old", long);
-    expect(await ask(context.node).release([first, second], ["newer", "older"])).toEqual({ is: "done" });
-    expect(await ask(context.node).release([foreign], ["newer", "older"])).toEqual({ is: "missed" });
-    expect(await context.master.get(first)).toBeNull();
-    expect(await context.master.get(second)).toBeNull();
-    expect(await context.master.get(foreign)).toBe("old");
-  });
 }
 
 function inspectCases(context: Context): void {

@@ -11,8 +11,8 @@
 --               | "e" keys "," ttl fence               extension that does not; 1 ms changes nothing: verify
 --               | "q" keys "," ttl "," ticket "," ttl [ "," proposal ]
 --                                                      vote, else a queue entry; the second ttl is the entry's
---               | "r" keys "," tokens                  release by that number of tokens
---               | "l" keys "," tokens                  the same, with dequeueing and grants
+--               | "r" keys ",0"                        release
+--               | "l" keys ",0"                        the same, with dequeueing and grants
 --               | "i1,0"                               reads the key: value, PTTL, queue length
 --               | "m1," ttl                            makes, renews or, with 0, removes the mark of an exclusive claim that retries
 --               | "c0,0"                               TIME
@@ -22,9 +22,8 @@
 --     fence     = [ ",0,0," proposal ]                 proposes a fencing token (PROTOCOL 8.1)
 --
 -- Everything else is an integer in decimal digits. KEYS are those of each operation in turn, `keys` of them. The
--- values after ARGV[1] follow the same order: "v", "u", "p", "e" and "m" take a token; "q" a
--- token and its inbox ("-" for none); "r" and "l" all their tokens; "g" the guard's terms ("0" for no guard); the
--- others none.
+-- values after ARGV[1] follow the same order: "v", "u", "p", "e", "r", "l" and "m" take a token; "q" a
+-- token and its inbox ("-" for none); "g" the guard's terms ("0" for no guard); the others none.
 --
 -- One reply for each operation except "g". A claim replies as `claim`; if it is granted with a proposal, {-1, ms until
 -- the first key expires, the largest counter before}; an extension in quarantine, {-2, ms until the first key expires}.

@@ -1,5 +1,5 @@
 --!df flags=allow-undeclared-keys
--- The same as release-and-grant.lua, with the restart guard. ARGV: the guard's terms as in a batch, and the tokens.
+-- The same as release-and-grant.lua, with the restart guard. ARGV: the guard's terms as in a batch, and the token.
 
 local call = redis.call
 -- @include "exclusive/release-first"
@@ -15,6 +15,6 @@ if given then return given end
 -- @include "parts/guard"
 local isKnown = pcall(watch, ARGV[1])
 -- A key that may be promised to another client is not granted (PROTOCOL 9.6).
-if not isKnown or inQuarantine() then return release(1, #KEYS, 2, #ARGV) end
+if not isKnown or inQuarantine() then return release(1, #KEYS, token) end
 isSeeded = not guarded or guarded.state ~= "1"
-return leave(1, #KEYS, 2, #ARGV)
+return leave(1, #KEYS, token)

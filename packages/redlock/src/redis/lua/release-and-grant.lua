@@ -1,9 +1,9 @@
 --!df flags=allow-undeclared-keys
--- Releases all KEYS, leaves their queues, and grants them to the first waiters. ARGV: the tokens.
+-- Releases all KEYS, leaves their queues, and grants them to the first waiters. ARGV: the token.
 
 local call = redis.call
 -- @include "exclusive/release-first"
-if queue and not ARGV[2] then
+if queue then
   -- @include "exclusive/grant-first"
 end
 -- @include "exclusive/queue-of"
@@ -14,4 +14,4 @@ if given then return given end
 -- @include "exclusive/drop"
 -- @include "exclusive/queue"
 -- @include "parts/leave"
-return leave(1, #KEYS, 1, #ARGV)
+return leave(1, #KEYS, token)

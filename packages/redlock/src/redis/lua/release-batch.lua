@@ -14,7 +14,7 @@ if isDone and gone then return gone end
 -- @include "parts/leave"
 -- @include "parts/failure"
 local function release(index)
-  return releaseUnwaited(index, index, ARGV[index]) or leave(index, index, index, index)
+  return releaseUnwaited(index, index, ARGV[index]) or leave(index, index, ARGV[index])
 end
 local replies = {}
 for index = 1, #KEYS do

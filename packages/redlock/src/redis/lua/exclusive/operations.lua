@@ -13,7 +13,7 @@ local function inBulk(kind, count, number, proposal)
   local done, each, reply = 0, {}, 1
   if kind == "v" and proposal == "" and not guarded then
     done, reply = voteAll(key, arg, count, number), tonumber(number)
-  elseif kind == "l" and number == "1" then
+  elseif kind == "l" then
     local isDone, gone = pcall(releaseAllUnwaited, key, key + count - 1, arg)
     if isDone and gone then done = count end
     if isDone and type(gone) == "table" then each = gone end

@@ -13,13 +13,8 @@ local function run(kind, last, number, ticket, entryTtl, proposal)
   end
   if kind == "c" then return call("TIME") end
   -- A key that may be promised to another client is not granted.
-  if kind == "r" or kind == "l" and inQuarantine() then
-    return release(key, last, arg, arg + tonumber(number) - 1)
-  end
-  if kind == "l" then
-    local lastToken = arg + tonumber(number) - 1
-    return releaseUnwaited(key, last, ARGV[lastToken]) or leave(key, last, arg, lastToken)
-  end
+  if kind == "r" or kind == "l" and inQuarantine() then return release(key, last, ARGV[arg]) end
+  if kind == "l" then return releaseUnwaited(key, last, ARGV[arg]) or leave(key, last, ARGV[arg]) end
   if kind == "i" then
     return {masked(call("GET", KEYS[key])), call("PTTL", KEYS[key]), call("ZCARD", queueOf(KEYS[key]))}
   end

@@ -2,9 +2,8 @@
 local operation = "(%d*)(%a)(%d+),(%d+),?(%d*),?(%d*),?(%d*);"
 for times, kind, keys, number, ticket, entryTtl, proposal in string.gmatch(ARGV[1], operation) do
   local keyCount, argCount = tonumber(keys), 0
-  if kind == "r" or kind == "l" then argCount = tonumber(number)
-  elseif kind == "q" then argCount = 2
-  elseif kind == "v" or kind == "u" or kind == "p" or kind == "e" or kind == "g" or kind == "m" then argCount = 1 end
+  if kind == "q" then argCount = 2
+  elseif kind ~= "i" and kind ~= "c" and kind ~= "h" and kind ~= "f" then argCount = 1 end
   local count = tonumber(times) or 1
   if count > 1 and keys == "1" then count = count - inBulk(kind, count, number, proposal) end
   for _ = 1, count do

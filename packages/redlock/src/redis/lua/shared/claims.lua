@@ -104,7 +104,7 @@ local function join(key, token, ms)
   return left
 end
 
--- Ends the claim of a token, or of an earlier round of its waiter. Returns whether there was one.
+-- Ends the claim of a token, or of an earlier round of its waiter. Returns the number of ended claims.
 local function finish(key, token)
   local writer, isDropped = lockOf(key), false
   if isShared(key) and isMine(readerOf(key, token), token) then
@@ -114,11 +114,7 @@ local function finish(key, token)
   end
   -- (Also where a downgrade was lost.)
   if isMine(ownerOf(writer), token) then isDropped = call("DEL", writer) == 1 or isDropped end
-  return isDropped
-end
-
-local function drop(key, from, to)
-  local isDropped = false
-  for token = from, to do isDropped = finish(key, ARGV[token]) or isDropped end
   return isDropped and 1 or 0
 end
+
+local drop = finish
