@@ -4,7 +4,6 @@ import { Kernel } from "../engine/kernel.ts";
 import { Trace } from "../engine/trace.ts";
 import type { Fault } from "../plan/fault.ts";
 import type { LockSettings, Plan } from "../plan/plan.ts";
-import { guardedPlan } from "../plan/swarm.ts";
 import { Cluster } from "../run/cluster.ts";
 import { runPlan } from "../run/run-plan.ts";
 import { type Subject, theClient } from "../run/subject.ts";
@@ -59,9 +58,16 @@ describe("a run in which nothing was granted", () => {
   });
 
   test("is ok if the calls of clients that live ended sooner than a lock may take, and unknown if not", async () => {
-    // Few answers come in time, so that no lock is owed in the calm either.
-    const slow = guardedPlan(3274);
-    const short = await runPlan(slow);
+    // No answer comes in time, so that no lock is owed in the calm either: a guarded client waits no longer than part of maxTtl.
+    const frozen: Fault = { at: 40, kind: "freeze", clients: [], masters: [0], duration: 10 };
+    const guarded = plan([frozen], { ttl: 50, nodeTimeout: 15, restartGuard: { maxTtl: 50 } });
+    const latency = { shape: "log-normal", median: 10, sigma: 0.05 } as const;
+    const short = await runPlan({
+      ...guarded,
+      // The masters cannot be declared new before, which takes a nodeTimeout.
+      duration: 15 + 50 + 183,
+      network: { ...guarded.network, latency },
+    });
     expect(short.whyNothing).toMatch(
       /^client-\d was undisturbed for 183\.0 ms before its calls ended, .* may take/,
     );
