@@ -50,7 +50,7 @@ export const watchMutants: readonly Mutant[] = [
   },
 ];
 
-/** To be found where the clocks of a minority are set before a client asks for its first lock, and clients exclude those. */
+/** To be found where the clocks of a minority are set before a client connects, and clients exclude those. */
 export const contradictedMutant: Mutant = {
   name: "a yes counts as long as no clock contradicts it",
   breaks: ["11.2"],

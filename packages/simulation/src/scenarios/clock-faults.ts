@@ -43,18 +43,18 @@ export const clockFaults: readonly Scenario[] = [
     name: "clock-jump-on-c-excluded",
     title: "The same, where clients exclude masters by their clocks",
     story:
-      "The clock of C jumps 20 s forward, and C's key is gone. Client 1 has never asked a master before: of the three " +
-      "clocks that it reads with its first votes, the one of C agrees with no other. Two votes are no majority, and it " +
-      "waits until it reaches the others.",
+      "The clock of C jumps 20 s forward, and C's key is gone. Client 1 connects only then, and cannot have seen it: of " +
+      "the three clocks that it reads with its first votes, the one of C agrees with no other. Two votes are no " +
+      "majority, and it waits until it reaches the others.",
     source: kleppmann('"Breaking Redlock with bad timings"'),
     plan: sketched({
       script: [[use(10, 1000, 10)], [use(300, 200, 2)]],
-      faults: [cutOff(0, [D, E], 1500), cutOff(1, [A, B], 1500), jumpOfC],
+      faults: [cutOff(0, [D, E], 1500), cutOff(1, [A, B], 1500), cutOff(1, [C, D, E], 250, 0), jumpOfC],
       areClocksSynced: true,
       settings: { clockWatch: { exclude: true } },
     }),
     shows: [
-      faults(3),
+      faults(4),
       hasVotesOf(0, A, B, C),
       onlyWith("quorlock", getsAfter(1, 0)),
       onlyWith("redlock-5", getsWhileHeld(1, 0)),

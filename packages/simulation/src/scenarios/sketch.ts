@@ -76,9 +76,12 @@ export function sketched(sketch: Sketch): (seed: number) => Plan {
 
 const nothingDrawn = { acquire: 1, try: 0, extend: 0, using: 0, abandon: 0, abort: 0, several: 0 };
 
-/** A client's way to these masters is cut, both ways, from before it asks for anything; later all comes through. */
-export function cutOff(client: number, masters: readonly number[], duration: number): Fault {
-  return { at: 8, kind: "cut", clients: [client], masters, direction: "both", duration, ending: "heal" };
+/**
+ * A client's way to these masters is cut, both ways, from before it asks for anything; later all comes through. (If that
+ * is from 0 on, the client connects only then.)
+ */
+export function cutOff(client: number, masters: readonly number[], duration: number, at = 8): Fault {
+  return { at, kind: "cut", clients: [client], masters, direction: "both", duration, ending: "heal" };
 }
 
 /** A fault that comes `after` ms after client 0 has the lock. */
