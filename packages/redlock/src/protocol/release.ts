@@ -169,7 +169,8 @@ export class Rollbacks implements Deletions {
       maxTimeout: leftover.ttl,
       question: deletionOf(leftover),
       isDecided,
-      onAnswer: (index, answer) => {
+      onAnswer: (index, answer, asked) => {
+        if (!asked.isOpen) this.#open.delete(asked);
         if (answer.is !== "fault") return;
         this.#report(answer.error);
         // A hung master is asked for nothing, and while it hangs thousands of locks come and go.
@@ -178,8 +179,7 @@ export class Rollbacks implements Deletions {
         this.#keep(nodes[index]!, { leftover, until }, answer);
       },
     });
-    this.#open.add(round);
-    round.onClosed(() => this.#open.delete(round));
+    if (round.isOpen) this.#open.add(round);
     return round;
   }
 

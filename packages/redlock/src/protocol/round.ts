@@ -62,7 +62,8 @@ export class Round implements Sink {
   #missing: number;
   /** `undefined` once it is closed. */
   #timer: Timer | undefined;
-  readonly #closed = new Latch();
+  /** Made for the first listener: most rounds have none. */
+  #closed: Latch | undefined;
   #forget: (() => void) | undefined;
   #onAnswered: (() => void) | undefined;
   #clocks: RoundClocks | undefined;
@@ -121,7 +122,8 @@ export class Round implements Sink {
 
   /** Calls `listener` when the round is closed; immediately if it is. */
   onClosed(listener: () => void): void {
-    this.#closed.onEnd(listener);
+    if (this.#missing === 0) listener();
+    else (this.#closed ??= new Latch()).onEnd(listener);
   }
 
   /** Resolves when the round is decided, or at the end of `ended` with the answers so far. */
@@ -235,7 +237,7 @@ export class Round implements Sink {
     this.#timer?.cancel();
     this.#timer = undefined;
     this.#decide();
-    this.#closed.end();
+    this.#closed?.end();
   }
 }
 

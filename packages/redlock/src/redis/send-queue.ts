@@ -134,8 +134,9 @@ export class SendQueue implements PipelineOrigin {
     else if (!this.#isFlushScheduled) {
       // In a microtask after the current turn, together with everything that waits.
       const isFull = this.#waiting.length >= maxBatchSize;
-      const undoesClaim = isRelease(question) && this.#pipeline.hasClaimUndoneBy(question);
-      if (this.#inFlight < maxBatchesInFlight || isFull || undoesClaim) {
+      // (Looked up last: it goes through all that is in flight.)
+      const hasRoom = this.#inFlight < maxBatchesInFlight || isFull;
+      if (hasRoom || (isRelease(question) && this.#pipeline.hasClaimUndoneBy(question))) {
         this.#isFlushScheduled = true;
         if (scheduled.length === 0) void microtask.then(flushAll);
         scheduled.push(this);
