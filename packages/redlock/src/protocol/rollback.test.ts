@@ -1,3 +1,6 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { LeaseClock } from "../time/lease-clock.ts";
 import { settle, virtualSetting } from "../virtual-time.test.ts";
@@ -139,6 +142,18 @@ describe("`answered`", () => {
     expect(await time.measure(rollbacks.answered)).toMatchObject({ took: 50 });
     expect(await time.measure(rollbacks.answered)).toMatchObject({ took: 0 });
   });
+});
+
+test("a rollback that is over is not kept", async () => {
+  setFlagsFromString("--expose-gc");
+  const { time, rollbacks, remove } = bed(3);
+  const rounds = Array.from({ length: 5 }, () => new WeakRef(remove()));
+  await time.run(rollbacks.answered);
+  // (A weak reference keeps what it was made of until the turn is over.)
+  await turn();
+  (runInNewContext("gc") as () => void)();
+  expect(rounds.filter((round) => round.deref()).length).toBe(0);
+  expect(rollbacks.pendingCount).toBe(0);
 });
 
 describe("many pending deletes", () => {
