@@ -56,18 +56,39 @@ function unknown(node: Node, what: string): Error {
   return new Error(`line ${node.loc?.start.line} of the script: ${what} is not known to the compiler`);
 }
 
+/**
+ * The names in JavaScript at one place. Those of a function end with it: its own begin where those around it are, so that equal
+ * functions of two scripts have equal texts, which the packed file has once.
+ */
+class Names {
+  /** How often each name in Lua has been declared. */
+  readonly counts: Map<string, number>;
+  /** The variables of loops that count: always numbers, so nothing is assigned to them. */
+  readonly counters: Set<string>;
+  /** The variables of functions that return one value. */
+  readonly single: Set<string>;
+  /** Those that are made once, not in each run: nothing is assigned to them. */
+  readonly fixed: Set<string>;
+
+  constructor(around?: Names) {
+    this.counts = new Map(around?.counts);
+    this.counters = new Set(around?.counters);
+    this.single = new Set(around?.single);
+    this.fixed = new Set(around?.fixed);
+  }
+
+  isConstant(name: string): boolean {
+    return this.counters.has(name) || this.single.has(name) || this.fixed.has(name);
+  }
+}
+
 class Compiler {
   readonly #source: string;
   /** The variables of the blocks around a place, the innermost last: their names in JavaScript by those in Lua. */
   readonly #scopes: Array<Map<string, string>> = [new Map()];
   /** Variables for values that are needed twice, of the functions around the place. */
   readonly #spares: string[][] = [];
-  /** The variables of loops that count: always numbers, so nothing is assigned to them. */
-  readonly #counters = new Set<string>();
-  /** The variables of functions that return one value. */
-  readonly #single = new Set<string>();
-  /** Those that are made once, not in each run: nothing is assigned to them. */
-  readonly #fixed = new Set<string>();
+  #names = new Names();
   /** Of the functions around the place: whether all returns so far are of one value. */
   readonly #isSingle: boolean[] = [];
   /** The loops and functions around the place. */
@@ -75,7 +96,6 @@ class Compiler {
   /** What is declared outside of them. */
   readonly #variables = ["redis", "KEYS", "ARGV"];
   readonly #functions: string[] = [];
-  #names = 0;
 
   constructor(source: string) {
     this.#source = source;
@@ -103,8 +123,9 @@ ${body}};
 
   /** Another one for each: JavaScript has reserved words, and lets no block declare a name twice. */
   #fresh(name: string): string {
-    this.#names += 1;
-    return `${name}$${this.#names}`;
+    const count = (this.#names.counts.get(name) ?? 0) + 1;
+    this.#names.counts.set(name, count);
+    return `${name}$${count}`;
   }
 
   #spare(): string {
@@ -162,7 +183,7 @@ ${body}};
         const values = this.#values(node, node.init, node.variables.length);
         const declared = node.variables.map(({ name }) => this.#declared(name));
         for (const [index, name] of declared.entries())
-          if (globals.has(values[index]!) && !open.has(values[index]!)) this.#single.add(name);
+          if (globals.has(values[index]!) && !open.has(values[index]!)) this.#names.single.add(name);
         if (this.#depth === 0) this.#variables.push(...declared);
         const assignments = declared.map((name, index) => `${name} = ${values[index]}`).join(", ");
         return `${this.#depth === 0 ? "" : "let "}${assignments};`;
@@ -180,7 +201,7 @@ ${body}};
       case "FunctionDeclaration": {
         if (!node.isLocal || node.identifier?.type !== "Identifier") throw unknown(node, "a global function");
         const name = this.#declared(node.identifier.name);
-        this.#fixed.add(name);
+        this.#names.fixed.add(name);
         const text = this.#declaration(node, name);
         if (this.#depth > 0) return text;
         this.#functions.push(text);
@@ -216,21 +237,24 @@ ${body}};
     if (target.type !== "Identifier")
       return `set(${this.#expression(target.base)}, ${this.#key(target)}, ${value});`;
     const name = this.#variable(target.name);
-    if (name === undefined || [this.#counters, this.#single, this.#fixed].some((names) => names.has(name)))
+    if (name === undefined || this.#names.isConstant(name))
       throw unknown(target, `an assignment to ${target.name}`);
     return `${name} = ${value};`;
   }
 
   #declaration({ parameters, body }: FunctionDeclaration, name: string): string {
-    return this.#nested(() => {
+    const around = this.#names;
+    this.#names = new Names(around);
+    const text = this.#nested(() => {
       const names = parameters.map((parameter) => {
         if (parameter.type !== "Identifier") throw unknown(parameter, parameter.type);
         return this.#declared(parameter.name);
       });
-      const text = `function ${name}(${names.join(", ")}) ${this.#function(body)}`;
-      if (this.#isSingle.pop()) this.#single.add(name);
-      return text;
+      return `function ${name}(${names.join(", ")}) ${this.#function(body)}`;
     });
+    this.#names = around;
+    if (this.#isSingle.pop()) around.single.add(name);
+    return text;
   }
 
   #returned(values: readonly Expression[]): string {
@@ -247,7 +271,7 @@ ${body}};
     const [from, to] = [this.#number(start), this.#number(end)];
     return this.#nested(() => {
       const [counter, last] = [this.#declared(variable.name), this.#fresh("last")];
-      this.#counters.add(counter);
+      this.#names.counters.add(counter);
       const goesOn = `${counter} ${by < 0 ? ">=" : "<="} ${last}`;
       return `for (let ${counter} = ${from}, ${last} = ${to}; ${goesOn}; ${counter} += ${by}) ${this.#block(body)}`;
     });
@@ -264,7 +288,7 @@ ${body}};
       if (kind === "string.gmatch")
         return `for (let [${names.join(", ")}] of matches(${over})) ${this.#block(body)}`;
       const [index, value = this.#fresh("value")] = names as [string, string?];
-      this.#counters.add(index);
+      this.#names.counters.add(index);
       const table = this.#fresh("table");
       const next = `(${value} = get(${table}, ${index})) !== undefined`;
       return `for (let ${index} = 1, ${table} = ${over}, ${value}; ${next}; ${index} += 1) ${this.#block(body)}`;
@@ -303,7 +327,7 @@ ${body}};
     const path = pathOf(node.base);
     if (path === undefined) return true;
     const own = this.#variable(path);
-    return own === undefined ? open.has(path) || !globals.has(path) : !this.#single.has(own);
+    return own === undefined ? open.has(path) || !globals.has(path) : !this.#names.single.has(own);
   }
 
   /** The same where it stands last: with brackets around it, which the parser drops, it has one value. */
@@ -436,7 +460,7 @@ ${body}};
   }
 
   #isNumber(node: Expression): boolean {
-    if (node.type === "Identifier") return this.#counters.has(this.#variable(node.name) ?? "");
+    if (node.type === "Identifier") return this.#names.counters.has(this.#variable(node.name) ?? "");
     if (node.type === "BinaryExpression") return node.operator !== ".." && !comparisons.has(node.operator);
     return node.type === "NumericLiteral" || (node.type === "UnaryExpression" && node.operator !== "not");
   }

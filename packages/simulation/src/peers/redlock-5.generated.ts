@@ -12,13 +12,13 @@ let redis, KEYS, ARGV;
 return (redis$, keys$, args$) => {
 redis = redis$, KEYS = keys$, ARGV = args$;
 {
-for (let i$1 = 1, table$3 = KEYS, key$2; (key$2 = get(table$3, i$1)) !== undefined; i$1 += 1) {
-if ((redis.call("exists", key$2) === 1)) {
+for (let i$1 = 1, table$1 = KEYS, key$1; (key$1 = get(table$1, i$1)) !== undefined; i$1 += 1) {
+if ((redis.call("exists", key$1) === 1)) {
 return 0;
 }
 }
-for (let i$4 = 1, table$6 = KEYS, key$5; (key$5 = get(table$6, i$4)) !== undefined; i$4 += 1) {
-redis.call("set", key$5, get(ARGV, 1), "PX", get(ARGV, 2));
+for (let i$2 = 1, table$2 = KEYS, key$2; (key$2 = get(table$2, i$2)) !== undefined; i$2 += 1) {
+redis.call("set", key$2, get(ARGV, 1), "PX", get(ARGV, 2));
 }
 return length(KEYS);
 }};
@@ -29,13 +29,13 @@ let redis, KEYS, ARGV;
 return (redis$, keys$, args$) => {
 redis = redis$, KEYS = keys$, ARGV = args$;
 {
-for (let i$1 = 1, table$3 = KEYS, key$2; (key$2 = get(table$3, i$1)) !== undefined; i$1 += 1) {
-if ((redis.call("get", key$2) !== get(ARGV, 1))) {
+for (let i$1 = 1, table$1 = KEYS, key$1; (key$1 = get(table$1, i$1)) !== undefined; i$1 += 1) {
+if ((redis.call("get", key$1) !== get(ARGV, 1))) {
 return 0;
 }
 }
-for (let i$4 = 1, table$6 = KEYS, key$5; (key$5 = get(table$6, i$4)) !== undefined; i$4 += 1) {
-redis.call("set", key$5, get(ARGV, 1), "PX", get(ARGV, 2));
+for (let i$2 = 1, table$2 = KEYS, key$2; (key$2 = get(table$2, i$2)) !== undefined; i$2 += 1) {
+redis.call("set", key$2, get(ARGV, 1), "PX", get(ARGV, 2));
 }
 return length(KEYS);
 }};
@@ -47,9 +47,9 @@ return (redis$, keys$, args$) => {
 redis = redis$, KEYS = keys$, ARGV = args$;
 {
 count$1 = 0;
-for (let i$2 = 1, table$4 = KEYS, key$3; (key$3 = get(table$4, i$2)) !== undefined; i$2 += 1) {
-if ((redis.call("get", key$3) === get(ARGV, 1))) {
-redis.pcall("del", key$3);
+for (let i$1 = 1, table$1 = KEYS, key$1; (key$1 = get(table$1, i$1)) !== undefined; i$1 += 1) {
+if ((redis.call("get", key$1) === get(ARGV, 1))) {
+redis.pcall("del", key$1);
 count$1 = (number(count$1) + 1);
 }
 }
