@@ -49,7 +49,7 @@ class InPlannedOrder extends BaseSequencer {
 const { projects } = base.test!;
 const fast = (projects as TestProjectInlineConfiguration[]).find(({ test }) => test?.name === "fast")!;
 
-export default {
+const config: ViteUserConfig = {
   ...fast,
   root,
   plugins: [mutation],
@@ -61,4 +61,6 @@ export default {
     // One test at a time is observed.
     ...(active === undefined && { setupFiles: [".ci/mutation/recorder.ts"], maxConcurrency: 1 }),
   },
-} satisfies ViteUserConfig;
+};
+
+export default config;

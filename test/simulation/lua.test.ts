@@ -76,6 +76,9 @@ const snippets: Readonly<Record<string, readonly string[]>> = {
     "local t = {}\nfor i = 5, 1, -2 do t[#t + 1] = i end\nfor i = 2, 1 do t[#t + 1] = 99 end\nreturn t",
     "local count = 0\nlocal function up() count = count + 1 return count end\nup() up()\nreturn count",
     "local default, new, class = 1, 2, 3\nreturn {default, new, class}",
+    "local function f() for i = 1, 2 do end end\nlocal function g(i) i = i + 1 return i end\nf()\nreturn g(1)",
+    "local function f() local function h() return 1 end return h() end\nlocal function g(h) return {h()} end\nreturn {f(), g(function() return 5, 6 end)}",
+    "local function f() local h = 1 return function(h) return h + 1 end, h end\nlocal g, h = f()\nreturn {g(5), h}",
     "local t = {}\nfor i = 1, 3 do local x if i == 2 then x = i end t[i] = x or 0 end\nreturn t",
   ],
   "errors and pcall": [

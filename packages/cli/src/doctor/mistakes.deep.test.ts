@@ -13,6 +13,7 @@ import {
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { mastersFrom } from "../masters.ts";
+import { undeclaredScript } from "../scripts.generated.ts";
 import { diagnose } from "./doctor.ts";
 import { type GoodMasters, startGoodMasters } from "./good-masters.ts";
 import { remedies } from "./remedies.ts";
@@ -338,7 +339,9 @@ const mistakes: readonly Mistake[] = [
     plant: () =>
       filtered({
         answer: (request) =>
-          request.includes("'EXISTS', ARGV") ? "-ERR script tried accessing undeclared key\r\n" : undefined,
+          request.includes(undeclaredScript.source)
+            ? "-ERR script tried accessing undeclared key\r\n"
+            : undefined,
       }),
   },
   {
