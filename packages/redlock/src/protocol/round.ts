@@ -123,7 +123,10 @@ export class Round implements Sink {
   /** Calls `listener` when the round is closed; immediately if it is. */
   onClosed(listener: () => void): void {
     if (this.#missing === 0) listener();
-    else (this.#closed ??= new Latch()).onEnd(listener);
+    else {
+      this.#closed ??= new Latch();
+      this.#closed.onEnd(listener);
+    }
   }
 
   /** Resolves when the round is decided, or at the end of `ended` with the answers so far. */

@@ -6,930 +6,69 @@ import type { CompiledScript } from "../master/redis-library.ts";
 const { Several, Table, isTrue, one, all, get, set, number, text, length, isLess, isAtMost, isMore, isAtLeast, modulo, type, tonumber, tostring, unpack, error, pcall, string, table, math, matches } = scope;
 
 export const compiledScripts: Readonly<Record<string, CompiledScript>> = {
-  "1d05c5590275efff3edceb03f9a3b6501c11272b": (() => {
-let redis, KEYS, ARGV, call$1, kind$1, token$1, ttl$1, proposal$1, terms$1, maxTtl$1, database$1, after$1, seen$1, since$1, longest$1, place$1, state$1, isReady$1, info$1, counterTtl$1, pastTtl$1, isForgetful$1, guarded$1, why$1, granted$1;
-function ownerOf$1(key$1) {
-let $6, $7;
-let owner$1 = redis.pcall("GET", key$1);
-if ((type(owner$1) !== "table")) {
-return owner$1;
+  "d27d581d2f6c1be5168c571246c97c6665f6aaff": (() => {
+let redis, KEYS, ARGV, call$1, index$1, record$1, tag$1, text$1, ttl$1, turn$1, time$1, now$1, oldest$1, count$1, first$1;
+
+return (redis$, keys$, args$) => {
+redis = redis$, KEYS = keys$, ARGV = args$;
+{
+let $1;
+if (isTrue(redis.replicate_commands)) {
+redis.replicate_commands();
 }
-return (isTrue($7 = (isTrue($6 = one(string.find(get(owner$1, "err"), "^WRONGTYPE"))) ? "(no string)" : $6)) ? $7 : call$1("GET", key$1));
+call$1 = redis.call;
+index$1 = get(KEYS, 1), record$1 = get(KEYS, 2);
+tag$1 = ($1 = all(unpack(ARGV)))[0], text$1 = $1[1], ttl$1 = $1[2], turn$1 = $1[3];
+if ((ttl$1 === "0")) {
+call$1("ZREM", index$1, tag$1);
+call$1("DEL", record$1);
+return new Table([0, new Table([])]);
 }
-function isMine$1(owner$1, token$2) {
-let $6, $7;
-if ((owner$1 === token$2)) {
-return true;
+time$1 = call$1("TIME");
+now$1 = ((number(get(time$1, 1)) * 1000) + number(math.floor((number(get(time$1, 2)) / 1000))));
+call$1("SET", record$1, text$1, "PX", ttl$1);
+call$1("ZADD", index$1, (number(now$1) + number(ttl$1)), tag$1);
+call$1("PEXPIRE", index$1, ttl$1);
+oldest$1 = call$1("ZRANGE", index$1, 0, 7, "WITHSCORES");
+for (let place$1 = 1, last$1 = length(oldest$1); place$1 <= last$1; place$1 += 2) {
+if (isLess(tonumber(get(oldest$1, (place$1 + 1))), now$1)) {
+call$1("ZREM", index$1, get(oldest$1, place$1));
 }
-if (!isTrue(owner$1)) {
-return false;
 }
-let waiter$1 = ($6 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$1 = $6[1];
-let other$1 = ($7 = all(string.match(owner$1, "^(.+)%.(%d+)$")))[0], earlier$1 = $7[1];
-return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && isLess(tonumber(earlier$1), tonumber(round$1)));
-}
+count$1 = call$1("ZCARD", index$1);
+first$1 = (50 * modulo(number(turn$1), number(math.ceil((number(count$1) / 50)))));
+return new Table([count$1, call$1("ZRANGE", index$1, first$1, (number(first$1) + 49))]);
+}};
+})(),
+  "efa81484c11a731eec79395351f5a835eeb4656d": (() => {
+let redis, KEYS, ARGV, queue$1, waiters$1;
 function masked$1(owner$1) {
-let $6;
+let $1;
 if (!isTrue(owner$1)) {
 return owner$1;
 }
-let round$1 = (isTrue($6 = one(string.match(owner$1, "%.%d+$"))) ? $6 : "");
+let round$1 = (isTrue($1 = one(string.match(owner$1, "%.%d+$"))) ? $1 : "");
 let length$1 = (length(owner$1) - length(round$1));
 let shown$1 = math.min(8, math.floor((number(length$1) / 2)));
 return (text(string.sub(owner$1, 1, shown$1)) + (text(string.rep("*", (number(length$1) - number(shown$1)))) + text(round$1)));
 }
-function claim$1(first$1, last$1, token$2, ttl$2, create$1) {
-let $6;
-let least$1 = tonumber(ttl$2);
-let owners$1 = new Table([]);
-for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
-let owner$1 = ownerOf$1(get(KEYS, index$1));
-set(owners$1, index$1, owner$1);
-if ((!isTrue(isMine$1(owner$1, token$2)) && (isTrue(owner$1) || !isTrue(create$1)))) {
-return new Table([((index$1 - number(first$1)) + 1), masked$1(owner$1), call$1("PTTL", get(KEYS, index$1))]);
-}
-}
-let shortest$1 = undefined;
-for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
-let left$1 = call$1("PTTL", get(KEYS, index$2));
-let isOther$1 = ((get(owners$1, index$2) !== token$2) || (left$1 === (-2)));
-let isShort$1 = ((left$1 !== (-1)) && isLess(left$1, least$1));
-let lives$1 = (isTrue($6 = (isTrue(isShort$1) ? ttl$2 : isShort$1)) ? $6 : left$1);
-if (((isTrue(isShort$1) && (left$1 !== (-2))) || (isTrue(isOther$1) && isAtLeast(left$1, 0)))) {
-call$1("PEXPIRE", get(KEYS, index$2), lives$1);
-}
-if ((isTrue(isOther$1) && (left$1 === (-1)))) {
-call$1("SET", get(KEYS, index$2), token$2);
-} else if (isTrue(isOther$1)) {
-call$1("SET", get(KEYS, index$2), token$2, "PX", lives$1);
-}
-if (isTrue(isShort$1)) {
-left$1 = least$1;
-}
-if (((left$1 !== (-1)) && (!isTrue(shortest$1) || isLess(left$1, shortest$1)))) {
-shortest$1 = left$1;
-}
-}
-return (isTrue(shortest$1) ? shortest$1 : (-1));
-}
-function exactly$1(number$1) {
-return string.format("%.0f", number$1);
-}
-function counterOf$1(locks$1) {
-let $6, $7;
-let past$1 = call$1("GET", "quorlock:floor:past");
-if (!isTrue(past$1)) {
-past$1 = (isTrue($6 = call$1("GET", "quorlock:floor")) ? $6 : "0");
-call$1("SET", "quorlock:floor:past", past$1, "PX", pastTtl$1);
-}
-let largest$1 = tonumber(past$1);
-for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
-largest$1 = math.max(largest$1, tonumber((isTrue($7 = call$1("GET", ("quorlock:fence:" + text(lock$1)))) ? $7 : 0)));
-}
-return largest$1;
-}
-function raise$1(locks$1, counter$1) {
-let $6;
-for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
-call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$1), "PX", counterTtl$1);
-}
-if (isAtLeast(counter$1, tonumber((isTrue($6 = call$1("GET", "quorlock:floor")) ? $6 : 0)))) {
-call$1("SET", "quorlock:floor", exactly$1((number(counter$1) + 1000000)));
-}
-if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$1)) {
-call$1("DEL", "quorlock:floor:past");
-}
-}
-function fenced$1(locks$1, granted$1, proposal$2, next$1) {
-let counter$1 = counterOf$1(locks$1);
-raise$1(locks$1, math.max(counter$1, tonumber(proposal$2)));
-return new Table([(-1), granted$1, exactly$1(counter$1), next$1]);
-}
-function mark$1(state$2, ends$1, length$1) {
-let $6, $7, $8;
-if (isTrue(length$1)) {
-call$1("SET", "quorlock:quarantine", exactly$1(length$1), "PX", exactly$1(length$1));
-}
-let words$1 = new Table([get(guarded$1, "replId"), get(guarded$1, "since"), exactly$1(ends$1), get(guarded$1, "longest"), get(guarded$1, "database"), state$2]);
-call$1("SET", "quorlock:guard", table.concat(words$1, " "));
-function keepInMemory$1() {
-call$1("SET", "quorlock:guard:memory", get(guarded$1, "since"));
-call$1("SETRANGE", "quorlock:guard:memory", 0, get(guarded$1, "since"));
-}
-redis.set_repl(redis.REPL_NONE);
-let isKept$1 = ($6 = all(pcall(keepInMemory$1)))[0], why$1 = $6[1];
-redis.set_repl(redis.REPL_ALL);
-if (!isTrue(isKept$1)) {
-error(why$1, 0);
-}
-$7 = state$2; $8 = ends$1; set(guarded$1, "state", $7); set(guarded$1, "ends", $8);
-}
-function watch$1(terms$2) {
-let $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22;
-function isMemoryOf$1(was$1, since$2, durable$1, info$2) {
-let isSame$1 = (was$1 === get(guarded$1, "replId"));
-if ((!isTrue(isSame$1) && !isTrue(one(string.find(info$2, "master_replid2:0+\r"))))) {
-return false;
-}
-if (((durable$1 === "1") && !isTrue(isSame$1))) {
-return true;
-}
-return ((call$1("GET", "quorlock:guard:memory") === since$2) && (call$1("OBJECT", "ENCODING", "quorlock:guard:memory") === "raw"));
-}
-guarded$1 = undefined;
-let maxTtl$2 = ($6 = all(string.match(terms$2, "^(%d+),(%d+),(%d),(%d),(%d+),(%d+),(%d+)$")))[0], epoch$1 = $6[1], durable$1 = $6[2], right$1 = $6[3], now$1 = $6[4], database$2 = $6[5], after$2 = $6[6];
-if (!isTrue(maxTtl$2)) {
-return ;
-}
-now$1 = tonumber(now$1);
-guarded$1 = new Table([]).set("why", "UNGUARDED maxTtl has not been compared with the other masters").set("wanted", maxTtl$2).set("now", now$1);
-let info$2 = call$1("INFO", "replication");
-set(guarded$1, "replId", one(string.match(info$2, "master_replid:(%S+)")));
-if (!isTrue(get(guarded$1, "replId"))) {
-set(guarded$1, "why", "UNGUARDED its INFO has no master_replid");
-return ;
-}
-if (!isTrue(one(string.find(info$2, "role:master", 1, true)))) {
-set(guarded$1, "why", "READONLY it is a replica");
-return ;
-}
-let was$1 = ($7 = all(string.match((isTrue($8 = call$1("GET", "quorlock:guard")) ? $8 : ""), "^(%S+) (%d+) (%d+) (%d+) (%d+) (%d)$")))[0], since$2 = $7[1], ends$1 = $7[2], longest$2 = $7[3], place$2 = $7[4], state$2 = $7[5];
-let isKnown$1 = (isTrue($10 = (isTrue($9 = (isTrue(was$1) ? (place$2 === database$2) : was$1)) ? isAtLeast(tonumber(since$2), tonumber(after$2)) : $9)) ? isMemoryOf$1(was$1, since$2, durable$1, info$2) : $10);
-if (isTrue(isKnown$1)) {
-$11 = since$2; $12 = longest$2; $13 = place$2; set(guarded$1, "since", $11); set(guarded$1, "longest", $12); set(guarded$1, "database", $13);
-$14 = state$2; $15 = tonumber(ends$1); $16 = true; set(guarded$1, "state", $14); set(guarded$1, "ends", $15); set(guarded$1, "isKnown", $16);
-if ((was$1 !== get(guarded$1, "replId"))) {
-pcall(mark$1, state$2, get(guarded$1, "ends"));
-}
-} else if ((right$1 === "0")) {
-return ;
-} else if ((right$1 === "3")) {
-if (!isTrue(was$1)) {
-call$1("SET", ("quorlock:guard:new:" + text(epoch$1)), "", "PX", 60000);
-}
-return ;
-}
-if ((isTrue(isKnown$1) && (right$1 !== "4"))) {
-if ((state$2 === "2")) {
-let left$1 = call$1("PTTL", "quorlock:quarantine"), length$1 = tonumber((isTrue($17 = call$1("GET", "quorlock:quarantine")) ? $17 : ""));
-if ((isTrue(length$1) && isMore(left$1, length$1))) {
-call$1("PEXPIRE", "quorlock:quarantine", length$1);
-left$1 = length$1;
-}
-let isFar$1 = isMore(get(guarded$1, "ends"), (number(now$1) + number(math.max(tonumber(longest$2), left$1))));
-if (isTrue(isFar$1)) {
-pcall(mark$1, "2", (number(now$1) + number((isTrue($19 = (($18 = (left$1 === (-2))) ? tonumber(longest$2) : $18)) ? $19 : left$1))));
-}
-if (((left$1 === (-2)) && isAtMost(get(guarded$1, "ends"), now$1))) {
-pcall(mark$1, "1", 0);
-}
-}
-} else {
-let length$2 = math.max(tonumber((isTrue(longest$2) ? longest$2 : 0)), tonumber(maxTtl$2));
-set(guarded$1, "since", exactly$1(math.max((number(tonumber((isTrue(since$2) ? since$2 : 0))) + 1), tonumber(epoch$1))));
-$21 = database$2; $22 = (isTrue($20 = (isTrue(isKnown$1) ? longest$2 : isKnown$1)) ? $20 : maxTtl$2); set(guarded$1, "database", $21); set(guarded$1, "longest", $22);
-if (((right$1 !== "2") || isTrue(was$1))) {
-mark$1("2", (number(now$1) + number(length$2)), length$2);
-} else if (isTrue(call$1("GET", ("quorlock:guard:new:" + text(epoch$1))))) {
-mark$1("0", 0);
-} else {
-set(guarded$1, "why", "UNGUARDED it was emptied since it was asked whether it is new");
-return ;
-}
-set(guarded$1, "isKnown", true);
-}
-set(guarded$1, "why", undefined);
-}
-function bar$1(kind$2, ttl$2, proposal$2) {
-if (isTrue(get(guarded$1, "why"))) {
-return get(guarded$1, "why");
-}
-if (((get(guarded$1, "longest") !== get(guarded$1, "wanted")) || isMore(tonumber(ttl$2), tonumber(get(guarded$1, "longest"))))) {
-return ("MAXTTL the longest ttl is " + (text(get(guarded$1, "longest")) + " ms here"));
-}
-if (((proposal$2 === "") && ((kind$2 === "e") || (kind$2 === "p")))) {
-return undefined;
-}
-if ((get(guarded$1, "state") === "2")) {
-let left$1 = math.max(call$1("PTTL", "quorlock:quarantine"), (number(get(guarded$1, "ends")) - number(get(guarded$1, "now"))));
-return ("QUARANTINE it may have forgotten votes, for " + (text(exactly$1(left$1)) + " ms more"));
-}
-if (((proposal$2 !== "") && (get(guarded$1, "state") === "1"))) {
-return ("UNSEEDED " + text(get(guarded$1, "since")));
-}
-}
-function inQuarantine$1() {
-let $6;
-return (isTrue(guarded$1) ? (isTrue($6 = get(guarded$1, "why")) ? $6 : (get(guarded$1, "state") === "2")) : guarded$1);
-}
-return (redis$, keys$, args$) => {
-redis = redis$, KEYS = keys$, ARGV = args$;
-{
-let $1, $2, $3, $4, $5, $6, $7;
-call$1 = redis.call;
-kind$1 = ($1 = all(unpack(ARGV)))[0], token$1 = $1[1], ttl$1 = $1[2], proposal$1 = $1[3], terms$1 = $1[4];
-maxTtl$1 = ($2 = all(string.match(terms$1, "^(%d+),%d+,%d,%d,%d+,(%d+),(%d+)$")))[0], database$1 = $2[1], after$1 = $2[2];
-seen$1 = ($3 = all(string.match((isTrue($4 = call$1("GET", "quorlock:guard")) ? $4 : ""), "^(%S+) (%d+) %d+ (%d+) (%d+) (%d)$")))[0], since$1 = $3[1], longest$1 = $3[2], place$1 = $3[3], state$1 = $3[4];
-isReady$1 = ((((((longest$1 === maxTtl$1) && (place$1 === database$1)) && ((state$1 === "0") || ((state$1 === "1") && (proposal$1 === "")))) && isAtLeast(tonumber(since$1), tonumber(after$1))) && isAtMost(tonumber(ttl$1), tonumber(maxTtl$1))) && (call$1("OBJECT", "ENCODING", "quorlock:guard:memory") === "raw"));
-if (isTrue(isReady$1)) {
-info$1 = call$1("INFO", "replication");
-isReady$1 = (isTrue($5 = one(string.find(info$1, ("master_replid:" + (text(seen$1) + "\r")), 1, true))) ? one(string.find(info$1, "role:master", 1, true)) : $5);
-}
-if (((((isTrue(isReady$1) && (kind$1 === "v")) && (proposal$1 === "")) && (length(KEYS) === 1)) && isTrue(call$1("SET", get(KEYS, 1), token$1, "NX", "PX", ttl$1)))) {
-return tonumber(ttl$1);
-}
-
-
-
-
-counterTtl$1 = 86400000, pastTtl$1 = 43200000;
-
-
-
-
-if (((proposal$1 !== "") && isAtLeast(tonumber(proposal$1), (((2) ** 53) - ((2) ** 20))))) {
-return redis.error_reply("ERR the fencing token is too large");
-}
-isForgetful$1 = false;
-if (!isTrue(isReady$1)) {
-guarded$1 = undefined;
-
-
-
-
-watch$1(terms$1);
-why$1 = bar$1(kind$1, ttl$1, proposal$1);
-if (isTrue(why$1)) {
-return redis.error_reply(why$1);
-}
-isForgetful$1 = inQuarantine$1();
-}
-granted$1 = claim$1(1, length(KEYS), token$1, ttl$1, (kind$1 !== "e"));
-if ((type(granted$1) !== "number")) {
-return granted$1;
-}
-if (isTrue(isForgetful$1)) {
-return new Table([(-2), granted$1]);
-}
-return (isTrue($7 = (($6 = (proposal$1 === "")) ? granted$1 : $6)) ? $7 : fenced$1(KEYS, granted$1, proposal$1));
-}};
-})(),
-  "30d9366fe41bfb3bf535f3b0cca44a19cc32fa40": (() => {
-let redis, KEYS, ARGV, call$1, isDone$1, gone$1, ownerFor$1, keyFor$1, toEnter$1, toGive$1, mayShare$1, mayAsk$1, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1, replies$1;
 function queueOf$1(key$1) {
 let $1, $2;
 let isTagged$1 = (isTrue($1 = one(string.find(key$1, "{", 1, true))) ? one(string.find(key$1, "^[^{]*{[^}]+}")) : $1);
 return (isTrue($2 = (isTrue(isTagged$1) ? ("quorlock:queue:tagged:" + text(key$1)) : isTagged$1)) ? $2 : ("quorlock:queue:{" + (text(key$1) + "}")));
 }
-function releaseAllUnwaited$1(first$1, last$1, from$1) {
-let $1, $2;
-let owners$1 = call$1("MGET", ...all(unpack(KEYS, first$1, last$1))), queues$1 = new Table([]);
-for (let place$1 = 1, last$2 = ((number(last$1) - number(first$1)) + 1); place$1 <= last$2; place$1 += 1) {
-if ((get(owners$1, place$1) !== get(ARGV, ((number(from$1) + place$1) - 1)))) {
-return undefined;
-}
-set(queues$1, place$1, queueOf$1(get(KEYS, ((number(first$1) + place$1) - 1))));
-}
-if (isMore(call$1("EXISTS", ...all(unpack(queues$1))), 0)) {
-return undefined;
-}
-let gone$1 = call$1("DEL", ...all(unpack(KEYS, first$1, last$1)));
-if ((gone$1 === length(queues$1))) {
-return gone$1;
-}
-let each$1 = new Table([]), seen$1 = new Table([]);
-for (let place$2 = 1, last$3 = length(queues$1); place$2 <= last$3; place$2 += 1) {
-let key$1 = get(KEYS, ((number(first$1) + place$2) - 1));
-set(each$1, place$2, (isTrue($2 = (isTrue($1 = get(seen$1, key$1)) ? 0 : $1)) ? $2 : 1));
-set(seen$1, key$1, true);
-}
-return each$1;
-}
-function releaseUnwaited$1(first$1, last$1, token$1) {
-for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
-if (((redis.pcall("GET", get(KEYS, index$1)) !== token$1) || isMore(call$1("EXISTS", queueOf$1(get(KEYS, index$1))), 0))) {
-return undefined;
-}
-}
-let given$1 = 0;
-for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
-given$1 = (number(given$1) + number(call$1("DEL", get(KEYS, index$2))));
-}
-return given$1;
-}
-function ownerOf$1(key$1) {
-let $2, $3;
-let owner$1 = redis.pcall("GET", key$1);
-if ((type(owner$1) !== "table")) {
-return owner$1;
-}
-return (isTrue($3 = (isTrue($2 = one(string.find(get(owner$1, "err"), "^WRONGTYPE"))) ? "(no string)" : $2)) ? $3 : call$1("GET", key$1));
-}
-function isMine$1(owner$1, token$1) {
-let $2, $3;
-if ((owner$1 === token$1)) {
-return true;
-}
-if (!isTrue(owner$1)) {
-return false;
-}
-let waiter$1 = ($2 = all(string.match(token$1, "^(.+)%.(%d+)$")))[0], round$1 = $2[1];
-let other$1 = ($3 = all(string.match(owner$1, "^(.+)%.(%d+)$")))[0], earlier$1 = $3[1];
-return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && isLess(tonumber(earlier$1), tonumber(round$1)));
-}
-function drop$1(key$1, token$1) {
-let $2, $3;
-return (isTrue($3 = (isTrue($2 = isMine$1(ownerOf$1(key$1), token$1)) ? call$1("DEL", key$1) : $2)) ? $3 : 0);
-}
-function lockOf$1(key$1) {
-return key$1;
-}
-function leftOf$1(key$1) {
-return call$1("PTTL", key$1);
-}
-function set$1(key$1, token$1, ms$1) {
-call$1("SET", key$1, token$1, "PX", ms$1);
-}
-function finish$1(key$1) {
-return call$1("DEL", key$1);
-}
-function exactly$1(number$1) {
-return string.format("%.0f", number$1);
-}
-function counterOf$1(locks$1) {
-let $3, $4;
-let past$1 = call$1("GET", "quorlock:floor:past");
-if (!isTrue(past$1)) {
-past$1 = (isTrue($3 = call$1("GET", "quorlock:floor")) ? $3 : "0");
-call$1("SET", "quorlock:floor:past", past$1, "PX", pastTtl$1);
-}
-let largest$1 = tonumber(past$1);
-for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
-largest$1 = math.max(largest$1, tonumber((isTrue($4 = call$1("GET", ("quorlock:fence:" + text(lock$1)))) ? $4 : 0)));
-}
-return largest$1;
-}
-function raise$1(locks$1, counter$1) {
-let $3;
-for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
-call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$1), "PX", counterTtl$1);
-}
-if (isAtLeast(counter$1, tonumber((isTrue($3 = call$1("GET", "quorlock:floor")) ? $3 : 0)))) {
-call$1("SET", "quorlock:floor", exactly$1((number(counter$1) + 1000000)));
-}
-if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$1)) {
-call$1("DEL", "quorlock:floor:past");
-}
-}
-function fenced$1(locks$1, granted$1, proposal$1, next$1) {
-let counter$1 = counterOf$1(locks$1);
-raise$1(locks$1, math.max(counter$1, tonumber(proposal$1)));
-return new Table([(-1), granted$1, exactly$1(counter$1), next$1]);
-}
-function demand$1(key$1, commands$1) {
-let $3;
-let check$1 = redis.acl_check_cmd;
-for (let [command$1] of matches((isTrue($3 = (isTrue(check$1) ? commands$1 : check$1)) ? $3 : ""), "%u+")) {
-if (!isTrue(check$1(command$1, key$1))) {
-error(new Table([]).set("err", ("NOPERM this user has no permissions to run the '" + (text(string.lower(command$1)) + "' command"))));
-}
-}
-}
-function forget$1(queue$1, waiter$1) {
-if ((call$1("ZREM", queue$1, waiter$1) === 1)) {
-call$1("DEL", (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20)))));
-}
-}
-function reserve$1(key$1, token$1, lives$1, ttl$1) {
-set$1(key$1, token$1, math.max(1, math.min(lives$1, tonumber(ttl$1))));
-}
-function grant$1(key$1, queue$1, waiter$1, token$1, ttl$1, inbox$1, proposal$1) {
-let $3, $4, $5;
-let next$1 = (isTrue($3 = get(call$1("ZRANGE", queue$1, 1, 1, "WITHSCORES"), 2)) ? $3 : "-");
-let counter$1 = (($4 = (proposal$1 !== "")) ? counterOf$1(new Table([lockOf$1(key$1)])) : $4);
-set$1(key$1, token$1, ttl$1);
-if (isTrue(counter$1)) {
-raise$1(new Table([lockOf$1(key$1)]), math.max(counter$1, tonumber(proposal$1)));
-}
-let told$1 = redis.pcall("PUBLISH", inbox$1, (text(token$1) + (" " + (text((isTrue($5 = (isTrue(counter$1) ? exactly$1(counter$1) : counter$1)) ? $5 : "-")) + (" " + text(next$1))))));
-if ((type(told$1) === "number")) {
-forget$1(queue$1, waiter$1);
-} else {
-reserve$1(key$1, token$1, call$1("PTTL", (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20))))), ttl$1);
-}
-return told$1;
-}
-function sweep$1(queue$1, from$1, to$1, asking$1) {
-let $3, $4, $5, $6;
-let waiters$1 = (isTrue($4 = (($3 = isMore(unswept$1, 0)) ? call$1("ZRANGE", queue$1, from$1, to$1) : $3)) ? $4 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
-if ((length(waiters$1) === 0)) {
-return new Several([undefined, undefined, 0]);
-}
-unswept$1 = (number(unswept$1) - length(waiters$1));
-for (let index$1 = 1, table$1 = waiters$1, waiter$1; (waiter$1 = get(table$1, index$1)) !== undefined; index$1 += 1) {
-set(names$1, index$1, (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20)))));
-}
-let entries$1 = redis.pcall("MGET", ...all(unpack(names$1))), head$1 = undefined, entry$1 = undefined;
-if (isTrue(get(entries$1, "err"))) {
-for (let index$2 = 1, table$2 = names$1, name$1; (name$1 = get(table$2, index$2)) !== undefined; index$2 += 1) {
-set(entries$1, index$2, call$1("GET", name$1));
-}
-}
-for (let index$3 = 1, table$3 = waiters$1, waiter$2; (waiter$2 = get(table$3, index$3)) !== undefined; index$3 += 1) {
-if ((!isTrue(get(entries$1, index$3)) && (waiter$2 !== asking$1))) {
-set(dead$1, (length(dead$1) + 1), waiter$2);
-} else if (!isTrue(head$1)) {
-$5 = waiter$2; $6 = get(entries$1, index$3); head$1 = $5; entry$1 = $6;
-}
-}
-if ((length(dead$1) > 0)) {
-call$1("ZREM", queue$1, ...all(unpack(dead$1)));
-}
-return new Several([head$1, entry$1, length(waiters$1)]);
-}
-function headOf$1(queue$1, asking$1) {
-let $3;
-let first$1 = get(call$1("ZRANGE", queue$1, 0, 0), 1);
-if ((!isTrue(first$1) || (first$1 === asking$1))) {
-return first$1;
-}
-let entry$1 = call$1("GET", (text(queue$1) + (":" + text(string.sub(first$1, 1, 20)))));
-if (isTrue(entry$1)) {
-return new Several([first$1, entry$1]);
-}
-for (let _$1 = 1, last$1 = number(sweeps$1); _$1 <= last$1; _$1 += 1) {
-let waiter$1 = ($3 = all(sweep$1(queue$1, 0, (number(swept$1) - 1), asking$1)))[0], found$1 = $3[1], count$1 = $3[2];
-if ((isTrue(waiter$1) || isLess(count$1, swept$1))) {
-return new Several([waiter$1, found$1]);
-}
-}
-}
-function give$1(key$1, ending$1) {
-let $3, $4, $5;
-if (isTrue(ending$1)) {
-finish$1(key$1, ending$1);
-}
-let queue$1 = queueOf$1(key$1);
-while (isMore(skips$1, 0)) {
-let waiter$1 = ($3 = all(headOf$1(queue$1)))[0], entry$1 = $3[1];
-if (!isTrue(waiter$1)) {
-return ;
-}
-let round$1 = ($4 = all(string.match(entry$1, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")))[0], ttl$1 = $4[1], inbox$1 = $4[2], proposal$1 = $4[3], how$1 = $4[4];
-let token$1 = (text(waiter$1) + ("." + text((isTrue(round$1) ? round$1 : "")))), isTold$1 = (isTrue(round$1) ? (inbox$1 !== "-") : round$1);
-let counts$1 = (isTrue($5 = (isTrue(isTold$1) ? mayAsk$1 : isTold$1)) ? redis.pcall("PUBSUB", "NUMSUB", inbox$1) : $5);
-key$1 = one(keyFor$1(key$1, how$1));
-if ((!isTrue(round$1) || ((isTrue(counts$1) && !isTrue(get(counts$1, "err"))) && (get(counts$1, 2) === 0)))) {
-forget$1(queue$1, waiter$1);
-} else if ((isTrue(mayShare$1) && isTrue(one(ownerFor$1(key$1, token$1))))) {
-return ;
-} else if (((isTrue(isTold$1) && ((how$1 === "g") || (how$1 === "r"))) && (isTrue(isSeeded$1) || (proposal$1 === "")))) {
-let told$1 = grant$1(key$1, queue$1, waiter$1, token$1, ttl$1, inbox$1, proposal$1);
-if (((told$1 !== 0) && (how$1 === "g"))) {
-return ;
-}
-if ((told$1 === 0)) {
-finish$1(key$1, token$1);
-}
-} else {
-reserve$1(key$1, token$1, call$1("PTTL", (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20))))), ttl$1);
-if ((isTrue(isTold$1) && (how$1 === "w"))) {
-redis.pcall("PUBLISH", inbox$1, ("wake " + text(token$1)));
-}
-return ;
-}
-skips$1 = (number(skips$1) - 1);
-}
-}
-function leave$1(first$1, last$1, token$1) {
-let $3, $4;
-demand$1(get(KEYS, first$1), toGive$1);
-let waiter$1 = ($3 = all(string.match(token$1, "^(.+)%.(%d+)$")))[0], round$1 = $3[1];
-for (let index$1 = number(first$1), last$2 = number((isTrue($4 = (isTrue(waiter$1) ? last$1 : waiter$1)) ? $4 : 0)); index$1 <= last$2; index$1 += 1) {
-let queue$1 = queueOf$1(get(KEYS, index$1));
-let entry$1 = call$1("GET", (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20)))));
-let entered$1 = (isTrue(entry$1) ? tonumber(...all(string.match(entry$1, "^%d+"))) : entry$1);
-if ((isTrue(entered$1) && isAtMost(entered$1, tonumber(round$1)))) {
-forget$1(queue$1, waiter$1);
-}
-}
-let released$1 = 0;
-for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
-let dropped$1 = drop$1(get(KEYS, index$2), token$1);
-released$1 = (number(released$1) + number(dropped$1));
-if (((dropped$1 === 1) || isTrue(mayShare$1))) {
-give$1(get(KEYS, index$2));
-}
-}
-return released$1;
-}
-function failure$1(reason$1) {
-let $3, $4;
-return new Table([0, (isTrue($4 = (($3 = (type(reason$1) === "table")) ? get(reason$1, "err") : $3)) ? $4 : tostring(reason$1))]);
-}
-function release$1(index$1) {
-let $3;
-return (isTrue($3 = releaseUnwaited$1(index$1, index$1, get(ARGV, index$1))) ? $3 : leave$1(index$1, index$1, get(ARGV, index$1)));
-}
 return (redis$, keys$, args$) => {
 redis = redis$, KEYS = keys$, ARGV = args$;
 {
-let $1, $2, $3, $4;
-call$1 = redis.call;
 
 
-isDone$1 = ($1 = all(pcall(releaseAllUnwaited$1, 1, length(KEYS), 1)))[0], gone$1 = $1[1];
-if ((isTrue(isDone$1) && isTrue(gone$1))) {
-return gone$1;
+queue$1 = queueOf$1(get(KEYS, 1)), waiters$1 = new Table([]);
+for (let _$1 = 1, table$1 = redis.call("ZRANGE", queue$1, 0, 49), waiter$1; (waiter$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
+if ((redis.call("EXISTS", (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20))))) === 1)) {
+set(waiters$1, (length(waiters$1) + 1), masked$1(waiter$1));
 }
-
-
-
-
-ownerFor$1 = ownerOf$1;
-
-keyFor$1 = lockOf$1;
-
-
-
-toEnter$1 = "DEL GET PEXPIRE PTTL SET ZADD ZRANGE ZREM", toGive$1 = "DEL GET PTTL SET ZRANGE ZREM";
-mayShare$1 = false;
-mayAsk$1 = (isTrue($2 = redis.replicate_commands) ? $2 : redis.REDIS_VERSION_NUM);
-if (isTrue(redis.replicate_commands)) {
-redis.replicate_commands();
 }
-counterTtl$1 = 86400000, pastTtl$1 = 43200000;
-
-
-
-
-
-
-
-
-isSeeded$1 = true;
-sweeps$1 = 8, swept$1 = 128, unswept$1 = 4096;
-skips$1 = 256;
-
-
-
-
-
-
-replies$1 = new Table([]);
-for (let index$1 = 1, last$1 = length(KEYS); index$1 <= last$1; index$1 += 1) {
-let done$1 = ($3 = all(pcall(release$1, index$1)))[0], reply$1 = $3[1];
-set(replies$1, index$1, (isTrue($4 = (isTrue(done$1) ? reply$1 : done$1)) ? $4 : failure$1(reply$1)));
-}
-return replies$1;
-}};
-})(),
-  "32fc15541c638e0f7286463b56be42db88e99a6f": (() => {
-let redis, KEYS, ARGV, call$1, key$1, token$1, queue$1, isTagged$1, own$1, first$1, _$1, _$2, next$1, place$1, entries$1, entry$1, round$1, ttl$1, inbox$1, proposal$1, mayAsk$1, counts$1, given$1, check$1, isAllowed$1, given$2, ownerFor$1, keyFor$1, toEnter$1, toGive$1, mayShare$1, mayAsk$2, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1;
-function grantKey$1() {
-let counter$1 = "-";
-if ((proposal$1 !== "")) {
-let counterTtl$1 = 86400000, pastTtl$1 = 43200000;
-function exactly$1(number$1) {
-return string.format("%.0f", number$1);
-}
-function counterOf$1(locks$1) {
-let $9, $10;
-let past$1 = call$1("GET", "quorlock:floor:past");
-if (!isTrue(past$1)) {
-past$1 = (isTrue($9 = call$1("GET", "quorlock:floor")) ? $9 : "0");
-call$1("SET", "quorlock:floor:past", past$1, "PX", pastTtl$1);
-}
-let largest$1 = tonumber(past$1);
-for (let _$3 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$3)) !== undefined; _$3 += 1) {
-largest$1 = math.max(largest$1, tonumber((isTrue($10 = call$1("GET", ("quorlock:fence:" + text(lock$1)))) ? $10 : 0)));
-}
-return largest$1;
-}
-function raise$1(locks$1, counter$2) {
-let $9;
-for (let _$3 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$3)) !== undefined; _$3 += 1) {
-call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$2), "PX", counterTtl$1);
-}
-if (isAtLeast(counter$2, tonumber((isTrue($9 = call$1("GET", "quorlock:floor")) ? $9 : 0)))) {
-call$1("SET", "quorlock:floor", exactly$1((number(counter$2) + 1000000)));
-}
-if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$1)) {
-call$1("DEL", "quorlock:floor:past");
-}
-}
-function fenced$1(locks$1, granted$1, proposal$2, next$2) {
-let counter$2 = counterOf$1(locks$1);
-raise$1(locks$1, math.max(counter$2, tonumber(proposal$2)));
-return new Table([(-1), granted$1, exactly$1(counter$2), next$2]);
-}
-let largest$1 = counterOf$1(new Table([key$1]));
-raise$1(new Table([key$1]), math.max(largest$1, tonumber(proposal$1)));
-counter$1 = exactly$1(largest$1);
-}
-call$1("SET", key$1, given$1, "PX", ttl$1);
-let told$1 = redis.pcall("PUBLISH", inbox$1, (text(given$1) + (" " + (text(counter$1) + (" " + text((isTrue(next$1) ? next$1 : "-")))))));
-if ((type(told$1) !== "number")) {
-call$1("SET", key$1, given$1, "PX", math.max(1, math.min(call$1("PTTL", place$1), tonumber(ttl$1))));
-} else if ((call$1("ZREM", queue$1, first$1) === 1)) {
-call$1("DEL", place$1);
-}
-}
-function queueOf$1(key$2) {
-let $12, $13;
-let isTagged$2 = (isTrue($12 = one(string.find(key$2, "{", 1, true))) ? one(string.find(key$2, "^[^{]*{[^}]+}")) : $12);
-return (isTrue($13 = (isTrue(isTagged$2) ? ("quorlock:queue:tagged:" + text(key$2)) : isTagged$2)) ? $13 : ("quorlock:queue:{" + (text(key$2) + "}")));
-}
-function releaseUnwaited$1(first$2, last$1, token$2) {
-for (let index$1 = number(first$2), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
-if (((redis.pcall("GET", get(KEYS, index$1)) !== token$2) || isMore(call$1("EXISTS", queueOf$1(get(KEYS, index$1))), 0))) {
-return undefined;
-}
-}
-let given$2 = 0;
-for (let index$2 = number(first$2), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
-given$2 = (number(given$2) + number(call$1("DEL", get(KEYS, index$2))));
-}
-return given$2;
-}
-function ownerOf$1(key$2) {
-let $13, $14;
-let owner$1 = redis.pcall("GET", key$2);
-if ((type(owner$1) !== "table")) {
-return owner$1;
-}
-return (isTrue($14 = (isTrue($13 = one(string.find(get(owner$1, "err"), "^WRONGTYPE"))) ? "(no string)" : $13)) ? $14 : call$1("GET", key$2));
-}
-function isMine$1(owner$1, token$2) {
-let $13, $14;
-if ((owner$1 === token$2)) {
-return true;
-}
-if (!isTrue(owner$1)) {
-return false;
-}
-let waiter$1 = ($13 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$2 = $13[1];
-let other$1 = ($14 = all(string.match(owner$1, "^(.+)%.(%d+)$")))[0], earlier$1 = $14[1];
-return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && isLess(tonumber(earlier$1), tonumber(round$2)));
-}
-function drop$1(key$2, token$2) {
-let $13, $14;
-return (isTrue($14 = (isTrue($13 = isMine$1(ownerOf$1(key$2), token$2)) ? call$1("DEL", key$2) : $13)) ? $14 : 0);
-}
-function lockOf$1(key$2) {
-return key$2;
-}
-function leftOf$1(key$2) {
-return call$1("PTTL", key$2);
-}
-function set$1(key$2, token$2, ms$1) {
-call$1("SET", key$2, token$2, "PX", ms$1);
-}
-function finish$1(key$2) {
-return call$1("DEL", key$2);
-}
-function exactly$1(number$1) {
-return string.format("%.0f", number$1);
-}
-function counterOf$1(locks$1) {
-let $14, $15;
-let past$1 = call$1("GET", "quorlock:floor:past");
-if (!isTrue(past$1)) {
-past$1 = (isTrue($14 = call$1("GET", "quorlock:floor")) ? $14 : "0");
-call$1("SET", "quorlock:floor:past", past$1, "PX", pastTtl$1);
-}
-let largest$1 = tonumber(past$1);
-for (let _$3 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$3)) !== undefined; _$3 += 1) {
-largest$1 = math.max(largest$1, tonumber((isTrue($15 = call$1("GET", ("quorlock:fence:" + text(lock$1)))) ? $15 : 0)));
-}
-return largest$1;
-}
-function raise$1(locks$1, counter$1) {
-let $14;
-for (let _$3 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$3)) !== undefined; _$3 += 1) {
-call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$1), "PX", counterTtl$1);
-}
-if (isAtLeast(counter$1, tonumber((isTrue($14 = call$1("GET", "quorlock:floor")) ? $14 : 0)))) {
-call$1("SET", "quorlock:floor", exactly$1((number(counter$1) + 1000000)));
-}
-if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$1)) {
-call$1("DEL", "quorlock:floor:past");
-}
-}
-function fenced$1(locks$1, granted$1, proposal$2, next$2) {
-let counter$1 = counterOf$1(locks$1);
-raise$1(locks$1, math.max(counter$1, tonumber(proposal$2)));
-return new Table([(-1), granted$1, exactly$1(counter$1), next$2]);
-}
-function demand$1(key$2, commands$1) {
-let $14;
-let check$2 = redis.acl_check_cmd;
-for (let [command$1] of matches((isTrue($14 = (isTrue(check$2) ? commands$1 : check$2)) ? $14 : ""), "%u+")) {
-if (!isTrue(check$2(command$1, key$2))) {
-error(new Table([]).set("err", ("NOPERM this user has no permissions to run the '" + (text(string.lower(command$1)) + "' command"))));
-}
-}
-}
-function forget$1(queue$2, waiter$1) {
-if ((call$1("ZREM", queue$2, waiter$1) === 1)) {
-call$1("DEL", (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20)))));
-}
-}
-function reserve$1(key$2, token$2, lives$1, ttl$2) {
-set$1(key$2, token$2, math.max(1, math.min(lives$1, tonumber(ttl$2))));
-}
-function grant$1(key$2, queue$2, waiter$1, token$2, ttl$2, inbox$2, proposal$2) {
-let $14, $15, $16;
-let next$2 = (isTrue($14 = get(call$1("ZRANGE", queue$2, 1, 1, "WITHSCORES"), 2)) ? $14 : "-");
-let counter$1 = (($15 = (proposal$2 !== "")) ? counterOf$1(new Table([lockOf$1(key$2)])) : $15);
-set$1(key$2, token$2, ttl$2);
-if (isTrue(counter$1)) {
-raise$1(new Table([lockOf$1(key$2)]), math.max(counter$1, tonumber(proposal$2)));
-}
-let told$1 = redis.pcall("PUBLISH", inbox$2, (text(token$2) + (" " + (text((isTrue($16 = (isTrue(counter$1) ? exactly$1(counter$1) : counter$1)) ? $16 : "-")) + (" " + text(next$2))))));
-if ((type(told$1) === "number")) {
-forget$1(queue$2, waiter$1);
-} else {
-reserve$1(key$2, token$2, call$1("PTTL", (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20))))), ttl$2);
-}
-return told$1;
-}
-function sweep$1(queue$2, from$1, to$1, asking$1) {
-let $14, $15, $16, $17;
-let waiters$1 = (isTrue($15 = (($14 = isMore(unswept$1, 0)) ? call$1("ZRANGE", queue$2, from$1, to$1) : $14)) ? $15 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
-if ((length(waiters$1) === 0)) {
-return new Several([undefined, undefined, 0]);
-}
-unswept$1 = (number(unswept$1) - length(waiters$1));
-for (let index$1 = 1, table$1 = waiters$1, waiter$1; (waiter$1 = get(table$1, index$1)) !== undefined; index$1 += 1) {
-set(names$1, index$1, (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20)))));
-}
-let entries$2 = redis.pcall("MGET", ...all(unpack(names$1))), head$1 = undefined, entry$2 = undefined;
-if (isTrue(get(entries$2, "err"))) {
-for (let index$2 = 1, table$2 = names$1, name$1; (name$1 = get(table$2, index$2)) !== undefined; index$2 += 1) {
-set(entries$2, index$2, call$1("GET", name$1));
-}
-}
-for (let index$3 = 1, table$3 = waiters$1, waiter$2; (waiter$2 = get(table$3, index$3)) !== undefined; index$3 += 1) {
-if ((!isTrue(get(entries$2, index$3)) && (waiter$2 !== asking$1))) {
-set(dead$1, (length(dead$1) + 1), waiter$2);
-} else if (!isTrue(head$1)) {
-$16 = waiter$2; $17 = get(entries$2, index$3); head$1 = $16; entry$2 = $17;
-}
-}
-if ((length(dead$1) > 0)) {
-call$1("ZREM", queue$2, ...all(unpack(dead$1)));
-}
-return new Several([head$1, entry$2, length(waiters$1)]);
-}
-function headOf$1(queue$2, asking$1) {
-let $14;
-let first$2 = get(call$1("ZRANGE", queue$2, 0, 0), 1);
-if ((!isTrue(first$2) || (first$2 === asking$1))) {
-return first$2;
-}
-let entry$2 = call$1("GET", (text(queue$2) + (":" + text(string.sub(first$2, 1, 20)))));
-if (isTrue(entry$2)) {
-return new Several([first$2, entry$2]);
-}
-for (let _$3 = 1, last$1 = number(sweeps$1); _$3 <= last$1; _$3 += 1) {
-let waiter$1 = ($14 = all(sweep$1(queue$2, 0, (number(swept$1) - 1), asking$1)))[0], found$1 = $14[1], count$1 = $14[2];
-if ((isTrue(waiter$1) || isLess(count$1, swept$1))) {
-return new Several([waiter$1, found$1]);
-}
-}
-}
-function give$1(key$2, ending$1) {
-let $14, $15, $16;
-if (isTrue(ending$1)) {
-finish$1(key$2, ending$1);
-}
-let queue$2 = queueOf$1(key$2);
-while (isMore(skips$1, 0)) {
-let waiter$1 = ($14 = all(headOf$1(queue$2)))[0], entry$2 = $14[1];
-if (!isTrue(waiter$1)) {
-return ;
-}
-let round$2 = ($15 = all(string.match(entry$2, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")))[0], ttl$2 = $15[1], inbox$2 = $15[2], proposal$2 = $15[3], how$1 = $15[4];
-let token$2 = (text(waiter$1) + ("." + text((isTrue(round$2) ? round$2 : "")))), isTold$1 = (isTrue(round$2) ? (inbox$2 !== "-") : round$2);
-let counts$2 = (isTrue($16 = (isTrue(isTold$1) ? mayAsk$2 : isTold$1)) ? redis.pcall("PUBSUB", "NUMSUB", inbox$2) : $16);
-key$2 = one(keyFor$1(key$2, how$1));
-if ((!isTrue(round$2) || ((isTrue(counts$2) && !isTrue(get(counts$2, "err"))) && (get(counts$2, 2) === 0)))) {
-forget$1(queue$2, waiter$1);
-} else if ((isTrue(mayShare$1) && isTrue(one(ownerFor$1(key$2, token$2))))) {
-return ;
-} else if (((isTrue(isTold$1) && ((how$1 === "g") || (how$1 === "r"))) && (isTrue(isSeeded$1) || (proposal$2 === "")))) {
-let told$1 = grant$1(key$2, queue$2, waiter$1, token$2, ttl$2, inbox$2, proposal$2);
-if (((told$1 !== 0) && (how$1 === "g"))) {
-return ;
-}
-if ((told$1 === 0)) {
-finish$1(key$2, token$2);
-}
-} else {
-reserve$1(key$2, token$2, call$1("PTTL", (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20))))), ttl$2);
-if ((isTrue(isTold$1) && (how$1 === "w"))) {
-redis.pcall("PUBLISH", inbox$2, ("wake " + text(token$2)));
-}
-return ;
-}
-skips$1 = (number(skips$1) - 1);
-}
-}
-function leave$1(first$2, last$1, token$2) {
-let $14, $15;
-demand$1(get(KEYS, first$2), toGive$1);
-let waiter$1 = ($14 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$2 = $14[1];
-for (let index$1 = number(first$2), last$2 = number((isTrue($15 = (isTrue(waiter$1) ? last$1 : waiter$1)) ? $15 : 0)); index$1 <= last$2; index$1 += 1) {
-let queue$2 = queueOf$1(get(KEYS, index$1));
-let entry$2 = call$1("GET", (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20)))));
-let entered$1 = (isTrue(entry$2) ? tonumber(...all(string.match(entry$2, "^%d+"))) : entry$2);
-if ((isTrue(entered$1) && isAtMost(entered$1, tonumber(round$2)))) {
-forget$1(queue$2, waiter$1);
-}
-}
-let released$1 = 0;
-for (let index$2 = number(first$2), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
-let dropped$1 = drop$1(get(KEYS, index$2), token$2);
-released$1 = (number(released$1) + number(dropped$1));
-if (((dropped$1 === 1) || isTrue(mayShare$1))) {
-give$1(get(KEYS, index$2));
-}
-}
-return released$1;
-}
-return (redis$, keys$, args$) => {
-redis = redis$, KEYS = keys$, ARGV = args$;
-{
-let $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13;
-call$1 = redis.call;
-key$1 = get(KEYS, 1), token$1 = get(ARGV, length(ARGV)), queue$1 = undefined;
-if ((!isTrue(get(KEYS, 2)) && (redis.pcall("GET", key$1) === token$1))) {
-isTagged$1 = (isTrue($1 = one(string.find(key$1, "{", 1, true))) ? one(string.find(key$1, "^[^{]*{[^}]+}")) : $1);
-queue$1 = (isTrue($2 = (isTrue(isTagged$1) ? ("quorlock:queue:tagged:" + text(key$1)) : isTagged$1)) ? $2 : ("quorlock:queue:{" + (text(key$1) + "}")));
-if ((call$1("EXISTS", queue$1) === 0)) {
-return call$1("DEL", key$1);
-}
-}
-if (isTrue(queue$1)) {
-own$1 = (isTrue($3 = one(string.match(token$1, "^(.+)%.%d+$"))) ? $3 : "");
-first$1 = ($4 = all(unpack(call$1("ZRANGE", queue$1, 0, 1, "WITHSCORES"))))[0], _$1 = $4[1], _$2 = $4[2], next$1 = $4[3];
-place$1 = (text(queue$1) + (":" + text(string.sub((isTrue(first$1) ? first$1 : ""), 1, 20))));
-entries$1 = (isTrue(first$1) ? redis.pcall("MGET", place$1, (text(queue$1) + (":" + text(string.sub(own$1, 1, 20))))) : first$1);
-entry$1 = (isTrue($6 = (isTrue($5 = (isTrue(entries$1) ? !isTrue(get(entries$1, 2)) : entries$1)) ? get(entries$1, 1) : $5)) ? $6 : "");
-round$1 = ($7 = all(string.match(entry$1, "^(%d+) (%d+) (%S+) (%d*) g$")))[0], ttl$1 = $7[1], inbox$1 = $7[2], proposal$1 = $7[3];
-if ((isTrue(round$1) && (inbox$1 !== "-"))) {
-mayAsk$1 = (isTrue($8 = redis.replicate_commands) ? $8 : redis.REDIS_VERSION_NUM);
-if (isTrue(redis.replicate_commands)) {
-redis.replicate_commands();
-}
-counts$1 = (isTrue(mayAsk$1) ? redis.pcall("PUBSUB", "NUMSUB", inbox$1) : mayAsk$1), given$1 = (text(first$1) + ("." + text(round$1)));
-
-check$1 = redis.acl_check_cmd;
-isAllowed$1 = (($11 = !isTrue(check$1)) ? $11 : (isTrue($10 = (isTrue($9 = check$1("DEL", key$1)) ? check$1("PTTL", key$1) : $9)) ? check$1("ZREM", key$1) : $10));
-if (((((isTrue(counts$1) && !isTrue(get(counts$1, "err"))) && isMore(get(counts$1, 2), 0)) && isTrue(isAllowed$1)) && isTrue(one(pcall(grantKey$1))))) {
-return 1;
-}
-}
-}
-
-
-given$2 = (isTrue($12 = get(KEYS, 2)) ? releaseUnwaited$1(1, length(KEYS), token$1) : $12);
-if (isTrue(given$2)) {
-return given$2;
-}
-
-
-
-ownerFor$1 = ownerOf$1;
-
-keyFor$1 = lockOf$1;
-
-
-
-toEnter$1 = "DEL GET PEXPIRE PTTL SET ZADD ZRANGE ZREM", toGive$1 = "DEL GET PTTL SET ZRANGE ZREM";
-mayShare$1 = false;
-mayAsk$2 = (isTrue($13 = redis.replicate_commands) ? $13 : redis.REDIS_VERSION_NUM);
-if (isTrue(redis.replicate_commands)) {
-redis.replicate_commands();
-}
-counterTtl$1 = 86400000, pastTtl$1 = 43200000;
-
-
-
-
-
-
-
-
-isSeeded$1 = true;
-sweeps$1 = 8, swept$1 = 128, unswept$1 = 4096;
-skips$1 = 256;
-
-
-
-
-return leave$1(1, length(KEYS), token$1);
+return waiters$1;
 }};
 })(),
   "810980d3a9f3eeaae60f76e9680bd0bfbe43ebd9": (() => {
@@ -970,419 +109,6 @@ for (let index$1 = 1, last$1 = length(KEYS); index$1 <= last$1; index$1 += 1) {
 released$1 = (number(released$1) + number(drop$1(get(KEYS, index$1), get(ARGV, 1))));
 }
 return released$1;
-}};
-})(),
-  "9b059bb0ca9d7a10ad199529ff4c50b666b531b2": (() => {
-let redis, KEYS, ARGV, call$1, key$1, token$1, queue$1, isTagged$1, given$1, ownerFor$1, keyFor$1, toEnter$1, toGive$1, mayShare$1, mayAsk$1, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1, guarded$1, isKnown$1;
-function queueOf$1(key$2) {
-let $3, $4;
-let isTagged$2 = (isTrue($3 = one(string.find(key$2, "{", 1, true))) ? one(string.find(key$2, "^[^{]*{[^}]+}")) : $3);
-return (isTrue($4 = (isTrue(isTagged$2) ? ("quorlock:queue:tagged:" + text(key$2)) : isTagged$2)) ? $4 : ("quorlock:queue:{" + (text(key$2) + "}")));
-}
-function releaseUnwaited$1(first$1, last$1, token$2) {
-for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
-if (((redis.pcall("GET", get(KEYS, index$1)) !== token$2) || isMore(call$1("EXISTS", queueOf$1(get(KEYS, index$1))), 0))) {
-return undefined;
-}
-}
-let given$1 = 0;
-for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
-given$1 = (number(given$1) + number(call$1("DEL", get(KEYS, index$2))));
-}
-return given$1;
-}
-function ownerOf$1(key$2) {
-let $4, $5;
-let owner$1 = redis.pcall("GET", key$2);
-if ((type(owner$1) !== "table")) {
-return owner$1;
-}
-return (isTrue($5 = (isTrue($4 = one(string.find(get(owner$1, "err"), "^WRONGTYPE"))) ? "(no string)" : $4)) ? $5 : call$1("GET", key$2));
-}
-function isMine$1(owner$1, token$2) {
-let $4, $5;
-if ((owner$1 === token$2)) {
-return true;
-}
-if (!isTrue(owner$1)) {
-return false;
-}
-let waiter$1 = ($4 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$1 = $4[1];
-let other$1 = ($5 = all(string.match(owner$1, "^(.+)%.(%d+)$")))[0], earlier$1 = $5[1];
-return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && isLess(tonumber(earlier$1), tonumber(round$1)));
-}
-function drop$1(key$2, token$2) {
-let $4, $5;
-return (isTrue($5 = (isTrue($4 = isMine$1(ownerOf$1(key$2), token$2)) ? call$1("DEL", key$2) : $4)) ? $5 : 0);
-}
-function release$1(first$1, last$1, token$2) {
-let released$1 = 0;
-for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
-released$1 = (number(released$1) + number(drop$1(get(KEYS, index$1), token$2)));
-}
-return released$1;
-}
-function lockOf$1(key$2) {
-return key$2;
-}
-function leftOf$1(key$2) {
-return call$1("PTTL", key$2);
-}
-function set$1(key$2, token$2, ms$1) {
-call$1("SET", key$2, token$2, "PX", ms$1);
-}
-function finish$1(key$2) {
-return call$1("DEL", key$2);
-}
-function exactly$1(number$1) {
-return string.format("%.0f", number$1);
-}
-function counterOf$1(locks$1) {
-let $5, $6;
-let past$1 = call$1("GET", "quorlock:floor:past");
-if (!isTrue(past$1)) {
-past$1 = (isTrue($5 = call$1("GET", "quorlock:floor")) ? $5 : "0");
-call$1("SET", "quorlock:floor:past", past$1, "PX", pastTtl$1);
-}
-let largest$1 = tonumber(past$1);
-for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
-largest$1 = math.max(largest$1, tonumber((isTrue($6 = call$1("GET", ("quorlock:fence:" + text(lock$1)))) ? $6 : 0)));
-}
-return largest$1;
-}
-function raise$1(locks$1, counter$1) {
-let $5;
-for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
-call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$1), "PX", counterTtl$1);
-}
-if (isAtLeast(counter$1, tonumber((isTrue($5 = call$1("GET", "quorlock:floor")) ? $5 : 0)))) {
-call$1("SET", "quorlock:floor", exactly$1((number(counter$1) + 1000000)));
-}
-if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$1)) {
-call$1("DEL", "quorlock:floor:past");
-}
-}
-function fenced$1(locks$1, granted$1, proposal$1, next$1) {
-let counter$1 = counterOf$1(locks$1);
-raise$1(locks$1, math.max(counter$1, tonumber(proposal$1)));
-return new Table([(-1), granted$1, exactly$1(counter$1), next$1]);
-}
-function demand$1(key$2, commands$1) {
-let $5;
-let check$1 = redis.acl_check_cmd;
-for (let [command$1] of matches((isTrue($5 = (isTrue(check$1) ? commands$1 : check$1)) ? $5 : ""), "%u+")) {
-if (!isTrue(check$1(command$1, key$2))) {
-error(new Table([]).set("err", ("NOPERM this user has no permissions to run the '" + (text(string.lower(command$1)) + "' command"))));
-}
-}
-}
-function forget$1(queue$2, waiter$1) {
-if ((call$1("ZREM", queue$2, waiter$1) === 1)) {
-call$1("DEL", (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20)))));
-}
-}
-function reserve$1(key$2, token$2, lives$1, ttl$1) {
-set$1(key$2, token$2, math.max(1, math.min(lives$1, tonumber(ttl$1))));
-}
-function grant$1(key$2, queue$2, waiter$1, token$2, ttl$1, inbox$1, proposal$1) {
-let $5, $6, $7;
-let next$1 = (isTrue($5 = get(call$1("ZRANGE", queue$2, 1, 1, "WITHSCORES"), 2)) ? $5 : "-");
-let counter$1 = (($6 = (proposal$1 !== "")) ? counterOf$1(new Table([lockOf$1(key$2)])) : $6);
-set$1(key$2, token$2, ttl$1);
-if (isTrue(counter$1)) {
-raise$1(new Table([lockOf$1(key$2)]), math.max(counter$1, tonumber(proposal$1)));
-}
-let told$1 = redis.pcall("PUBLISH", inbox$1, (text(token$2) + (" " + (text((isTrue($7 = (isTrue(counter$1) ? exactly$1(counter$1) : counter$1)) ? $7 : "-")) + (" " + text(next$1))))));
-if ((type(told$1) === "number")) {
-forget$1(queue$2, waiter$1);
-} else {
-reserve$1(key$2, token$2, call$1("PTTL", (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20))))), ttl$1);
-}
-return told$1;
-}
-function sweep$1(queue$2, from$1, to$1, asking$1) {
-let $5, $6, $7, $8;
-let waiters$1 = (isTrue($6 = (($5 = isMore(unswept$1, 0)) ? call$1("ZRANGE", queue$2, from$1, to$1) : $5)) ? $6 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
-if ((length(waiters$1) === 0)) {
-return new Several([undefined, undefined, 0]);
-}
-unswept$1 = (number(unswept$1) - length(waiters$1));
-for (let index$1 = 1, table$1 = waiters$1, waiter$1; (waiter$1 = get(table$1, index$1)) !== undefined; index$1 += 1) {
-set(names$1, index$1, (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20)))));
-}
-let entries$1 = redis.pcall("MGET", ...all(unpack(names$1))), head$1 = undefined, entry$1 = undefined;
-if (isTrue(get(entries$1, "err"))) {
-for (let index$2 = 1, table$2 = names$1, name$1; (name$1 = get(table$2, index$2)) !== undefined; index$2 += 1) {
-set(entries$1, index$2, call$1("GET", name$1));
-}
-}
-for (let index$3 = 1, table$3 = waiters$1, waiter$2; (waiter$2 = get(table$3, index$3)) !== undefined; index$3 += 1) {
-if ((!isTrue(get(entries$1, index$3)) && (waiter$2 !== asking$1))) {
-set(dead$1, (length(dead$1) + 1), waiter$2);
-} else if (!isTrue(head$1)) {
-$7 = waiter$2; $8 = get(entries$1, index$3); head$1 = $7; entry$1 = $8;
-}
-}
-if ((length(dead$1) > 0)) {
-call$1("ZREM", queue$2, ...all(unpack(dead$1)));
-}
-return new Several([head$1, entry$1, length(waiters$1)]);
-}
-function headOf$1(queue$2, asking$1) {
-let $5;
-let first$1 = get(call$1("ZRANGE", queue$2, 0, 0), 1);
-if ((!isTrue(first$1) || (first$1 === asking$1))) {
-return first$1;
-}
-let entry$1 = call$1("GET", (text(queue$2) + (":" + text(string.sub(first$1, 1, 20)))));
-if (isTrue(entry$1)) {
-return new Several([first$1, entry$1]);
-}
-for (let _$1 = 1, last$1 = number(sweeps$1); _$1 <= last$1; _$1 += 1) {
-let waiter$1 = ($5 = all(sweep$1(queue$2, 0, (number(swept$1) - 1), asking$1)))[0], found$1 = $5[1], count$1 = $5[2];
-if ((isTrue(waiter$1) || isLess(count$1, swept$1))) {
-return new Several([waiter$1, found$1]);
-}
-}
-}
-function give$1(key$2, ending$1) {
-let $5, $6, $7;
-if (isTrue(ending$1)) {
-finish$1(key$2, ending$1);
-}
-let queue$2 = queueOf$1(key$2);
-while (isMore(skips$1, 0)) {
-let waiter$1 = ($5 = all(headOf$1(queue$2)))[0], entry$1 = $5[1];
-if (!isTrue(waiter$1)) {
-return ;
-}
-let round$1 = ($6 = all(string.match(entry$1, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")))[0], ttl$1 = $6[1], inbox$1 = $6[2], proposal$1 = $6[3], how$1 = $6[4];
-let token$2 = (text(waiter$1) + ("." + text((isTrue(round$1) ? round$1 : "")))), isTold$1 = (isTrue(round$1) ? (inbox$1 !== "-") : round$1);
-let counts$1 = (isTrue($7 = (isTrue(isTold$1) ? mayAsk$1 : isTold$1)) ? redis.pcall("PUBSUB", "NUMSUB", inbox$1) : $7);
-key$2 = one(keyFor$1(key$2, how$1));
-if ((!isTrue(round$1) || ((isTrue(counts$1) && !isTrue(get(counts$1, "err"))) && (get(counts$1, 2) === 0)))) {
-forget$1(queue$2, waiter$1);
-} else if ((isTrue(mayShare$1) && isTrue(one(ownerFor$1(key$2, token$2))))) {
-return ;
-} else if (((isTrue(isTold$1) && ((how$1 === "g") || (how$1 === "r"))) && (isTrue(isSeeded$1) || (proposal$1 === "")))) {
-let told$1 = grant$1(key$2, queue$2, waiter$1, token$2, ttl$1, inbox$1, proposal$1);
-if (((told$1 !== 0) && (how$1 === "g"))) {
-return ;
-}
-if ((told$1 === 0)) {
-finish$1(key$2, token$2);
-}
-} else {
-reserve$1(key$2, token$2, call$1("PTTL", (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20))))), ttl$1);
-if ((isTrue(isTold$1) && (how$1 === "w"))) {
-redis.pcall("PUBLISH", inbox$1, ("wake " + text(token$2)));
-}
-return ;
-}
-skips$1 = (number(skips$1) - 1);
-}
-}
-function leave$1(first$1, last$1, token$2) {
-let $5, $6;
-demand$1(get(KEYS, first$1), toGive$1);
-let waiter$1 = ($5 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$1 = $5[1];
-for (let index$1 = number(first$1), last$2 = number((isTrue($6 = (isTrue(waiter$1) ? last$1 : waiter$1)) ? $6 : 0)); index$1 <= last$2; index$1 += 1) {
-let queue$2 = queueOf$1(get(KEYS, index$1));
-let entry$1 = call$1("GET", (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20)))));
-let entered$1 = (isTrue(entry$1) ? tonumber(...all(string.match(entry$1, "^%d+"))) : entry$1);
-if ((isTrue(entered$1) && isAtMost(entered$1, tonumber(round$1)))) {
-forget$1(queue$2, waiter$1);
-}
-}
-let released$1 = 0;
-for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
-let dropped$1 = drop$1(get(KEYS, index$2), token$2);
-released$1 = (number(released$1) + number(dropped$1));
-if (((dropped$1 === 1) || isTrue(mayShare$1))) {
-give$1(get(KEYS, index$2));
-}
-}
-return released$1;
-}
-function mark$1(state$1, ends$1, length$1) {
-let $5, $6, $7;
-if (isTrue(length$1)) {
-call$1("SET", "quorlock:quarantine", exactly$1(length$1), "PX", exactly$1(length$1));
-}
-let words$1 = new Table([get(guarded$1, "replId"), get(guarded$1, "since"), exactly$1(ends$1), get(guarded$1, "longest"), get(guarded$1, "database"), state$1]);
-call$1("SET", "quorlock:guard", table.concat(words$1, " "));
-function keepInMemory$1() {
-call$1("SET", "quorlock:guard:memory", get(guarded$1, "since"));
-call$1("SETRANGE", "quorlock:guard:memory", 0, get(guarded$1, "since"));
-}
-redis.set_repl(redis.REPL_NONE);
-let isKept$1 = ($5 = all(pcall(keepInMemory$1)))[0], why$1 = $5[1];
-redis.set_repl(redis.REPL_ALL);
-if (!isTrue(isKept$1)) {
-error(why$1, 0);
-}
-$6 = state$1; $7 = ends$1; set(guarded$1, "state", $6); set(guarded$1, "ends", $7);
-}
-function watch$1(terms$1) {
-let $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21;
-function isMemoryOf$1(was$1, since$1, durable$1, info$1) {
-let isSame$1 = (was$1 === get(guarded$1, "replId"));
-if ((!isTrue(isSame$1) && !isTrue(one(string.find(info$1, "master_replid2:0+\r"))))) {
-return false;
-}
-if (((durable$1 === "1") && !isTrue(isSame$1))) {
-return true;
-}
-return ((call$1("GET", "quorlock:guard:memory") === since$1) && (call$1("OBJECT", "ENCODING", "quorlock:guard:memory") === "raw"));
-}
-guarded$1 = undefined;
-let maxTtl$1 = ($5 = all(string.match(terms$1, "^(%d+),(%d+),(%d),(%d),(%d+),(%d+),(%d+)$")))[0], epoch$1 = $5[1], durable$1 = $5[2], right$1 = $5[3], now$1 = $5[4], database$1 = $5[5], after$1 = $5[6];
-if (!isTrue(maxTtl$1)) {
-return ;
-}
-now$1 = tonumber(now$1);
-guarded$1 = new Table([]).set("why", "UNGUARDED maxTtl has not been compared with the other masters").set("wanted", maxTtl$1).set("now", now$1);
-let info$1 = call$1("INFO", "replication");
-set(guarded$1, "replId", one(string.match(info$1, "master_replid:(%S+)")));
-if (!isTrue(get(guarded$1, "replId"))) {
-set(guarded$1, "why", "UNGUARDED its INFO has no master_replid");
-return ;
-}
-if (!isTrue(one(string.find(info$1, "role:master", 1, true)))) {
-set(guarded$1, "why", "READONLY it is a replica");
-return ;
-}
-let was$1 = ($6 = all(string.match((isTrue($7 = call$1("GET", "quorlock:guard")) ? $7 : ""), "^(%S+) (%d+) (%d+) (%d+) (%d+) (%d)$")))[0], since$1 = $6[1], ends$1 = $6[2], longest$1 = $6[3], place$1 = $6[4], state$1 = $6[5];
-let isKnown$1 = (isTrue($9 = (isTrue($8 = (isTrue(was$1) ? (place$1 === database$1) : was$1)) ? isAtLeast(tonumber(since$1), tonumber(after$1)) : $8)) ? isMemoryOf$1(was$1, since$1, durable$1, info$1) : $9);
-if (isTrue(isKnown$1)) {
-$10 = since$1; $11 = longest$1; $12 = place$1; set(guarded$1, "since", $10); set(guarded$1, "longest", $11); set(guarded$1, "database", $12);
-$13 = state$1; $14 = tonumber(ends$1); $15 = true; set(guarded$1, "state", $13); set(guarded$1, "ends", $14); set(guarded$1, "isKnown", $15);
-if ((was$1 !== get(guarded$1, "replId"))) {
-pcall(mark$1, state$1, get(guarded$1, "ends"));
-}
-} else if ((right$1 === "0")) {
-return ;
-} else if ((right$1 === "3")) {
-if (!isTrue(was$1)) {
-call$1("SET", ("quorlock:guard:new:" + text(epoch$1)), "", "PX", 60000);
-}
-return ;
-}
-if ((isTrue(isKnown$1) && (right$1 !== "4"))) {
-if ((state$1 === "2")) {
-let left$1 = call$1("PTTL", "quorlock:quarantine"), length$1 = tonumber((isTrue($16 = call$1("GET", "quorlock:quarantine")) ? $16 : ""));
-if ((isTrue(length$1) && isMore(left$1, length$1))) {
-call$1("PEXPIRE", "quorlock:quarantine", length$1);
-left$1 = length$1;
-}
-let isFar$1 = isMore(get(guarded$1, "ends"), (number(now$1) + number(math.max(tonumber(longest$1), left$1))));
-if (isTrue(isFar$1)) {
-pcall(mark$1, "2", (number(now$1) + number((isTrue($18 = (($17 = (left$1 === (-2))) ? tonumber(longest$1) : $17)) ? $18 : left$1))));
-}
-if (((left$1 === (-2)) && isAtMost(get(guarded$1, "ends"), now$1))) {
-pcall(mark$1, "1", 0);
-}
-}
-} else {
-let length$2 = math.max(tonumber((isTrue(longest$1) ? longest$1 : 0)), tonumber(maxTtl$1));
-set(guarded$1, "since", exactly$1(math.max((number(tonumber((isTrue(since$1) ? since$1 : 0))) + 1), tonumber(epoch$1))));
-$20 = database$1; $21 = (isTrue($19 = (isTrue(isKnown$1) ? longest$1 : isKnown$1)) ? $19 : maxTtl$1); set(guarded$1, "database", $20); set(guarded$1, "longest", $21);
-if (((right$1 !== "2") || isTrue(was$1))) {
-mark$1("2", (number(now$1) + number(length$2)), length$2);
-} else if (isTrue(call$1("GET", ("quorlock:guard:new:" + text(epoch$1))))) {
-mark$1("0", 0);
-} else {
-set(guarded$1, "why", "UNGUARDED it was emptied since it was asked whether it is new");
-return ;
-}
-set(guarded$1, "isKnown", true);
-}
-set(guarded$1, "why", undefined);
-}
-function bar$1(kind$1, ttl$1, proposal$1) {
-if (isTrue(get(guarded$1, "why"))) {
-return get(guarded$1, "why");
-}
-if (((get(guarded$1, "longest") !== get(guarded$1, "wanted")) || isMore(tonumber(ttl$1), tonumber(get(guarded$1, "longest"))))) {
-return ("MAXTTL the longest ttl is " + (text(get(guarded$1, "longest")) + " ms here"));
-}
-if (((proposal$1 === "") && ((kind$1 === "e") || (kind$1 === "p")))) {
-return undefined;
-}
-if ((get(guarded$1, "state") === "2")) {
-let left$1 = math.max(call$1("PTTL", "quorlock:quarantine"), (number(get(guarded$1, "ends")) - number(get(guarded$1, "now"))));
-return ("QUARANTINE it may have forgotten votes, for " + (text(exactly$1(left$1)) + " ms more"));
-}
-if (((proposal$1 !== "") && (get(guarded$1, "state") === "1"))) {
-return ("UNSEEDED " + text(get(guarded$1, "since")));
-}
-}
-function inQuarantine$1() {
-let $5;
-return (isTrue(guarded$1) ? (isTrue($5 = get(guarded$1, "why")) ? $5 : (get(guarded$1, "state") === "2")) : guarded$1);
-}
-return (redis$, keys$, args$) => {
-redis = redis$, KEYS = keys$, ARGV = args$;
-{
-let $1, $2, $3, $4;
-call$1 = redis.call;
-key$1 = get(KEYS, 1), token$1 = get(ARGV, length(ARGV)), queue$1 = undefined;
-if ((!isTrue(get(KEYS, 2)) && (redis.pcall("GET", key$1) === token$1))) {
-isTagged$1 = (isTrue($1 = one(string.find(key$1, "{", 1, true))) ? one(string.find(key$1, "^[^{]*{[^}]+}")) : $1);
-queue$1 = (isTrue($2 = (isTrue(isTagged$1) ? ("quorlock:queue:tagged:" + text(key$1)) : isTagged$1)) ? $2 : ("quorlock:queue:{" + (text(key$1) + "}")));
-if ((call$1("EXISTS", queue$1) === 0)) {
-return call$1("DEL", key$1);
-}
-}
-
-
-given$1 = (isTrue($3 = get(KEYS, 2)) ? releaseUnwaited$1(1, length(KEYS), token$1) : $3);
-if (isTrue(given$1)) {
-return given$1;
-}
-
-
-
-
-ownerFor$1 = ownerOf$1;
-
-keyFor$1 = lockOf$1;
-
-
-
-toEnter$1 = "DEL GET PEXPIRE PTTL SET ZADD ZRANGE ZREM", toGive$1 = "DEL GET PTTL SET ZRANGE ZREM";
-mayShare$1 = false;
-mayAsk$1 = (isTrue($4 = redis.replicate_commands) ? $4 : redis.REDIS_VERSION_NUM);
-if (isTrue(redis.replicate_commands)) {
-redis.replicate_commands();
-}
-counterTtl$1 = 86400000, pastTtl$1 = 43200000;
-
-
-
-
-
-
-
-
-isSeeded$1 = true;
-sweeps$1 = 8, swept$1 = 128, unswept$1 = 4096;
-skips$1 = 256;
-
-
-
-
-guarded$1 = undefined;
-
-
-
-
-isKnown$1 = one(pcall(watch$1, get(ARGV, 1)));
-if ((!isTrue(isKnown$1) || isTrue(inQuarantine$1()))) {
-return release$1(1, length(KEYS), token$1);
-}
-isSeeded$1 = (!isTrue(guarded$1) || (get(guarded$1, "state") !== "1"));
-return leave$1(1, length(KEYS), token$1);
 }};
 })(),
   "b10aaf518a89a7ad04c25b91c49b707473d50163": (() => {
@@ -1499,74 +225,1100 @@ set(replies$1, index$1, (isTrue($4 = (isTrue(done$1) ? reply$1 : done$1)) ? $4 :
 return replies$1;
 }};
 })(),
-  "d27d581d2f6c1be5168c571246c97c6665f6aaff": (() => {
-let redis, KEYS, ARGV, call$1, index$1, record$1, tag$1, text$1, ttl$1, turn$1, time$1, now$1, oldest$1, count$1, first$1;
-
+  "ebf1996487ec20fb055f0c1e227e4e106e374626": (() => {
+let redis, KEYS, ARGV, call$1, token$1, ttl$1, create$1, proposal$1, left$1, counterTtl$1, pastTtl$1, isSet$1, granted$1;
+function ownerOf$1(key$1) {
+let $1, $2;
+let owner$1 = redis.pcall("GET", key$1);
+if ((type(owner$1) !== "table")) {
+return owner$1;
+}
+return (isTrue($2 = (isTrue($1 = one(string.find(get(owner$1, "err"), "^WRONGTYPE"))) ? "(no string)" : $1)) ? $2 : call$1("GET", key$1));
+}
+function isMine$1(owner$1, token$2) {
+let $1, $2;
+if ((owner$1 === token$2)) {
+return true;
+}
+if (!isTrue(owner$1)) {
+return false;
+}
+let waiter$1 = ($1 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$1 = $1[1];
+let other$1 = ($2 = all(string.match(owner$1, "^(.+)%.(%d+)$")))[0], earlier$1 = $2[1];
+return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && isLess(tonumber(earlier$1), tonumber(round$1)));
+}
+function masked$1(owner$1) {
+let $1;
+if (!isTrue(owner$1)) {
+return owner$1;
+}
+let round$1 = (isTrue($1 = one(string.match(owner$1, "%.%d+$"))) ? $1 : "");
+let length$1 = (length(owner$1) - length(round$1));
+let shown$1 = math.min(8, math.floor((number(length$1) / 2)));
+return (text(string.sub(owner$1, 1, shown$1)) + (text(string.rep("*", (number(length$1) - number(shown$1)))) + text(round$1)));
+}
+function claim$1(first$1, last$1, token$2, ttl$2, create$2) {
+let $1;
+let least$1 = tonumber(ttl$2);
+let owners$1 = new Table([]);
+for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
+let owner$1 = ownerOf$1(get(KEYS, index$1));
+set(owners$1, index$1, owner$1);
+if ((!isTrue(isMine$1(owner$1, token$2)) && (isTrue(owner$1) || !isTrue(create$2)))) {
+return new Table([((index$1 - number(first$1)) + 1), masked$1(owner$1), call$1("PTTL", get(KEYS, index$1))]);
+}
+}
+let shortest$1 = undefined;
+for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
+let left$2 = call$1("PTTL", get(KEYS, index$2));
+let isOther$1 = ((get(owners$1, index$2) !== token$2) || (left$2 === (-2)));
+let isShort$1 = ((left$2 !== (-1)) && isLess(left$2, least$1));
+let lives$1 = (isTrue($1 = (isTrue(isShort$1) ? ttl$2 : isShort$1)) ? $1 : left$2);
+if (((isTrue(isShort$1) && (left$2 !== (-2))) || (isTrue(isOther$1) && isAtLeast(left$2, 0)))) {
+call$1("PEXPIRE", get(KEYS, index$2), lives$1);
+}
+if ((isTrue(isOther$1) && (left$2 === (-1)))) {
+call$1("SET", get(KEYS, index$2), token$2);
+} else if (isTrue(isOther$1)) {
+call$1("SET", get(KEYS, index$2), token$2, "PX", lives$1);
+}
+if (isTrue(isShort$1)) {
+left$2 = least$1;
+}
+if (((left$2 !== (-1)) && (!isTrue(shortest$1) || isLess(left$2, shortest$1)))) {
+shortest$1 = left$2;
+}
+}
+return (isTrue(shortest$1) ? shortest$1 : (-1));
+}
+function exactly$1(number$1) {
+return string.format("%.0f", number$1);
+}
+function counterOf$1(locks$1) {
+let $1, $2;
+let past$1 = call$1("GET", "quorlock:floor:past");
+if (!isTrue(past$1)) {
+past$1 = (isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : "0");
+call$1("SET", "quorlock:floor:past", past$1, "PX", pastTtl$1);
+}
+let largest$1 = tonumber(past$1);
+for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
+largest$1 = math.max(largest$1, tonumber((isTrue($2 = call$1("GET", ("quorlock:fence:" + text(lock$1)))) ? $2 : 0)));
+}
+return largest$1;
+}
+function raise$1(locks$1, counter$1) {
+let $1;
+for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
+call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$1), "PX", counterTtl$1);
+}
+if (isAtLeast(counter$1, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0)))) {
+call$1("SET", "quorlock:floor", exactly$1((number(counter$1) + 1000000)));
+}
+if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$1)) {
+call$1("DEL", "quorlock:floor:past");
+}
+}
+function fenced$1(locks$1, granted$1, proposal$2, next$1) {
+let counter$1 = counterOf$1(locks$1);
+raise$1(locks$1, math.max(counter$1, tonumber(proposal$2)));
+return new Table([(-1), granted$1, exactly$1(counter$1), next$1]);
+}
 return (redis$, keys$, args$) => {
 redis = redis$, KEYS = keys$, ARGV = args$;
 {
+let $1, $2, $3, $4, $5;
+call$1 = redis.call;
+token$1 = get(ARGV, 1), ttl$1 = get(ARGV, 2), create$1 = (get(ARGV, 3) === "1"), proposal$1 = (isTrue($1 = get(ARGV, 4)) ? $1 : "");
+if ((((proposal$1 === "") && (length(KEYS) === 1)) && (redis.pcall("GET", get(KEYS, 1)) === token$1))) {
+left$1 = call$1("PTTL", get(KEYS, 1));
+if (((left$1 !== (-1)) && isLess(left$1, tonumber(ttl$1)))) {
+if ((call$1("PEXPIRE", get(KEYS, 1), ttl$1) === 0)) {
+call$1("SET", get(KEYS, 1), token$1, "PX", ttl$1);
+}
+return tonumber(ttl$1);
+}
+}
+
+
+
+
+if ((proposal$1 === "")) {
+return claim$1(1, length(KEYS), token$1, ttl$1, create$1);
+}
+counterTtl$1 = 86400000, pastTtl$1 = 43200000;
+
+
+
+
+if (((proposal$1 !== "") && isAtLeast(tonumber(proposal$1), (((2) ** 53) - ((2) ** 20))))) {
+return redis.error_reply("ERR the fencing token is too large");
+}
+isSet$1 = (isTrue($2 = (isTrue(create$1) ? (length(KEYS) === 1) : create$1)) ? call$1("SET", get(KEYS, 1), token$1, "NX", "PX", ttl$1) : $2);
+granted$1 = (isTrue($3 = (isTrue(isSet$1) ? tonumber(ttl$1) : isSet$1)) ? $3 : claim$1(1, length(KEYS), token$1, ttl$1, create$1));
+return (isTrue($5 = (($4 = (type(granted$1) === "number")) ? fenced$1(KEYS, granted$1, proposal$1) : $4)) ? $5 : granted$1);
+}};
+})(),
+  "30d9366fe41bfb3bf535f3b0cca44a19cc32fa40": (() => {
+let redis, KEYS, ARGV, call$1, isDone$1, gone$1, ownerFor$1, keyFor$1, toEnter$1, toGive$1, mayShare$1, mayAsk$1, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1, replies$1;
+function queueOf$1(key$1) {
+let $1, $2;
+let isTagged$1 = (isTrue($1 = one(string.find(key$1, "{", 1, true))) ? one(string.find(key$1, "^[^{]*{[^}]+}")) : $1);
+return (isTrue($2 = (isTrue(isTagged$1) ? ("quorlock:queue:tagged:" + text(key$1)) : isTagged$1)) ? $2 : ("quorlock:queue:{" + (text(key$1) + "}")));
+}
+function releaseAllUnwaited$1(first$1, last$1, from$1) {
+let $1, $2;
+let owners$1 = call$1("MGET", ...all(unpack(KEYS, first$1, last$1))), queues$1 = new Table([]);
+for (let place$1 = 1, last$2 = ((number(last$1) - number(first$1)) + 1); place$1 <= last$2; place$1 += 1) {
+if ((get(owners$1, place$1) !== get(ARGV, ((number(from$1) + place$1) - 1)))) {
+return undefined;
+}
+set(queues$1, place$1, queueOf$1(get(KEYS, ((number(first$1) + place$1) - 1))));
+}
+if (isMore(call$1("EXISTS", ...all(unpack(queues$1))), 0)) {
+return undefined;
+}
+let gone$1 = call$1("DEL", ...all(unpack(KEYS, first$1, last$1)));
+if ((gone$1 === length(queues$1))) {
+return gone$1;
+}
+let each$1 = new Table([]), seen$1 = new Table([]);
+for (let place$2 = 1, last$3 = length(queues$1); place$2 <= last$3; place$2 += 1) {
+let key$1 = get(KEYS, ((number(first$1) + place$2) - 1));
+set(each$1, place$2, (isTrue($2 = (isTrue($1 = get(seen$1, key$1)) ? 0 : $1)) ? $2 : 1));
+set(seen$1, key$1, true);
+}
+return each$1;
+}
+function releaseUnwaited$1(first$1, last$1, token$1) {
+for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
+if (((redis.pcall("GET", get(KEYS, index$1)) !== token$1) || isMore(call$1("EXISTS", queueOf$1(get(KEYS, index$1))), 0))) {
+return undefined;
+}
+}
+let given$1 = 0;
+for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
+given$1 = (number(given$1) + number(call$1("DEL", get(KEYS, index$2))));
+}
+return given$1;
+}
+function ownerOf$1(key$1) {
+let $1, $2;
+let owner$1 = redis.pcall("GET", key$1);
+if ((type(owner$1) !== "table")) {
+return owner$1;
+}
+return (isTrue($2 = (isTrue($1 = one(string.find(get(owner$1, "err"), "^WRONGTYPE"))) ? "(no string)" : $1)) ? $2 : call$1("GET", key$1));
+}
+function isMine$1(owner$1, token$1) {
+let $1, $2;
+if ((owner$1 === token$1)) {
+return true;
+}
+if (!isTrue(owner$1)) {
+return false;
+}
+let waiter$1 = ($1 = all(string.match(token$1, "^(.+)%.(%d+)$")))[0], round$1 = $1[1];
+let other$1 = ($2 = all(string.match(owner$1, "^(.+)%.(%d+)$")))[0], earlier$1 = $2[1];
+return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && isLess(tonumber(earlier$1), tonumber(round$1)));
+}
+function drop$1(key$1, token$1) {
+let $1, $2;
+return (isTrue($2 = (isTrue($1 = isMine$1(ownerOf$1(key$1), token$1)) ? call$1("DEL", key$1) : $1)) ? $2 : 0);
+}
+function lockOf$1(key$1) {
+return key$1;
+}
+function leftOf$1(key$1) {
+return call$1("PTTL", key$1);
+}
+function set$1(key$1, token$1, ms$1) {
+call$1("SET", key$1, token$1, "PX", ms$1);
+}
+function finish$1(key$1) {
+return call$1("DEL", key$1);
+}
+function exactly$1(number$1) {
+return string.format("%.0f", number$1);
+}
+function counterOf$1(locks$1) {
+let $1, $2;
+let past$1 = call$1("GET", "quorlock:floor:past");
+if (!isTrue(past$1)) {
+past$1 = (isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : "0");
+call$1("SET", "quorlock:floor:past", past$1, "PX", pastTtl$1);
+}
+let largest$1 = tonumber(past$1);
+for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
+largest$1 = math.max(largest$1, tonumber((isTrue($2 = call$1("GET", ("quorlock:fence:" + text(lock$1)))) ? $2 : 0)));
+}
+return largest$1;
+}
+function raise$1(locks$1, counter$1) {
 let $1;
+for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
+call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$1), "PX", counterTtl$1);
+}
+if (isAtLeast(counter$1, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0)))) {
+call$1("SET", "quorlock:floor", exactly$1((number(counter$1) + 1000000)));
+}
+if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$1)) {
+call$1("DEL", "quorlock:floor:past");
+}
+}
+function fenced$1(locks$1, granted$1, proposal$1, next$1) {
+let counter$1 = counterOf$1(locks$1);
+raise$1(locks$1, math.max(counter$1, tonumber(proposal$1)));
+return new Table([(-1), granted$1, exactly$1(counter$1), next$1]);
+}
+function demand$1(key$1, commands$1) {
+let $1;
+let check$1 = redis.acl_check_cmd;
+for (let [command$1] of matches((isTrue($1 = (isTrue(check$1) ? commands$1 : check$1)) ? $1 : ""), "%u+")) {
+if (!isTrue(check$1(command$1, key$1))) {
+error(new Table([]).set("err", ("NOPERM this user has no permissions to run the '" + (text(string.lower(command$1)) + "' command"))));
+}
+}
+}
+function forget$1(queue$1, waiter$1) {
+if ((call$1("ZREM", queue$1, waiter$1) === 1)) {
+call$1("DEL", (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20)))));
+}
+}
+function reserve$1(key$1, token$1, lives$1, ttl$1) {
+set$1(key$1, token$1, math.max(1, math.min(lives$1, tonumber(ttl$1))));
+}
+function grant$1(key$1, queue$1, waiter$1, token$1, ttl$1, inbox$1, proposal$1) {
+let $1, $2, $3;
+let next$1 = (isTrue($1 = get(call$1("ZRANGE", queue$1, 1, 1, "WITHSCORES"), 2)) ? $1 : "-");
+let counter$1 = (($2 = (proposal$1 !== "")) ? counterOf$1(new Table([lockOf$1(key$1)])) : $2);
+set$1(key$1, token$1, ttl$1);
+if (isTrue(counter$1)) {
+raise$1(new Table([lockOf$1(key$1)]), math.max(counter$1, tonumber(proposal$1)));
+}
+let told$1 = redis.pcall("PUBLISH", inbox$1, (text(token$1) + (" " + (text((isTrue($3 = (isTrue(counter$1) ? exactly$1(counter$1) : counter$1)) ? $3 : "-")) + (" " + text(next$1))))));
+if ((type(told$1) === "number")) {
+forget$1(queue$1, waiter$1);
+} else {
+reserve$1(key$1, token$1, call$1("PTTL", (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20))))), ttl$1);
+}
+return told$1;
+}
+function sweep$1(queue$1, from$1, to$1, asking$1) {
+let $1, $2, $3, $4;
+let waiters$1 = (isTrue($2 = (($1 = isMore(unswept$1, 0)) ? call$1("ZRANGE", queue$1, from$1, to$1) : $1)) ? $2 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
+if ((length(waiters$1) === 0)) {
+return new Several([undefined, undefined, 0]);
+}
+unswept$1 = (number(unswept$1) - length(waiters$1));
+for (let index$1 = 1, table$1 = waiters$1, waiter$1; (waiter$1 = get(table$1, index$1)) !== undefined; index$1 += 1) {
+set(names$1, index$1, (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20)))));
+}
+let entries$1 = redis.pcall("MGET", ...all(unpack(names$1))), head$1 = undefined, entry$1 = undefined;
+if (isTrue(get(entries$1, "err"))) {
+for (let index$2 = 1, table$2 = names$1, name$1; (name$1 = get(table$2, index$2)) !== undefined; index$2 += 1) {
+set(entries$1, index$2, call$1("GET", name$1));
+}
+}
+for (let index$3 = 1, table$3 = waiters$1, waiter$2; (waiter$2 = get(table$3, index$3)) !== undefined; index$3 += 1) {
+if ((!isTrue(get(entries$1, index$3)) && (waiter$2 !== asking$1))) {
+set(dead$1, (length(dead$1) + 1), waiter$2);
+} else if (!isTrue(head$1)) {
+$3 = waiter$2; $4 = get(entries$1, index$3); head$1 = $3; entry$1 = $4;
+}
+}
+if ((length(dead$1) > 0)) {
+call$1("ZREM", queue$1, ...all(unpack(dead$1)));
+}
+return new Several([head$1, entry$1, length(waiters$1)]);
+}
+function headOf$1(queue$1, asking$1) {
+let $1;
+let first$1 = get(call$1("ZRANGE", queue$1, 0, 0), 1);
+if ((!isTrue(first$1) || (first$1 === asking$1))) {
+return first$1;
+}
+let entry$1 = call$1("GET", (text(queue$1) + (":" + text(string.sub(first$1, 1, 20)))));
+if (isTrue(entry$1)) {
+return new Several([first$1, entry$1]);
+}
+for (let _$1 = 1, last$1 = number(sweeps$1); _$1 <= last$1; _$1 += 1) {
+let waiter$1 = ($1 = all(sweep$1(queue$1, 0, (number(swept$1) - 1), asking$1)))[0], found$1 = $1[1], count$1 = $1[2];
+if ((isTrue(waiter$1) || isLess(count$1, swept$1))) {
+return new Several([waiter$1, found$1]);
+}
+}
+}
+function give$1(key$1, ending$1) {
+let $1, $2, $3;
+if (isTrue(ending$1)) {
+finish$1(key$1, ending$1);
+}
+let queue$1 = queueOf$1(key$1);
+while (isMore(skips$1, 0)) {
+let waiter$1 = ($1 = all(headOf$1(queue$1)))[0], entry$1 = $1[1];
+if (!isTrue(waiter$1)) {
+return ;
+}
+let round$1 = ($2 = all(string.match(entry$1, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")))[0], ttl$1 = $2[1], inbox$1 = $2[2], proposal$1 = $2[3], how$1 = $2[4];
+let token$1 = (text(waiter$1) + ("." + text((isTrue(round$1) ? round$1 : "")))), isTold$1 = (isTrue(round$1) ? (inbox$1 !== "-") : round$1);
+let counts$1 = (isTrue($3 = (isTrue(isTold$1) ? mayAsk$1 : isTold$1)) ? redis.pcall("PUBSUB", "NUMSUB", inbox$1) : $3);
+key$1 = one(keyFor$1(key$1, how$1));
+if ((!isTrue(round$1) || ((isTrue(counts$1) && !isTrue(get(counts$1, "err"))) && (get(counts$1, 2) === 0)))) {
+forget$1(queue$1, waiter$1);
+} else if ((isTrue(mayShare$1) && isTrue(one(ownerFor$1(key$1, token$1))))) {
+return ;
+} else if (((isTrue(isTold$1) && ((how$1 === "g") || (how$1 === "r"))) && (isTrue(isSeeded$1) || (proposal$1 === "")))) {
+let told$1 = grant$1(key$1, queue$1, waiter$1, token$1, ttl$1, inbox$1, proposal$1);
+if (((told$1 !== 0) && (how$1 === "g"))) {
+return ;
+}
+if ((told$1 === 0)) {
+finish$1(key$1, token$1);
+}
+} else {
+reserve$1(key$1, token$1, call$1("PTTL", (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20))))), ttl$1);
+if ((isTrue(isTold$1) && (how$1 === "w"))) {
+redis.pcall("PUBLISH", inbox$1, ("wake " + text(token$1)));
+}
+return ;
+}
+skips$1 = (number(skips$1) - 1);
+}
+}
+function leave$1(first$1, last$1, token$1) {
+let $1, $2;
+demand$1(get(KEYS, first$1), toGive$1);
+let waiter$1 = ($1 = all(string.match(token$1, "^(.+)%.(%d+)$")))[0], round$1 = $1[1];
+for (let index$1 = number(first$1), last$2 = number((isTrue($2 = (isTrue(waiter$1) ? last$1 : waiter$1)) ? $2 : 0)); index$1 <= last$2; index$1 += 1) {
+let queue$1 = queueOf$1(get(KEYS, index$1));
+let entry$1 = call$1("GET", (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20)))));
+let entered$1 = (isTrue(entry$1) ? tonumber(...all(string.match(entry$1, "^%d+"))) : entry$1);
+if ((isTrue(entered$1) && isAtMost(entered$1, tonumber(round$1)))) {
+forget$1(queue$1, waiter$1);
+}
+}
+let released$1 = 0;
+for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
+let dropped$1 = drop$1(get(KEYS, index$2), token$1);
+released$1 = (number(released$1) + number(dropped$1));
+if (((dropped$1 === 1) || isTrue(mayShare$1))) {
+give$1(get(KEYS, index$2));
+}
+}
+return released$1;
+}
+function failure$1(reason$1) {
+let $1, $2;
+return new Table([0, (isTrue($2 = (($1 = (type(reason$1) === "table")) ? get(reason$1, "err") : $1)) ? $2 : tostring(reason$1))]);
+}
+function release$1(index$1) {
+let $1;
+return (isTrue($1 = releaseUnwaited$1(index$1, index$1, get(ARGV, index$1))) ? $1 : leave$1(index$1, index$1, get(ARGV, index$1)));
+}
+return (redis$, keys$, args$) => {
+redis = redis$, KEYS = keys$, ARGV = args$;
+{
+let $1, $2, $3, $4;
+call$1 = redis.call;
+
+
+isDone$1 = ($1 = all(pcall(releaseAllUnwaited$1, 1, length(KEYS), 1)))[0], gone$1 = $1[1];
+if ((isTrue(isDone$1) && isTrue(gone$1))) {
+return gone$1;
+}
+
+
+
+
+ownerFor$1 = ownerOf$1;
+
+keyFor$1 = lockOf$1;
+
+
+
+toEnter$1 = "DEL GET PEXPIRE PTTL SET ZADD ZRANGE ZREM", toGive$1 = "DEL GET PTTL SET ZRANGE ZREM";
+mayShare$1 = false;
+mayAsk$1 = (isTrue($2 = redis.replicate_commands) ? $2 : redis.REDIS_VERSION_NUM);
 if (isTrue(redis.replicate_commands)) {
 redis.replicate_commands();
 }
+counterTtl$1 = 86400000, pastTtl$1 = 43200000;
+
+
+
+
+
+
+
+
+isSeeded$1 = true;
+sweeps$1 = 8, swept$1 = 128, unswept$1 = 4096;
+skips$1 = 256;
+
+
+
+
+
+
+replies$1 = new Table([]);
+for (let index$1 = 1, last$1 = length(KEYS); index$1 <= last$1; index$1 += 1) {
+let done$1 = ($3 = all(pcall(release$1, index$1)))[0], reply$1 = $3[1];
+set(replies$1, index$1, (isTrue($4 = (isTrue(done$1) ? reply$1 : done$1)) ? $4 : failure$1(reply$1)));
+}
+return replies$1;
+}};
+})(),
+  "1d05c5590275efff3edceb03f9a3b6501c11272b": (() => {
+let redis, KEYS, ARGV, call$1, kind$1, token$1, ttl$1, proposal$1, terms$1, maxTtl$1, database$1, after$1, seen$1, since$1, longest$1, place$1, state$1, isReady$1, info$1, counterTtl$1, pastTtl$1, isForgetful$1, guarded$1, why$1, granted$1;
+function ownerOf$1(key$1) {
+let $1, $2;
+let owner$1 = redis.pcall("GET", key$1);
+if ((type(owner$1) !== "table")) {
+return owner$1;
+}
+return (isTrue($2 = (isTrue($1 = one(string.find(get(owner$1, "err"), "^WRONGTYPE"))) ? "(no string)" : $1)) ? $2 : call$1("GET", key$1));
+}
+function isMine$1(owner$1, token$2) {
+let $1, $2;
+if ((owner$1 === token$2)) {
+return true;
+}
+if (!isTrue(owner$1)) {
+return false;
+}
+let waiter$1 = ($1 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$1 = $1[1];
+let other$1 = ($2 = all(string.match(owner$1, "^(.+)%.(%d+)$")))[0], earlier$1 = $2[1];
+return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && isLess(tonumber(earlier$1), tonumber(round$1)));
+}
+function masked$1(owner$1) {
+let $1;
+if (!isTrue(owner$1)) {
+return owner$1;
+}
+let round$1 = (isTrue($1 = one(string.match(owner$1, "%.%d+$"))) ? $1 : "");
+let length$1 = (length(owner$1) - length(round$1));
+let shown$1 = math.min(8, math.floor((number(length$1) / 2)));
+return (text(string.sub(owner$1, 1, shown$1)) + (text(string.rep("*", (number(length$1) - number(shown$1)))) + text(round$1)));
+}
+function claim$1(first$1, last$1, token$2, ttl$2, create$1) {
+let $1;
+let least$1 = tonumber(ttl$2);
+let owners$1 = new Table([]);
+for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
+let owner$1 = ownerOf$1(get(KEYS, index$1));
+set(owners$1, index$1, owner$1);
+if ((!isTrue(isMine$1(owner$1, token$2)) && (isTrue(owner$1) || !isTrue(create$1)))) {
+return new Table([((index$1 - number(first$1)) + 1), masked$1(owner$1), call$1("PTTL", get(KEYS, index$1))]);
+}
+}
+let shortest$1 = undefined;
+for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
+let left$1 = call$1("PTTL", get(KEYS, index$2));
+let isOther$1 = ((get(owners$1, index$2) !== token$2) || (left$1 === (-2)));
+let isShort$1 = ((left$1 !== (-1)) && isLess(left$1, least$1));
+let lives$1 = (isTrue($1 = (isTrue(isShort$1) ? ttl$2 : isShort$1)) ? $1 : left$1);
+if (((isTrue(isShort$1) && (left$1 !== (-2))) || (isTrue(isOther$1) && isAtLeast(left$1, 0)))) {
+call$1("PEXPIRE", get(KEYS, index$2), lives$1);
+}
+if ((isTrue(isOther$1) && (left$1 === (-1)))) {
+call$1("SET", get(KEYS, index$2), token$2);
+} else if (isTrue(isOther$1)) {
+call$1("SET", get(KEYS, index$2), token$2, "PX", lives$1);
+}
+if (isTrue(isShort$1)) {
+left$1 = least$1;
+}
+if (((left$1 !== (-1)) && (!isTrue(shortest$1) || isLess(left$1, shortest$1)))) {
+shortest$1 = left$1;
+}
+}
+return (isTrue(shortest$1) ? shortest$1 : (-1));
+}
+function exactly$1(number$1) {
+return string.format("%.0f", number$1);
+}
+function counterOf$1(locks$1) {
+let $1, $2;
+let past$1 = call$1("GET", "quorlock:floor:past");
+if (!isTrue(past$1)) {
+past$1 = (isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : "0");
+call$1("SET", "quorlock:floor:past", past$1, "PX", pastTtl$1);
+}
+let largest$1 = tonumber(past$1);
+for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
+largest$1 = math.max(largest$1, tonumber((isTrue($2 = call$1("GET", ("quorlock:fence:" + text(lock$1)))) ? $2 : 0)));
+}
+return largest$1;
+}
+function raise$1(locks$1, counter$1) {
+let $1;
+for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
+call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$1), "PX", counterTtl$1);
+}
+if (isAtLeast(counter$1, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0)))) {
+call$1("SET", "quorlock:floor", exactly$1((number(counter$1) + 1000000)));
+}
+if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$1)) {
+call$1("DEL", "quorlock:floor:past");
+}
+}
+function fenced$1(locks$1, granted$1, proposal$2, next$1) {
+let counter$1 = counterOf$1(locks$1);
+raise$1(locks$1, math.max(counter$1, tonumber(proposal$2)));
+return new Table([(-1), granted$1, exactly$1(counter$1), next$1]);
+}
+function mark$1(state$2, ends$1, length$1) {
+let $1, $2, $3;
+if (isTrue(length$1)) {
+call$1("SET", "quorlock:quarantine", exactly$1(length$1), "PX", exactly$1(length$1));
+}
+let words$1 = new Table([get(guarded$1, "replId"), get(guarded$1, "since"), exactly$1(ends$1), get(guarded$1, "longest"), get(guarded$1, "database"), state$2]);
+call$1("SET", "quorlock:guard", table.concat(words$1, " "));
+function keepInMemory$1() {
+call$1("SET", "quorlock:guard:memory", get(guarded$1, "since"));
+call$1("SETRANGE", "quorlock:guard:memory", 0, get(guarded$1, "since"));
+}
+redis.set_repl(redis.REPL_NONE);
+let isKept$1 = ($1 = all(pcall(keepInMemory$1)))[0], why$1 = $1[1];
+redis.set_repl(redis.REPL_ALL);
+if (!isTrue(isKept$1)) {
+error(why$1, 0);
+}
+$2 = state$2; $3 = ends$1; set(guarded$1, "state", $2); set(guarded$1, "ends", $3);
+}
+function watch$1(terms$2) {
+let $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17;
+function isMemoryOf$1(was$1, since$2, durable$1, info$2) {
+let isSame$1 = (was$1 === get(guarded$1, "replId"));
+if ((!isTrue(isSame$1) && !isTrue(one(string.find(info$2, "master_replid2:0+\r"))))) {
+return false;
+}
+if (((durable$1 === "1") && !isTrue(isSame$1))) {
+return true;
+}
+return ((call$1("GET", "quorlock:guard:memory") === since$2) && (call$1("OBJECT", "ENCODING", "quorlock:guard:memory") === "raw"));
+}
+guarded$1 = undefined;
+let maxTtl$2 = ($1 = all(string.match(terms$2, "^(%d+),(%d+),(%d),(%d),(%d+),(%d+),(%d+)$")))[0], epoch$1 = $1[1], durable$1 = $1[2], right$1 = $1[3], now$1 = $1[4], database$2 = $1[5], after$2 = $1[6];
+if (!isTrue(maxTtl$2)) {
+return ;
+}
+now$1 = tonumber(now$1);
+guarded$1 = new Table([]).set("why", "UNGUARDED maxTtl has not been compared with the other masters").set("wanted", maxTtl$2).set("now", now$1);
+let info$2 = call$1("INFO", "replication");
+set(guarded$1, "replId", one(string.match(info$2, "master_replid:(%S+)")));
+if (!isTrue(get(guarded$1, "replId"))) {
+set(guarded$1, "why", "UNGUARDED its INFO has no master_replid");
+return ;
+}
+if (!isTrue(one(string.find(info$2, "role:master", 1, true)))) {
+set(guarded$1, "why", "READONLY it is a replica");
+return ;
+}
+let was$1 = ($2 = all(string.match((isTrue($3 = call$1("GET", "quorlock:guard")) ? $3 : ""), "^(%S+) (%d+) (%d+) (%d+) (%d+) (%d)$")))[0], since$2 = $2[1], ends$1 = $2[2], longest$2 = $2[3], place$2 = $2[4], state$2 = $2[5];
+let isKnown$1 = (isTrue($5 = (isTrue($4 = (isTrue(was$1) ? (place$2 === database$2) : was$1)) ? isAtLeast(tonumber(since$2), tonumber(after$2)) : $4)) ? isMemoryOf$1(was$1, since$2, durable$1, info$2) : $5);
+if (isTrue(isKnown$1)) {
+$6 = since$2; $7 = longest$2; $8 = place$2; set(guarded$1, "since", $6); set(guarded$1, "longest", $7); set(guarded$1, "database", $8);
+$9 = state$2; $10 = tonumber(ends$1); $11 = true; set(guarded$1, "state", $9); set(guarded$1, "ends", $10); set(guarded$1, "isKnown", $11);
+if ((was$1 !== get(guarded$1, "replId"))) {
+pcall(mark$1, state$2, get(guarded$1, "ends"));
+}
+} else if ((right$1 === "0")) {
+return ;
+} else if ((right$1 === "3")) {
+if (!isTrue(was$1)) {
+call$1("SET", ("quorlock:guard:new:" + text(epoch$1)), "", "PX", 60000);
+}
+return ;
+}
+if ((isTrue(isKnown$1) && (right$1 !== "4"))) {
+if ((state$2 === "2")) {
+let left$1 = call$1("PTTL", "quorlock:quarantine"), length$1 = tonumber((isTrue($12 = call$1("GET", "quorlock:quarantine")) ? $12 : ""));
+if ((isTrue(length$1) && isMore(left$1, length$1))) {
+call$1("PEXPIRE", "quorlock:quarantine", length$1);
+left$1 = length$1;
+}
+let isFar$1 = isMore(get(guarded$1, "ends"), (number(now$1) + number(math.max(tonumber(longest$2), left$1))));
+if (isTrue(isFar$1)) {
+pcall(mark$1, "2", (number(now$1) + number((isTrue($14 = (($13 = (left$1 === (-2))) ? tonumber(longest$2) : $13)) ? $14 : left$1))));
+}
+if (((left$1 === (-2)) && isAtMost(get(guarded$1, "ends"), now$1))) {
+pcall(mark$1, "1", 0);
+}
+}
+} else {
+let length$2 = math.max(tonumber((isTrue(longest$2) ? longest$2 : 0)), tonumber(maxTtl$2));
+set(guarded$1, "since", exactly$1(math.max((number(tonumber((isTrue(since$2) ? since$2 : 0))) + 1), tonumber(epoch$1))));
+$16 = database$2; $17 = (isTrue($15 = (isTrue(isKnown$1) ? longest$2 : isKnown$1)) ? $15 : maxTtl$2); set(guarded$1, "database", $16); set(guarded$1, "longest", $17);
+if (((right$1 !== "2") || isTrue(was$1))) {
+mark$1("2", (number(now$1) + number(length$2)), length$2);
+} else if (isTrue(call$1("GET", ("quorlock:guard:new:" + text(epoch$1))))) {
+mark$1("0", 0);
+} else {
+set(guarded$1, "why", "UNGUARDED it was emptied since it was asked whether it is new");
+return ;
+}
+set(guarded$1, "isKnown", true);
+}
+set(guarded$1, "why", undefined);
+}
+function bar$1(kind$2, ttl$2, proposal$2) {
+if (isTrue(get(guarded$1, "why"))) {
+return get(guarded$1, "why");
+}
+if (((get(guarded$1, "longest") !== get(guarded$1, "wanted")) || isMore(tonumber(ttl$2), tonumber(get(guarded$1, "longest"))))) {
+return ("MAXTTL the longest ttl is " + (text(get(guarded$1, "longest")) + " ms here"));
+}
+if (((proposal$2 === "") && ((kind$2 === "e") || (kind$2 === "p")))) {
+return undefined;
+}
+if ((get(guarded$1, "state") === "2")) {
+let left$1 = math.max(call$1("PTTL", "quorlock:quarantine"), (number(get(guarded$1, "ends")) - number(get(guarded$1, "now"))));
+return ("QUARANTINE it may have forgotten votes, for " + (text(exactly$1(left$1)) + " ms more"));
+}
+if (((proposal$2 !== "") && (get(guarded$1, "state") === "1"))) {
+return ("UNSEEDED " + text(get(guarded$1, "since")));
+}
+}
+function inQuarantine$1() {
+let $1;
+return (isTrue(guarded$1) ? (isTrue($1 = get(guarded$1, "why")) ? $1 : (get(guarded$1, "state") === "2")) : guarded$1);
+}
+return (redis$, keys$, args$) => {
+redis = redis$, KEYS = keys$, ARGV = args$;
+{
+let $1, $2, $3, $4, $5, $6, $7;
 call$1 = redis.call;
-index$1 = get(KEYS, 1), record$1 = get(KEYS, 2);
-tag$1 = ($1 = all(unpack(ARGV)))[0], text$1 = $1[1], ttl$1 = $1[2], turn$1 = $1[3];
-if ((ttl$1 === "0")) {
-call$1("ZREM", index$1, tag$1);
-call$1("DEL", record$1);
-return new Table([0, new Table([])]);
+kind$1 = ($1 = all(unpack(ARGV)))[0], token$1 = $1[1], ttl$1 = $1[2], proposal$1 = $1[3], terms$1 = $1[4];
+maxTtl$1 = ($2 = all(string.match(terms$1, "^(%d+),%d+,%d,%d,%d+,(%d+),(%d+)$")))[0], database$1 = $2[1], after$1 = $2[2];
+seen$1 = ($3 = all(string.match((isTrue($4 = call$1("GET", "quorlock:guard")) ? $4 : ""), "^(%S+) (%d+) %d+ (%d+) (%d+) (%d)$")))[0], since$1 = $3[1], longest$1 = $3[2], place$1 = $3[3], state$1 = $3[4];
+isReady$1 = ((((((longest$1 === maxTtl$1) && (place$1 === database$1)) && ((state$1 === "0") || ((state$1 === "1") && (proposal$1 === "")))) && isAtLeast(tonumber(since$1), tonumber(after$1))) && isAtMost(tonumber(ttl$1), tonumber(maxTtl$1))) && (call$1("OBJECT", "ENCODING", "quorlock:guard:memory") === "raw"));
+if (isTrue(isReady$1)) {
+info$1 = call$1("INFO", "replication");
+isReady$1 = (isTrue($5 = one(string.find(info$1, ("master_replid:" + (text(seen$1) + "\r")), 1, true))) ? one(string.find(info$1, "role:master", 1, true)) : $5);
 }
-time$1 = call$1("TIME");
-now$1 = ((number(get(time$1, 1)) * 1000) + number(math.floor((number(get(time$1, 2)) / 1000))));
-call$1("SET", record$1, text$1, "PX", ttl$1);
-call$1("ZADD", index$1, (number(now$1) + number(ttl$1)), tag$1);
-call$1("PEXPIRE", index$1, ttl$1);
-oldest$1 = call$1("ZRANGE", index$1, 0, 7, "WITHSCORES");
-for (let place$1 = 1, last$1 = length(oldest$1); place$1 <= last$1; place$1 += 2) {
-if (isLess(tonumber(get(oldest$1, (place$1 + 1))), now$1)) {
-call$1("ZREM", index$1, get(oldest$1, place$1));
+if (((((isTrue(isReady$1) && (kind$1 === "v")) && (proposal$1 === "")) && (length(KEYS) === 1)) && isTrue(call$1("SET", get(KEYS, 1), token$1, "NX", "PX", ttl$1)))) {
+return tonumber(ttl$1);
+}
+
+
+
+
+counterTtl$1 = 86400000, pastTtl$1 = 43200000;
+
+
+
+
+if (((proposal$1 !== "") && isAtLeast(tonumber(proposal$1), (((2) ** 53) - ((2) ** 20))))) {
+return redis.error_reply("ERR the fencing token is too large");
+}
+isForgetful$1 = false;
+if (!isTrue(isReady$1)) {
+guarded$1 = undefined;
+
+
+
+
+watch$1(terms$1);
+why$1 = bar$1(kind$1, ttl$1, proposal$1);
+if (isTrue(why$1)) {
+return redis.error_reply(why$1);
+}
+isForgetful$1 = inQuarantine$1();
+}
+granted$1 = claim$1(1, length(KEYS), token$1, ttl$1, (kind$1 !== "e"));
+if ((type(granted$1) !== "number")) {
+return granted$1;
+}
+if (isTrue(isForgetful$1)) {
+return new Table([(-2), granted$1]);
+}
+return (isTrue($7 = (($6 = (proposal$1 === "")) ? granted$1 : $6)) ? $7 : fenced$1(KEYS, granted$1, proposal$1));
+}};
+})(),
+  "32fc15541c638e0f7286463b56be42db88e99a6f": (() => {
+let redis, KEYS, ARGV, call$1, key$1, token$1, queue$1, isTagged$1, own$1, first$1, _$1, _$2, next$1, place$1, entries$1, entry$1, round$1, ttl$1, inbox$1, proposal$1, mayAsk$1, counts$1, given$1, check$1, isAllowed$1, given$2, ownerFor$1, keyFor$1, toEnter$1, toGive$1, mayShare$1, mayAsk$2, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1;
+function grantKey$1() {
+let counter$1 = "-";
+if ((proposal$1 !== "")) {
+let counterTtl$1 = 86400000, pastTtl$1 = 43200000;
+function exactly$1(number$1) {
+return string.format("%.0f", number$1);
+}
+function counterOf$1(locks$1) {
+let $1, $2;
+let past$1 = call$1("GET", "quorlock:floor:past");
+if (!isTrue(past$1)) {
+past$1 = (isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : "0");
+call$1("SET", "quorlock:floor:past", past$1, "PX", pastTtl$1);
+}
+let largest$1 = tonumber(past$1);
+for (let _$3 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$3)) !== undefined; _$3 += 1) {
+largest$1 = math.max(largest$1, tonumber((isTrue($2 = call$1("GET", ("quorlock:fence:" + text(lock$1)))) ? $2 : 0)));
+}
+return largest$1;
+}
+function raise$1(locks$1, counter$2) {
+let $1;
+for (let _$3 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$3)) !== undefined; _$3 += 1) {
+call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$2), "PX", counterTtl$1);
+}
+if (isAtLeast(counter$2, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0)))) {
+call$1("SET", "quorlock:floor", exactly$1((number(counter$2) + 1000000)));
+}
+if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$1)) {
+call$1("DEL", "quorlock:floor:past");
 }
 }
-count$1 = call$1("ZCARD", index$1);
-first$1 = (50 * modulo(number(turn$1), number(math.ceil((number(count$1) / 50)))));
-return new Table([count$1, call$1("ZRANGE", index$1, first$1, (number(first$1) + 49))]);
+function fenced$1(locks$1, granted$1, proposal$2, next$2) {
+let counter$2 = counterOf$1(locks$1);
+raise$1(locks$1, math.max(counter$2, tonumber(proposal$2)));
+return new Table([(-1), granted$1, exactly$1(counter$2), next$2]);
+}
+let largest$1 = counterOf$1(new Table([key$1]));
+raise$1(new Table([key$1]), math.max(largest$1, tonumber(proposal$1)));
+counter$1 = exactly$1(largest$1);
+}
+call$1("SET", key$1, given$1, "PX", ttl$1);
+let told$1 = redis.pcall("PUBLISH", inbox$1, (text(given$1) + (" " + (text(counter$1) + (" " + text((isTrue(next$1) ? next$1 : "-")))))));
+if ((type(told$1) !== "number")) {
+call$1("SET", key$1, given$1, "PX", math.max(1, math.min(call$1("PTTL", place$1), tonumber(ttl$1))));
+} else if ((call$1("ZREM", queue$1, first$1) === 1)) {
+call$1("DEL", place$1);
+}
+}
+function queueOf$1(key$2) {
+let $1, $2;
+let isTagged$2 = (isTrue($1 = one(string.find(key$2, "{", 1, true))) ? one(string.find(key$2, "^[^{]*{[^}]+}")) : $1);
+return (isTrue($2 = (isTrue(isTagged$2) ? ("quorlock:queue:tagged:" + text(key$2)) : isTagged$2)) ? $2 : ("quorlock:queue:{" + (text(key$2) + "}")));
+}
+function releaseUnwaited$1(first$2, last$1, token$2) {
+for (let index$1 = number(first$2), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
+if (((redis.pcall("GET", get(KEYS, index$1)) !== token$2) || isMore(call$1("EXISTS", queueOf$1(get(KEYS, index$1))), 0))) {
+return undefined;
+}
+}
+let given$2 = 0;
+for (let index$2 = number(first$2), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
+given$2 = (number(given$2) + number(call$1("DEL", get(KEYS, index$2))));
+}
+return given$2;
+}
+function ownerOf$1(key$2) {
+let $1, $2;
+let owner$1 = redis.pcall("GET", key$2);
+if ((type(owner$1) !== "table")) {
+return owner$1;
+}
+return (isTrue($2 = (isTrue($1 = one(string.find(get(owner$1, "err"), "^WRONGTYPE"))) ? "(no string)" : $1)) ? $2 : call$1("GET", key$2));
+}
+function isMine$1(owner$1, token$2) {
+let $1, $2;
+if ((owner$1 === token$2)) {
+return true;
+}
+if (!isTrue(owner$1)) {
+return false;
+}
+let waiter$1 = ($1 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$2 = $1[1];
+let other$1 = ($2 = all(string.match(owner$1, "^(.+)%.(%d+)$")))[0], earlier$1 = $2[1];
+return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && isLess(tonumber(earlier$1), tonumber(round$2)));
+}
+function drop$1(key$2, token$2) {
+let $1, $2;
+return (isTrue($2 = (isTrue($1 = isMine$1(ownerOf$1(key$2), token$2)) ? call$1("DEL", key$2) : $1)) ? $2 : 0);
+}
+function lockOf$1(key$2) {
+return key$2;
+}
+function leftOf$1(key$2) {
+return call$1("PTTL", key$2);
+}
+function set$1(key$2, token$2, ms$1) {
+call$1("SET", key$2, token$2, "PX", ms$1);
+}
+function finish$1(key$2) {
+return call$1("DEL", key$2);
+}
+function exactly$1(number$1) {
+return string.format("%.0f", number$1);
+}
+function counterOf$1(locks$1) {
+let $1, $2;
+let past$1 = call$1("GET", "quorlock:floor:past");
+if (!isTrue(past$1)) {
+past$1 = (isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : "0");
+call$1("SET", "quorlock:floor:past", past$1, "PX", pastTtl$1);
+}
+let largest$1 = tonumber(past$1);
+for (let _$3 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$3)) !== undefined; _$3 += 1) {
+largest$1 = math.max(largest$1, tonumber((isTrue($2 = call$1("GET", ("quorlock:fence:" + text(lock$1)))) ? $2 : 0)));
+}
+return largest$1;
+}
+function raise$1(locks$1, counter$1) {
+let $1;
+for (let _$3 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$3)) !== undefined; _$3 += 1) {
+call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$1), "PX", counterTtl$1);
+}
+if (isAtLeast(counter$1, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0)))) {
+call$1("SET", "quorlock:floor", exactly$1((number(counter$1) + 1000000)));
+}
+if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$1)) {
+call$1("DEL", "quorlock:floor:past");
+}
+}
+function fenced$1(locks$1, granted$1, proposal$2, next$2) {
+let counter$1 = counterOf$1(locks$1);
+raise$1(locks$1, math.max(counter$1, tonumber(proposal$2)));
+return new Table([(-1), granted$1, exactly$1(counter$1), next$2]);
+}
+function demand$1(key$2, commands$1) {
+let $1;
+let check$2 = redis.acl_check_cmd;
+for (let [command$1] of matches((isTrue($1 = (isTrue(check$2) ? commands$1 : check$2)) ? $1 : ""), "%u+")) {
+if (!isTrue(check$2(command$1, key$2))) {
+error(new Table([]).set("err", ("NOPERM this user has no permissions to run the '" + (text(string.lower(command$1)) + "' command"))));
+}
+}
+}
+function forget$1(queue$2, waiter$1) {
+if ((call$1("ZREM", queue$2, waiter$1) === 1)) {
+call$1("DEL", (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20)))));
+}
+}
+function reserve$1(key$2, token$2, lives$1, ttl$2) {
+set$1(key$2, token$2, math.max(1, math.min(lives$1, tonumber(ttl$2))));
+}
+function grant$1(key$2, queue$2, waiter$1, token$2, ttl$2, inbox$2, proposal$2) {
+let $1, $2, $3;
+let next$2 = (isTrue($1 = get(call$1("ZRANGE", queue$2, 1, 1, "WITHSCORES"), 2)) ? $1 : "-");
+let counter$1 = (($2 = (proposal$2 !== "")) ? counterOf$1(new Table([lockOf$1(key$2)])) : $2);
+set$1(key$2, token$2, ttl$2);
+if (isTrue(counter$1)) {
+raise$1(new Table([lockOf$1(key$2)]), math.max(counter$1, tonumber(proposal$2)));
+}
+let told$1 = redis.pcall("PUBLISH", inbox$2, (text(token$2) + (" " + (text((isTrue($3 = (isTrue(counter$1) ? exactly$1(counter$1) : counter$1)) ? $3 : "-")) + (" " + text(next$2))))));
+if ((type(told$1) === "number")) {
+forget$1(queue$2, waiter$1);
+} else {
+reserve$1(key$2, token$2, call$1("PTTL", (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20))))), ttl$2);
+}
+return told$1;
+}
+function sweep$1(queue$2, from$1, to$1, asking$1) {
+let $1, $2, $3, $4;
+let waiters$1 = (isTrue($2 = (($1 = isMore(unswept$1, 0)) ? call$1("ZRANGE", queue$2, from$1, to$1) : $1)) ? $2 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
+if ((length(waiters$1) === 0)) {
+return new Several([undefined, undefined, 0]);
+}
+unswept$1 = (number(unswept$1) - length(waiters$1));
+for (let index$1 = 1, table$1 = waiters$1, waiter$1; (waiter$1 = get(table$1, index$1)) !== undefined; index$1 += 1) {
+set(names$1, index$1, (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20)))));
+}
+let entries$2 = redis.pcall("MGET", ...all(unpack(names$1))), head$1 = undefined, entry$2 = undefined;
+if (isTrue(get(entries$2, "err"))) {
+for (let index$2 = 1, table$2 = names$1, name$1; (name$1 = get(table$2, index$2)) !== undefined; index$2 += 1) {
+set(entries$2, index$2, call$1("GET", name$1));
+}
+}
+for (let index$3 = 1, table$3 = waiters$1, waiter$2; (waiter$2 = get(table$3, index$3)) !== undefined; index$3 += 1) {
+if ((!isTrue(get(entries$2, index$3)) && (waiter$2 !== asking$1))) {
+set(dead$1, (length(dead$1) + 1), waiter$2);
+} else if (!isTrue(head$1)) {
+$3 = waiter$2; $4 = get(entries$2, index$3); head$1 = $3; entry$2 = $4;
+}
+}
+if ((length(dead$1) > 0)) {
+call$1("ZREM", queue$2, ...all(unpack(dead$1)));
+}
+return new Several([head$1, entry$2, length(waiters$1)]);
+}
+function headOf$1(queue$2, asking$1) {
+let $1;
+let first$2 = get(call$1("ZRANGE", queue$2, 0, 0), 1);
+if ((!isTrue(first$2) || (first$2 === asking$1))) {
+return first$2;
+}
+let entry$2 = call$1("GET", (text(queue$2) + (":" + text(string.sub(first$2, 1, 20)))));
+if (isTrue(entry$2)) {
+return new Several([first$2, entry$2]);
+}
+for (let _$3 = 1, last$1 = number(sweeps$1); _$3 <= last$1; _$3 += 1) {
+let waiter$1 = ($1 = all(sweep$1(queue$2, 0, (number(swept$1) - 1), asking$1)))[0], found$1 = $1[1], count$1 = $1[2];
+if ((isTrue(waiter$1) || isLess(count$1, swept$1))) {
+return new Several([waiter$1, found$1]);
+}
+}
+}
+function give$1(key$2, ending$1) {
+let $1, $2, $3;
+if (isTrue(ending$1)) {
+finish$1(key$2, ending$1);
+}
+let queue$2 = queueOf$1(key$2);
+while (isMore(skips$1, 0)) {
+let waiter$1 = ($1 = all(headOf$1(queue$2)))[0], entry$2 = $1[1];
+if (!isTrue(waiter$1)) {
+return ;
+}
+let round$2 = ($2 = all(string.match(entry$2, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")))[0], ttl$2 = $2[1], inbox$2 = $2[2], proposal$2 = $2[3], how$1 = $2[4];
+let token$2 = (text(waiter$1) + ("." + text((isTrue(round$2) ? round$2 : "")))), isTold$1 = (isTrue(round$2) ? (inbox$2 !== "-") : round$2);
+let counts$2 = (isTrue($3 = (isTrue(isTold$1) ? mayAsk$2 : isTold$1)) ? redis.pcall("PUBSUB", "NUMSUB", inbox$2) : $3);
+key$2 = one(keyFor$1(key$2, how$1));
+if ((!isTrue(round$2) || ((isTrue(counts$2) && !isTrue(get(counts$2, "err"))) && (get(counts$2, 2) === 0)))) {
+forget$1(queue$2, waiter$1);
+} else if ((isTrue(mayShare$1) && isTrue(one(ownerFor$1(key$2, token$2))))) {
+return ;
+} else if (((isTrue(isTold$1) && ((how$1 === "g") || (how$1 === "r"))) && (isTrue(isSeeded$1) || (proposal$2 === "")))) {
+let told$1 = grant$1(key$2, queue$2, waiter$1, token$2, ttl$2, inbox$2, proposal$2);
+if (((told$1 !== 0) && (how$1 === "g"))) {
+return ;
+}
+if ((told$1 === 0)) {
+finish$1(key$2, token$2);
+}
+} else {
+reserve$1(key$2, token$2, call$1("PTTL", (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20))))), ttl$2);
+if ((isTrue(isTold$1) && (how$1 === "w"))) {
+redis.pcall("PUBLISH", inbox$2, ("wake " + text(token$2)));
+}
+return ;
+}
+skips$1 = (number(skips$1) - 1);
+}
+}
+function leave$1(first$2, last$1, token$2) {
+let $1, $2;
+demand$1(get(KEYS, first$2), toGive$1);
+let waiter$1 = ($1 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$2 = $1[1];
+for (let index$1 = number(first$2), last$2 = number((isTrue($2 = (isTrue(waiter$1) ? last$1 : waiter$1)) ? $2 : 0)); index$1 <= last$2; index$1 += 1) {
+let queue$2 = queueOf$1(get(KEYS, index$1));
+let entry$2 = call$1("GET", (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20)))));
+let entered$1 = (isTrue(entry$2) ? tonumber(...all(string.match(entry$2, "^%d+"))) : entry$2);
+if ((isTrue(entered$1) && isAtMost(entered$1, tonumber(round$2)))) {
+forget$1(queue$2, waiter$1);
+}
+}
+let released$1 = 0;
+for (let index$2 = number(first$2), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
+let dropped$1 = drop$1(get(KEYS, index$2), token$2);
+released$1 = (number(released$1) + number(dropped$1));
+if (((dropped$1 === 1) || isTrue(mayShare$1))) {
+give$1(get(KEYS, index$2));
+}
+}
+return released$1;
+}
+return (redis$, keys$, args$) => {
+redis = redis$, KEYS = keys$, ARGV = args$;
+{
+let $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13;
+call$1 = redis.call;
+key$1 = get(KEYS, 1), token$1 = get(ARGV, length(ARGV)), queue$1 = undefined;
+if ((!isTrue(get(KEYS, 2)) && (redis.pcall("GET", key$1) === token$1))) {
+isTagged$1 = (isTrue($1 = one(string.find(key$1, "{", 1, true))) ? one(string.find(key$1, "^[^{]*{[^}]+}")) : $1);
+queue$1 = (isTrue($2 = (isTrue(isTagged$1) ? ("quorlock:queue:tagged:" + text(key$1)) : isTagged$1)) ? $2 : ("quorlock:queue:{" + (text(key$1) + "}")));
+if ((call$1("EXISTS", queue$1) === 0)) {
+return call$1("DEL", key$1);
+}
+}
+if (isTrue(queue$1)) {
+own$1 = (isTrue($3 = one(string.match(token$1, "^(.+)%.%d+$"))) ? $3 : "");
+first$1 = ($4 = all(unpack(call$1("ZRANGE", queue$1, 0, 1, "WITHSCORES"))))[0], _$1 = $4[1], _$2 = $4[2], next$1 = $4[3];
+place$1 = (text(queue$1) + (":" + text(string.sub((isTrue(first$1) ? first$1 : ""), 1, 20))));
+entries$1 = (isTrue(first$1) ? redis.pcall("MGET", place$1, (text(queue$1) + (":" + text(string.sub(own$1, 1, 20))))) : first$1);
+entry$1 = (isTrue($6 = (isTrue($5 = (isTrue(entries$1) ? !isTrue(get(entries$1, 2)) : entries$1)) ? get(entries$1, 1) : $5)) ? $6 : "");
+round$1 = ($7 = all(string.match(entry$1, "^(%d+) (%d+) (%S+) (%d*) g$")))[0], ttl$1 = $7[1], inbox$1 = $7[2], proposal$1 = $7[3];
+if ((isTrue(round$1) && (inbox$1 !== "-"))) {
+mayAsk$1 = (isTrue($8 = redis.replicate_commands) ? $8 : redis.REDIS_VERSION_NUM);
+if (isTrue(redis.replicate_commands)) {
+redis.replicate_commands();
+}
+counts$1 = (isTrue(mayAsk$1) ? redis.pcall("PUBSUB", "NUMSUB", inbox$1) : mayAsk$1), given$1 = (text(first$1) + ("." + text(round$1)));
+
+check$1 = redis.acl_check_cmd;
+isAllowed$1 = (($11 = !isTrue(check$1)) ? $11 : (isTrue($10 = (isTrue($9 = check$1("DEL", key$1)) ? check$1("PTTL", key$1) : $9)) ? check$1("ZREM", key$1) : $10));
+if (((((isTrue(counts$1) && !isTrue(get(counts$1, "err"))) && isMore(get(counts$1, 2), 0)) && isTrue(isAllowed$1)) && isTrue(one(pcall(grantKey$1))))) {
+return 1;
+}
+}
+}
+
+
+given$2 = (isTrue($12 = get(KEYS, 2)) ? releaseUnwaited$1(1, length(KEYS), token$1) : $12);
+if (isTrue(given$2)) {
+return given$2;
+}
+
+
+
+ownerFor$1 = ownerOf$1;
+
+keyFor$1 = lockOf$1;
+
+
+
+toEnter$1 = "DEL GET PEXPIRE PTTL SET ZADD ZRANGE ZREM", toGive$1 = "DEL GET PTTL SET ZRANGE ZREM";
+mayShare$1 = false;
+mayAsk$2 = (isTrue($13 = redis.replicate_commands) ? $13 : redis.REDIS_VERSION_NUM);
+if (isTrue(redis.replicate_commands)) {
+redis.replicate_commands();
+}
+counterTtl$1 = 86400000, pastTtl$1 = 43200000;
+
+
+
+
+
+
+
+
+isSeeded$1 = true;
+sweeps$1 = 8, swept$1 = 128, unswept$1 = 4096;
+skips$1 = 256;
+
+
+
+
+return leave$1(1, length(KEYS), token$1);
 }};
 })(),
   "d69953d9feafe69e2d8514ef2b9cbe6a9125d4b7": (() => {
 let redis, KEYS, ARGV, call$1, key$1, token$1, ttl$1, ticket$1, entryTtl$1, proposal$1, inbox$1, waiter$1, round$1, isTagged$1, queue$1, owner$1, check$1, left$1, place$1, ownerFor$1, keyFor$1, toEnter$1, toGive$1, mayShare$1, mayAsk$1, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1, granted$1, next$1;
 function masked$1(owner$1) {
-let $2;
+let $1;
 if (!isTrue(owner$1)) {
 return owner$1;
 }
-let round$1 = (isTrue($2 = one(string.match(owner$1, "%.%d+$"))) ? $2 : "");
+let round$1 = (isTrue($1 = one(string.match(owner$1, "%.%d+$"))) ? $1 : "");
 let length$1 = (length(owner$1) - length(round$1));
 let shown$1 = math.min(8, math.floor((number(length$1) / 2)));
 return (text(string.sub(owner$1, 1, shown$1)) + (text(string.rep("*", (number(length$1) - number(shown$1)))) + text(round$1)));
 }
 function ownerOf$1(key$2) {
-let $5, $6;
+let $1, $2;
 let owner$2 = redis.pcall("GET", key$2);
 if ((type(owner$2) !== "table")) {
 return owner$2;
 }
-return (isTrue($6 = (isTrue($5 = one(string.find(get(owner$2, "err"), "^WRONGTYPE"))) ? "(no string)" : $5)) ? $6 : call$1("GET", key$2));
+return (isTrue($2 = (isTrue($1 = one(string.find(get(owner$2, "err"), "^WRONGTYPE"))) ? "(no string)" : $1)) ? $2 : call$1("GET", key$2));
 }
 function isMine$1(owner$2, token$2) {
-let $5, $6;
+let $1, $2;
 if ((owner$2 === token$2)) {
 return true;
 }
 if (!isTrue(owner$2)) {
 return false;
 }
-let waiter$2 = ($5 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$2 = $5[1];
-let other$1 = ($6 = all(string.match(owner$2, "^(.+)%.(%d+)$")))[0], earlier$1 = $6[1];
+let waiter$2 = ($1 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$2 = $1[1];
+let other$1 = ($2 = all(string.match(owner$2, "^(.+)%.(%d+)$")))[0], earlier$1 = $2[1];
 return (((waiter$2 !== undefined) && (waiter$2 === other$1)) && isLess(tonumber(earlier$1), tonumber(round$2)));
 }
 function claim$1(first$1, last$1, token$2, ttl$2, create$1) {
-let $5;
+let $1;
 let least$1 = tonumber(ttl$2);
 let owners$1 = new Table([]);
 for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
@@ -1581,7 +1333,7 @@ for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; 
 let left$2 = call$1("PTTL", get(KEYS, index$2));
 let isOther$1 = ((get(owners$1, index$2) !== token$2) || (left$2 === (-2)));
 let isShort$1 = ((left$2 !== (-1)) && isLess(left$2, least$1));
-let lives$1 = (isTrue($5 = (isTrue(isShort$1) ? ttl$2 : isShort$1)) ? $5 : left$2);
+let lives$1 = (isTrue($1 = (isTrue(isShort$1) ? ttl$2 : isShort$1)) ? $1 : left$2);
 if (((isTrue(isShort$1) && (left$2 !== (-2))) || (isTrue(isOther$1) && isAtLeast(left$2, 0)))) {
 call$1("PEXPIRE", get(KEYS, index$2), lives$1);
 }
@@ -1600,9 +1352,9 @@ shortest$1 = left$2;
 return (isTrue(shortest$1) ? shortest$1 : (-1));
 }
 function queueOf$1(key$2) {
-let $5, $6;
-let isTagged$2 = (isTrue($5 = one(string.find(key$2, "{", 1, true))) ? one(string.find(key$2, "^[^{]*{[^}]+}")) : $5);
-return (isTrue($6 = (isTrue(isTagged$2) ? ("quorlock:queue:tagged:" + text(key$2)) : isTagged$2)) ? $6 : ("quorlock:queue:{" + (text(key$2) + "}")));
+let $1, $2;
+let isTagged$2 = (isTrue($1 = one(string.find(key$2, "{", 1, true))) ? one(string.find(key$2, "^[^{]*{[^}]+}")) : $1);
+return (isTrue($2 = (isTrue(isTagged$2) ? ("quorlock:queue:tagged:" + text(key$2)) : isTagged$2)) ? $2 : ("quorlock:queue:{" + (text(key$2) + "}")));
 }
 function lockOf$1(key$2) {
 return key$2;
@@ -1620,24 +1372,24 @@ function exactly$1(number$1) {
 return string.format("%.0f", number$1);
 }
 function counterOf$1(locks$1) {
-let $6, $7;
+let $1, $2;
 let past$1 = call$1("GET", "quorlock:floor:past");
 if (!isTrue(past$1)) {
-past$1 = (isTrue($6 = call$1("GET", "quorlock:floor")) ? $6 : "0");
+past$1 = (isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : "0");
 call$1("SET", "quorlock:floor:past", past$1, "PX", pastTtl$1);
 }
 let largest$1 = tonumber(past$1);
 for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
-largest$1 = math.max(largest$1, tonumber((isTrue($7 = call$1("GET", ("quorlock:fence:" + text(lock$1)))) ? $7 : 0)));
+largest$1 = math.max(largest$1, tonumber((isTrue($2 = call$1("GET", ("quorlock:fence:" + text(lock$1)))) ? $2 : 0)));
 }
 return largest$1;
 }
 function raise$1(locks$1, counter$1) {
-let $6;
+let $1;
 for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
 call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$1), "PX", counterTtl$1);
 }
-if (isAtLeast(counter$1, tonumber((isTrue($6 = call$1("GET", "quorlock:floor")) ? $6 : 0)))) {
+if (isAtLeast(counter$1, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0)))) {
 call$1("SET", "quorlock:floor", exactly$1((number(counter$1) + 1000000)));
 }
 if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$1)) {
@@ -1650,9 +1402,9 @@ raise$1(locks$1, math.max(counter$1, tonumber(proposal$2)));
 return new Table([(-1), granted$1, exactly$1(counter$1), next$1]);
 }
 function demand$1(key$2, commands$1) {
-let $6;
+let $1;
 let check$2 = redis.acl_check_cmd;
-for (let [command$1] of matches((isTrue($6 = (isTrue(check$2) ? commands$1 : check$2)) ? $6 : ""), "%u+")) {
+for (let [command$1] of matches((isTrue($1 = (isTrue(check$2) ? commands$1 : check$2)) ? $1 : ""), "%u+")) {
 if (!isTrue(check$2(command$1, key$2))) {
 error(new Table([]).set("err", ("NOPERM this user has no permissions to run the '" + (text(string.lower(command$1)) + "' command"))));
 }
@@ -1667,14 +1419,14 @@ function reserve$1(key$2, token$2, lives$1, ttl$2) {
 set$1(key$2, token$2, math.max(1, math.min(lives$1, tonumber(ttl$2))));
 }
 function grant$1(key$2, queue$2, waiter$2, token$2, ttl$2, inbox$2, proposal$2) {
-let $6, $7, $8;
-let next$1 = (isTrue($6 = get(call$1("ZRANGE", queue$2, 1, 1, "WITHSCORES"), 2)) ? $6 : "-");
-let counter$1 = (($7 = (proposal$2 !== "")) ? counterOf$1(new Table([lockOf$1(key$2)])) : $7);
+let $1, $2, $3;
+let next$1 = (isTrue($1 = get(call$1("ZRANGE", queue$2, 1, 1, "WITHSCORES"), 2)) ? $1 : "-");
+let counter$1 = (($2 = (proposal$2 !== "")) ? counterOf$1(new Table([lockOf$1(key$2)])) : $2);
 set$1(key$2, token$2, ttl$2);
 if (isTrue(counter$1)) {
 raise$1(new Table([lockOf$1(key$2)]), math.max(counter$1, tonumber(proposal$2)));
 }
-let told$1 = redis.pcall("PUBLISH", inbox$2, (text(token$2) + (" " + (text((isTrue($8 = (isTrue(counter$1) ? exactly$1(counter$1) : counter$1)) ? $8 : "-")) + (" " + text(next$1))))));
+let told$1 = redis.pcall("PUBLISH", inbox$2, (text(token$2) + (" " + (text((isTrue($3 = (isTrue(counter$1) ? exactly$1(counter$1) : counter$1)) ? $3 : "-")) + (" " + text(next$1))))));
 if ((type(told$1) === "number")) {
 forget$1(queue$2, waiter$2);
 } else {
@@ -1683,8 +1435,8 @@ reserve$1(key$2, token$2, call$1("PTTL", (text(queue$2) + (":" + text(string.sub
 return told$1;
 }
 function sweep$1(queue$2, from$1, to$1, asking$1) {
-let $6, $7, $8, $9;
-let waiters$1 = (isTrue($7 = (($6 = isMore(unswept$1, 0)) ? call$1("ZRANGE", queue$2, from$1, to$1) : $6)) ? $7 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
+let $1, $2, $3, $4;
+let waiters$1 = (isTrue($2 = (($1 = isMore(unswept$1, 0)) ? call$1("ZRANGE", queue$2, from$1, to$1) : $1)) ? $2 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
 if ((length(waiters$1) === 0)) {
 return new Several([undefined, undefined, 0]);
 }
@@ -1702,7 +1454,7 @@ for (let index$3 = 1, table$3 = waiters$1, waiter$3; (waiter$3 = get(table$3, in
 if ((!isTrue(get(entries$1, index$3)) && (waiter$3 !== asking$1))) {
 set(dead$1, (length(dead$1) + 1), waiter$3);
 } else if (!isTrue(head$1)) {
-$8 = waiter$3; $9 = get(entries$1, index$3); head$1 = $8; entry$1 = $9;
+$3 = waiter$3; $4 = get(entries$1, index$3); head$1 = $3; entry$1 = $4;
 }
 }
 if ((length(dead$1) > 0)) {
@@ -1711,7 +1463,7 @@ call$1("ZREM", queue$2, ...all(unpack(dead$1)));
 return new Several([head$1, entry$1, length(waiters$1)]);
 }
 function headOf$1(queue$2, asking$1) {
-let $6;
+let $1;
 let first$1 = get(call$1("ZRANGE", queue$2, 0, 0), 1);
 if ((!isTrue(first$1) || (first$1 === asking$1))) {
 return first$1;
@@ -1721,26 +1473,26 @@ if (isTrue(entry$1)) {
 return new Several([first$1, entry$1]);
 }
 for (let _$1 = 1, last$1 = number(sweeps$1); _$1 <= last$1; _$1 += 1) {
-let waiter$2 = ($6 = all(sweep$1(queue$2, 0, (number(swept$1) - 1), asking$1)))[0], found$1 = $6[1], count$1 = $6[2];
+let waiter$2 = ($1 = all(sweep$1(queue$2, 0, (number(swept$1) - 1), asking$1)))[0], found$1 = $1[1], count$1 = $1[2];
 if ((isTrue(waiter$2) || isLess(count$1, swept$1))) {
 return new Several([waiter$2, found$1]);
 }
 }
 }
 function give$1(key$2, ending$1) {
-let $6, $7, $8;
+let $1, $2, $3;
 if (isTrue(ending$1)) {
 finish$1(key$2, ending$1);
 }
 let queue$2 = queueOf$1(key$2);
 while (isMore(skips$1, 0)) {
-let waiter$2 = ($6 = all(headOf$1(queue$2)))[0], entry$1 = $6[1];
+let waiter$2 = ($1 = all(headOf$1(queue$2)))[0], entry$1 = $1[1];
 if (!isTrue(waiter$2)) {
 return ;
 }
-let round$2 = ($7 = all(string.match(entry$1, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")))[0], ttl$2 = $7[1], inbox$2 = $7[2], proposal$2 = $7[3], how$1 = $7[4];
+let round$2 = ($2 = all(string.match(entry$1, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")))[0], ttl$2 = $2[1], inbox$2 = $2[2], proposal$2 = $2[3], how$1 = $2[4];
 let token$2 = (text(waiter$2) + ("." + text((isTrue(round$2) ? round$2 : "")))), isTold$1 = (isTrue(round$2) ? (inbox$2 !== "-") : round$2);
-let counts$1 = (isTrue($8 = (isTrue(isTold$1) ? mayAsk$1 : isTold$1)) ? redis.pcall("PUBSUB", "NUMSUB", inbox$2) : $8);
+let counts$1 = (isTrue($3 = (isTrue(isTold$1) ? mayAsk$1 : isTold$1)) ? redis.pcall("PUBSUB", "NUMSUB", inbox$2) : $3);
 key$2 = one(keyFor$1(key$2, how$1));
 if ((!isTrue(round$2) || ((isTrue(counts$1) && !isTrue(get(counts$1, "err"))) && (get(counts$1, 2) === 0)))) {
 forget$1(queue$2, waiter$2);
@@ -1765,8 +1517,8 @@ skips$1 = (number(skips$1) - 1);
 }
 }
 function enqueue$1(first$1, last$1, token$2, ttl$2, ticket$2, entryTtl$2, proposal$2, inbox$2, alone$1) {
-let $6, $7, $8, $9, $10, $11, $12, $13, $14, $15;
-let waiter$2 = ($6 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$2 = $6[1];
+let $1, $2, $3, $4, $5, $6, $7, $8, $9, $10;
+let waiter$2 = ($1 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$2 = $1[1];
 let queues$1 = new Table([]), isTaken$1 = new Table([]), blocked$1 = undefined, isHeld$1 = false;
 function claimOnly$1(create$1) {
 let next$1 = undefined;
@@ -1783,7 +1535,7 @@ for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; 
 let owner$2 = one(ownerFor$1(get(KEYS, index$1), token$2));
 isHeld$1 = (isTrue(isHeld$1) ? isHeld$1 : (owner$2 === token$2));
 set(queues$1, index$1, queueOf$1(get(KEYS, index$1)));
-set(isTaken$1, index$1, (isTrue($7 = (isTrue(owner$2) ? !isTrue(isMine$1(owner$2, token$2)) : owner$2)) ? owner$2 : $7));
+set(isTaken$1, index$1, (isTrue($2 = (isTrue(owner$2) ? !isTrue(isMine$1(owner$2, token$2)) : owner$2)) ? owner$2 : $2));
 if (isTrue(get(isTaken$1, index$1))) {
 blocked$1 = (isTrue(blocked$1) ? blocked$1 : index$1);
 }
@@ -1792,7 +1544,7 @@ if (isTrue(isHeld$1)) {
 return claimOnly$1(false);
 }
 let waited$1 = 0;
-for (let index$2 = number(first$1), last$3 = number((isTrue($8 = (isTrue(blocked$1) ? (number(first$1) - 1) : blocked$1)) ? $8 : last$1)); index$2 <= last$3; index$2 += 1) {
+for (let index$2 = number(first$1), last$3 = number((isTrue($3 = (isTrue(blocked$1) ? (number(first$1) - 1) : blocked$1)) ? $3 : last$1)); index$2 <= last$3; index$2 += 1) {
 waited$1 = (number(waited$1) + number(call$1("EXISTS", get(queues$1, index$2))));
 }
 if ((!isTrue(blocked$1) && (waited$1 === 0))) {
@@ -1817,8 +1569,8 @@ waitsFor$1 = (isTrue(waitsFor$1) ? waitsFor$1 : index$3);
 }
 }
 let inTheWay$1 = (isTrue(blocked$1) ? blocked$1 : waitsFor$1), refusal$1 = undefined;
-for (let index$4 = number(first$1), last$5 = number((isTrue($9 = (isTrue(inTheWay$1) ? last$1 : inTheWay$1)) ? $9 : (number(first$1) - 1))); index$4 <= last$5; index$4 += 1) {
-let how$1 = (isTrue($13 = (isTrue($12 = (($10 = (first$1 === last$1)) ? alone$1 : $10)) ? $12 : (($11 = (index$4 === inTheWay$1)) ? "w" : $11))) ? $13 : "s");
+for (let index$4 = number(first$1), last$5 = number((isTrue($4 = (isTrue(inTheWay$1) ? last$1 : inTheWay$1)) ? $4 : (number(first$1) - 1))); index$4 <= last$5; index$4 += 1) {
+let how$1 = (isTrue($8 = (isTrue($7 = (($5 = (first$1 === last$1)) ? alone$1 : $5)) ? $7 : (($6 = (index$4 === inTheWay$1)) ? "w" : $6))) ? $8 : "s");
 call$1("SET", (text(get(queues$1, index$4)) + text(place$2)), (text(entry$1) + text(how$1)), "PX", entryTtl$2);
 if (isTrue(get(isFirst$1, index$4))) {
 reserve$1(get(KEYS, index$4), token$2, tonumber(entryTtl$2), ttl$2);
@@ -1826,7 +1578,7 @@ reserve$1(get(KEYS, index$4), token$2, tonumber(entryTtl$2), ttl$2);
 if (!isTrue(get(isTaken$1, index$4))) {
 give$1(get(KEYS, index$4), token$2);
 }
-let owner$3 = (($15 = !isTrue(refusal$1)) ? (isTrue($14 = get(isTaken$1, index$4)) ? $14 : one(ownerFor$1(get(KEYS, index$4), token$2))) : $15);
+let owner$3 = (($10 = !isTrue(refusal$1)) ? (isTrue($9 = get(isTaken$1, index$4)) ? $9 : one(ownerFor$1(get(KEYS, index$4), token$2))) : $10);
 if ((!isTrue(refusal$1) && !isTrue(isMine$1(owner$3, token$2)))) {
 let latest$1 = get(call$1("ZRANGE", get(queues$1, index$4), (-1), (-1), "WITHSCORES"), 2);
 let inWay$1 = (isTrue(owner$3) ? owner$3 : one(ownerFor$1(lockOf$1(get(KEYS, index$4)), token$2)));
@@ -1906,6 +1658,1114 @@ if ((type(granted$1) !== "number")) {
 return granted$1;
 }
 return (isTrue($9 = (isTrue($8 = (($7 = (proposal$1 !== "")) ? fenced$1(KEYS, granted$1, proposal$1, next$1) : $7)) ? $8 : (isTrue(next$1) ? new Table([(-3), granted$1, next$1]) : next$1))) ? $9 : granted$1);
+}};
+})(),
+  "9b059bb0ca9d7a10ad199529ff4c50b666b531b2": (() => {
+let redis, KEYS, ARGV, call$1, key$1, token$1, queue$1, isTagged$1, given$1, ownerFor$1, keyFor$1, toEnter$1, toGive$1, mayShare$1, mayAsk$1, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1, guarded$1, isKnown$1;
+function queueOf$1(key$2) {
+let $1, $2;
+let isTagged$2 = (isTrue($1 = one(string.find(key$2, "{", 1, true))) ? one(string.find(key$2, "^[^{]*{[^}]+}")) : $1);
+return (isTrue($2 = (isTrue(isTagged$2) ? ("quorlock:queue:tagged:" + text(key$2)) : isTagged$2)) ? $2 : ("quorlock:queue:{" + (text(key$2) + "}")));
+}
+function releaseUnwaited$1(first$1, last$1, token$2) {
+for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
+if (((redis.pcall("GET", get(KEYS, index$1)) !== token$2) || isMore(call$1("EXISTS", queueOf$1(get(KEYS, index$1))), 0))) {
+return undefined;
+}
+}
+let given$1 = 0;
+for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
+given$1 = (number(given$1) + number(call$1("DEL", get(KEYS, index$2))));
+}
+return given$1;
+}
+function ownerOf$1(key$2) {
+let $1, $2;
+let owner$1 = redis.pcall("GET", key$2);
+if ((type(owner$1) !== "table")) {
+return owner$1;
+}
+return (isTrue($2 = (isTrue($1 = one(string.find(get(owner$1, "err"), "^WRONGTYPE"))) ? "(no string)" : $1)) ? $2 : call$1("GET", key$2));
+}
+function isMine$1(owner$1, token$2) {
+let $1, $2;
+if ((owner$1 === token$2)) {
+return true;
+}
+if (!isTrue(owner$1)) {
+return false;
+}
+let waiter$1 = ($1 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$1 = $1[1];
+let other$1 = ($2 = all(string.match(owner$1, "^(.+)%.(%d+)$")))[0], earlier$1 = $2[1];
+return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && isLess(tonumber(earlier$1), tonumber(round$1)));
+}
+function drop$1(key$2, token$2) {
+let $1, $2;
+return (isTrue($2 = (isTrue($1 = isMine$1(ownerOf$1(key$2), token$2)) ? call$1("DEL", key$2) : $1)) ? $2 : 0);
+}
+function release$1(first$1, last$1, token$2) {
+let released$1 = 0;
+for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
+released$1 = (number(released$1) + number(drop$1(get(KEYS, index$1), token$2)));
+}
+return released$1;
+}
+function lockOf$1(key$2) {
+return key$2;
+}
+function leftOf$1(key$2) {
+return call$1("PTTL", key$2);
+}
+function set$1(key$2, token$2, ms$1) {
+call$1("SET", key$2, token$2, "PX", ms$1);
+}
+function finish$1(key$2) {
+return call$1("DEL", key$2);
+}
+function exactly$1(number$1) {
+return string.format("%.0f", number$1);
+}
+function counterOf$1(locks$1) {
+let $1, $2;
+let past$1 = call$1("GET", "quorlock:floor:past");
+if (!isTrue(past$1)) {
+past$1 = (isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : "0");
+call$1("SET", "quorlock:floor:past", past$1, "PX", pastTtl$1);
+}
+let largest$1 = tonumber(past$1);
+for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
+largest$1 = math.max(largest$1, tonumber((isTrue($2 = call$1("GET", ("quorlock:fence:" + text(lock$1)))) ? $2 : 0)));
+}
+return largest$1;
+}
+function raise$1(locks$1, counter$1) {
+let $1;
+for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
+call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$1), "PX", counterTtl$1);
+}
+if (isAtLeast(counter$1, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0)))) {
+call$1("SET", "quorlock:floor", exactly$1((number(counter$1) + 1000000)));
+}
+if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$1)) {
+call$1("DEL", "quorlock:floor:past");
+}
+}
+function fenced$1(locks$1, granted$1, proposal$1, next$1) {
+let counter$1 = counterOf$1(locks$1);
+raise$1(locks$1, math.max(counter$1, tonumber(proposal$1)));
+return new Table([(-1), granted$1, exactly$1(counter$1), next$1]);
+}
+function demand$1(key$2, commands$1) {
+let $1;
+let check$1 = redis.acl_check_cmd;
+for (let [command$1] of matches((isTrue($1 = (isTrue(check$1) ? commands$1 : check$1)) ? $1 : ""), "%u+")) {
+if (!isTrue(check$1(command$1, key$2))) {
+error(new Table([]).set("err", ("NOPERM this user has no permissions to run the '" + (text(string.lower(command$1)) + "' command"))));
+}
+}
+}
+function forget$1(queue$2, waiter$1) {
+if ((call$1("ZREM", queue$2, waiter$1) === 1)) {
+call$1("DEL", (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20)))));
+}
+}
+function reserve$1(key$2, token$2, lives$1, ttl$1) {
+set$1(key$2, token$2, math.max(1, math.min(lives$1, tonumber(ttl$1))));
+}
+function grant$1(key$2, queue$2, waiter$1, token$2, ttl$1, inbox$1, proposal$1) {
+let $1, $2, $3;
+let next$1 = (isTrue($1 = get(call$1("ZRANGE", queue$2, 1, 1, "WITHSCORES"), 2)) ? $1 : "-");
+let counter$1 = (($2 = (proposal$1 !== "")) ? counterOf$1(new Table([lockOf$1(key$2)])) : $2);
+set$1(key$2, token$2, ttl$1);
+if (isTrue(counter$1)) {
+raise$1(new Table([lockOf$1(key$2)]), math.max(counter$1, tonumber(proposal$1)));
+}
+let told$1 = redis.pcall("PUBLISH", inbox$1, (text(token$2) + (" " + (text((isTrue($3 = (isTrue(counter$1) ? exactly$1(counter$1) : counter$1)) ? $3 : "-")) + (" " + text(next$1))))));
+if ((type(told$1) === "number")) {
+forget$1(queue$2, waiter$1);
+} else {
+reserve$1(key$2, token$2, call$1("PTTL", (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20))))), ttl$1);
+}
+return told$1;
+}
+function sweep$1(queue$2, from$1, to$1, asking$1) {
+let $1, $2, $3, $4;
+let waiters$1 = (isTrue($2 = (($1 = isMore(unswept$1, 0)) ? call$1("ZRANGE", queue$2, from$1, to$1) : $1)) ? $2 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
+if ((length(waiters$1) === 0)) {
+return new Several([undefined, undefined, 0]);
+}
+unswept$1 = (number(unswept$1) - length(waiters$1));
+for (let index$1 = 1, table$1 = waiters$1, waiter$1; (waiter$1 = get(table$1, index$1)) !== undefined; index$1 += 1) {
+set(names$1, index$1, (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20)))));
+}
+let entries$1 = redis.pcall("MGET", ...all(unpack(names$1))), head$1 = undefined, entry$1 = undefined;
+if (isTrue(get(entries$1, "err"))) {
+for (let index$2 = 1, table$2 = names$1, name$1; (name$1 = get(table$2, index$2)) !== undefined; index$2 += 1) {
+set(entries$1, index$2, call$1("GET", name$1));
+}
+}
+for (let index$3 = 1, table$3 = waiters$1, waiter$2; (waiter$2 = get(table$3, index$3)) !== undefined; index$3 += 1) {
+if ((!isTrue(get(entries$1, index$3)) && (waiter$2 !== asking$1))) {
+set(dead$1, (length(dead$1) + 1), waiter$2);
+} else if (!isTrue(head$1)) {
+$3 = waiter$2; $4 = get(entries$1, index$3); head$1 = $3; entry$1 = $4;
+}
+}
+if ((length(dead$1) > 0)) {
+call$1("ZREM", queue$2, ...all(unpack(dead$1)));
+}
+return new Several([head$1, entry$1, length(waiters$1)]);
+}
+function headOf$1(queue$2, asking$1) {
+let $1;
+let first$1 = get(call$1("ZRANGE", queue$2, 0, 0), 1);
+if ((!isTrue(first$1) || (first$1 === asking$1))) {
+return first$1;
+}
+let entry$1 = call$1("GET", (text(queue$2) + (":" + text(string.sub(first$1, 1, 20)))));
+if (isTrue(entry$1)) {
+return new Several([first$1, entry$1]);
+}
+for (let _$1 = 1, last$1 = number(sweeps$1); _$1 <= last$1; _$1 += 1) {
+let waiter$1 = ($1 = all(sweep$1(queue$2, 0, (number(swept$1) - 1), asking$1)))[0], found$1 = $1[1], count$1 = $1[2];
+if ((isTrue(waiter$1) || isLess(count$1, swept$1))) {
+return new Several([waiter$1, found$1]);
+}
+}
+}
+function give$1(key$2, ending$1) {
+let $1, $2, $3;
+if (isTrue(ending$1)) {
+finish$1(key$2, ending$1);
+}
+let queue$2 = queueOf$1(key$2);
+while (isMore(skips$1, 0)) {
+let waiter$1 = ($1 = all(headOf$1(queue$2)))[0], entry$1 = $1[1];
+if (!isTrue(waiter$1)) {
+return ;
+}
+let round$1 = ($2 = all(string.match(entry$1, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")))[0], ttl$1 = $2[1], inbox$1 = $2[2], proposal$1 = $2[3], how$1 = $2[4];
+let token$2 = (text(waiter$1) + ("." + text((isTrue(round$1) ? round$1 : "")))), isTold$1 = (isTrue(round$1) ? (inbox$1 !== "-") : round$1);
+let counts$1 = (isTrue($3 = (isTrue(isTold$1) ? mayAsk$1 : isTold$1)) ? redis.pcall("PUBSUB", "NUMSUB", inbox$1) : $3);
+key$2 = one(keyFor$1(key$2, how$1));
+if ((!isTrue(round$1) || ((isTrue(counts$1) && !isTrue(get(counts$1, "err"))) && (get(counts$1, 2) === 0)))) {
+forget$1(queue$2, waiter$1);
+} else if ((isTrue(mayShare$1) && isTrue(one(ownerFor$1(key$2, token$2))))) {
+return ;
+} else if (((isTrue(isTold$1) && ((how$1 === "g") || (how$1 === "r"))) && (isTrue(isSeeded$1) || (proposal$1 === "")))) {
+let told$1 = grant$1(key$2, queue$2, waiter$1, token$2, ttl$1, inbox$1, proposal$1);
+if (((told$1 !== 0) && (how$1 === "g"))) {
+return ;
+}
+if ((told$1 === 0)) {
+finish$1(key$2, token$2);
+}
+} else {
+reserve$1(key$2, token$2, call$1("PTTL", (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20))))), ttl$1);
+if ((isTrue(isTold$1) && (how$1 === "w"))) {
+redis.pcall("PUBLISH", inbox$1, ("wake " + text(token$2)));
+}
+return ;
+}
+skips$1 = (number(skips$1) - 1);
+}
+}
+function leave$1(first$1, last$1, token$2) {
+let $1, $2;
+demand$1(get(KEYS, first$1), toGive$1);
+let waiter$1 = ($1 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$1 = $1[1];
+for (let index$1 = number(first$1), last$2 = number((isTrue($2 = (isTrue(waiter$1) ? last$1 : waiter$1)) ? $2 : 0)); index$1 <= last$2; index$1 += 1) {
+let queue$2 = queueOf$1(get(KEYS, index$1));
+let entry$1 = call$1("GET", (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20)))));
+let entered$1 = (isTrue(entry$1) ? tonumber(...all(string.match(entry$1, "^%d+"))) : entry$1);
+if ((isTrue(entered$1) && isAtMost(entered$1, tonumber(round$1)))) {
+forget$1(queue$2, waiter$1);
+}
+}
+let released$1 = 0;
+for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
+let dropped$1 = drop$1(get(KEYS, index$2), token$2);
+released$1 = (number(released$1) + number(dropped$1));
+if (((dropped$1 === 1) || isTrue(mayShare$1))) {
+give$1(get(KEYS, index$2));
+}
+}
+return released$1;
+}
+function mark$1(state$1, ends$1, length$1) {
+let $1, $2, $3;
+if (isTrue(length$1)) {
+call$1("SET", "quorlock:quarantine", exactly$1(length$1), "PX", exactly$1(length$1));
+}
+let words$1 = new Table([get(guarded$1, "replId"), get(guarded$1, "since"), exactly$1(ends$1), get(guarded$1, "longest"), get(guarded$1, "database"), state$1]);
+call$1("SET", "quorlock:guard", table.concat(words$1, " "));
+function keepInMemory$1() {
+call$1("SET", "quorlock:guard:memory", get(guarded$1, "since"));
+call$1("SETRANGE", "quorlock:guard:memory", 0, get(guarded$1, "since"));
+}
+redis.set_repl(redis.REPL_NONE);
+let isKept$1 = ($1 = all(pcall(keepInMemory$1)))[0], why$1 = $1[1];
+redis.set_repl(redis.REPL_ALL);
+if (!isTrue(isKept$1)) {
+error(why$1, 0);
+}
+$2 = state$1; $3 = ends$1; set(guarded$1, "state", $2); set(guarded$1, "ends", $3);
+}
+function watch$1(terms$1) {
+let $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17;
+function isMemoryOf$1(was$1, since$1, durable$1, info$1) {
+let isSame$1 = (was$1 === get(guarded$1, "replId"));
+if ((!isTrue(isSame$1) && !isTrue(one(string.find(info$1, "master_replid2:0+\r"))))) {
+return false;
+}
+if (((durable$1 === "1") && !isTrue(isSame$1))) {
+return true;
+}
+return ((call$1("GET", "quorlock:guard:memory") === since$1) && (call$1("OBJECT", "ENCODING", "quorlock:guard:memory") === "raw"));
+}
+guarded$1 = undefined;
+let maxTtl$1 = ($1 = all(string.match(terms$1, "^(%d+),(%d+),(%d),(%d),(%d+),(%d+),(%d+)$")))[0], epoch$1 = $1[1], durable$1 = $1[2], right$1 = $1[3], now$1 = $1[4], database$1 = $1[5], after$1 = $1[6];
+if (!isTrue(maxTtl$1)) {
+return ;
+}
+now$1 = tonumber(now$1);
+guarded$1 = new Table([]).set("why", "UNGUARDED maxTtl has not been compared with the other masters").set("wanted", maxTtl$1).set("now", now$1);
+let info$1 = call$1("INFO", "replication");
+set(guarded$1, "replId", one(string.match(info$1, "master_replid:(%S+)")));
+if (!isTrue(get(guarded$1, "replId"))) {
+set(guarded$1, "why", "UNGUARDED its INFO has no master_replid");
+return ;
+}
+if (!isTrue(one(string.find(info$1, "role:master", 1, true)))) {
+set(guarded$1, "why", "READONLY it is a replica");
+return ;
+}
+let was$1 = ($2 = all(string.match((isTrue($3 = call$1("GET", "quorlock:guard")) ? $3 : ""), "^(%S+) (%d+) (%d+) (%d+) (%d+) (%d)$")))[0], since$1 = $2[1], ends$1 = $2[2], longest$1 = $2[3], place$1 = $2[4], state$1 = $2[5];
+let isKnown$1 = (isTrue($5 = (isTrue($4 = (isTrue(was$1) ? (place$1 === database$1) : was$1)) ? isAtLeast(tonumber(since$1), tonumber(after$1)) : $4)) ? isMemoryOf$1(was$1, since$1, durable$1, info$1) : $5);
+if (isTrue(isKnown$1)) {
+$6 = since$1; $7 = longest$1; $8 = place$1; set(guarded$1, "since", $6); set(guarded$1, "longest", $7); set(guarded$1, "database", $8);
+$9 = state$1; $10 = tonumber(ends$1); $11 = true; set(guarded$1, "state", $9); set(guarded$1, "ends", $10); set(guarded$1, "isKnown", $11);
+if ((was$1 !== get(guarded$1, "replId"))) {
+pcall(mark$1, state$1, get(guarded$1, "ends"));
+}
+} else if ((right$1 === "0")) {
+return ;
+} else if ((right$1 === "3")) {
+if (!isTrue(was$1)) {
+call$1("SET", ("quorlock:guard:new:" + text(epoch$1)), "", "PX", 60000);
+}
+return ;
+}
+if ((isTrue(isKnown$1) && (right$1 !== "4"))) {
+if ((state$1 === "2")) {
+let left$1 = call$1("PTTL", "quorlock:quarantine"), length$1 = tonumber((isTrue($12 = call$1("GET", "quorlock:quarantine")) ? $12 : ""));
+if ((isTrue(length$1) && isMore(left$1, length$1))) {
+call$1("PEXPIRE", "quorlock:quarantine", length$1);
+left$1 = length$1;
+}
+let isFar$1 = isMore(get(guarded$1, "ends"), (number(now$1) + number(math.max(tonumber(longest$1), left$1))));
+if (isTrue(isFar$1)) {
+pcall(mark$1, "2", (number(now$1) + number((isTrue($14 = (($13 = (left$1 === (-2))) ? tonumber(longest$1) : $13)) ? $14 : left$1))));
+}
+if (((left$1 === (-2)) && isAtMost(get(guarded$1, "ends"), now$1))) {
+pcall(mark$1, "1", 0);
+}
+}
+} else {
+let length$2 = math.max(tonumber((isTrue(longest$1) ? longest$1 : 0)), tonumber(maxTtl$1));
+set(guarded$1, "since", exactly$1(math.max((number(tonumber((isTrue(since$1) ? since$1 : 0))) + 1), tonumber(epoch$1))));
+$16 = database$1; $17 = (isTrue($15 = (isTrue(isKnown$1) ? longest$1 : isKnown$1)) ? $15 : maxTtl$1); set(guarded$1, "database", $16); set(guarded$1, "longest", $17);
+if (((right$1 !== "2") || isTrue(was$1))) {
+mark$1("2", (number(now$1) + number(length$2)), length$2);
+} else if (isTrue(call$1("GET", ("quorlock:guard:new:" + text(epoch$1))))) {
+mark$1("0", 0);
+} else {
+set(guarded$1, "why", "UNGUARDED it was emptied since it was asked whether it is new");
+return ;
+}
+set(guarded$1, "isKnown", true);
+}
+set(guarded$1, "why", undefined);
+}
+function bar$1(kind$1, ttl$1, proposal$1) {
+if (isTrue(get(guarded$1, "why"))) {
+return get(guarded$1, "why");
+}
+if (((get(guarded$1, "longest") !== get(guarded$1, "wanted")) || isMore(tonumber(ttl$1), tonumber(get(guarded$1, "longest"))))) {
+return ("MAXTTL the longest ttl is " + (text(get(guarded$1, "longest")) + " ms here"));
+}
+if (((proposal$1 === "") && ((kind$1 === "e") || (kind$1 === "p")))) {
+return undefined;
+}
+if ((get(guarded$1, "state") === "2")) {
+let left$1 = math.max(call$1("PTTL", "quorlock:quarantine"), (number(get(guarded$1, "ends")) - number(get(guarded$1, "now"))));
+return ("QUARANTINE it may have forgotten votes, for " + (text(exactly$1(left$1)) + " ms more"));
+}
+if (((proposal$1 !== "") && (get(guarded$1, "state") === "1"))) {
+return ("UNSEEDED " + text(get(guarded$1, "since")));
+}
+}
+function inQuarantine$1() {
+let $1;
+return (isTrue(guarded$1) ? (isTrue($1 = get(guarded$1, "why")) ? $1 : (get(guarded$1, "state") === "2")) : guarded$1);
+}
+return (redis$, keys$, args$) => {
+redis = redis$, KEYS = keys$, ARGV = args$;
+{
+let $1, $2, $3, $4;
+call$1 = redis.call;
+key$1 = get(KEYS, 1), token$1 = get(ARGV, length(ARGV)), queue$1 = undefined;
+if ((!isTrue(get(KEYS, 2)) && (redis.pcall("GET", key$1) === token$1))) {
+isTagged$1 = (isTrue($1 = one(string.find(key$1, "{", 1, true))) ? one(string.find(key$1, "^[^{]*{[^}]+}")) : $1);
+queue$1 = (isTrue($2 = (isTrue(isTagged$1) ? ("quorlock:queue:tagged:" + text(key$1)) : isTagged$1)) ? $2 : ("quorlock:queue:{" + (text(key$1) + "}")));
+if ((call$1("EXISTS", queue$1) === 0)) {
+return call$1("DEL", key$1);
+}
+}
+
+
+given$1 = (isTrue($3 = get(KEYS, 2)) ? releaseUnwaited$1(1, length(KEYS), token$1) : $3);
+if (isTrue(given$1)) {
+return given$1;
+}
+
+
+
+
+ownerFor$1 = ownerOf$1;
+
+keyFor$1 = lockOf$1;
+
+
+
+toEnter$1 = "DEL GET PEXPIRE PTTL SET ZADD ZRANGE ZREM", toGive$1 = "DEL GET PTTL SET ZRANGE ZREM";
+mayShare$1 = false;
+mayAsk$1 = (isTrue($4 = redis.replicate_commands) ? $4 : redis.REDIS_VERSION_NUM);
+if (isTrue(redis.replicate_commands)) {
+redis.replicate_commands();
+}
+counterTtl$1 = 86400000, pastTtl$1 = 43200000;
+
+
+
+
+
+
+
+
+isSeeded$1 = true;
+sweeps$1 = 8, swept$1 = 128, unswept$1 = 4096;
+skips$1 = 256;
+
+
+
+
+guarded$1 = undefined;
+
+
+
+
+isKnown$1 = one(pcall(watch$1, get(ARGV, 1)));
+if ((!isTrue(isKnown$1) || isTrue(inQuarantine$1()))) {
+return release$1(1, length(KEYS), token$1);
+}
+isSeeded$1 = (!isTrue(guarded$1) || (get(guarded$1, "state") !== "1"));
+return leave$1(1, length(KEYS), token$1);
+}};
+})(),
+  "f6afea07c6e9e08d52a6aa0479311bff48ee5923": (() => {
+let redis, KEYS, ARGV, call$1, ownerFor$1, keyFor$1, toEnter$1, toGive$1, mayShare$1, mayAsk$1, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1, guarded$1, replies$1, key$1, arg$1, operation$1;
+function ownerOf$1(key$1) {
+let $1, $2;
+let owner$1 = redis.pcall("GET", key$1);
+if ((type(owner$1) !== "table")) {
+return owner$1;
+}
+return (isTrue($2 = (isTrue($1 = one(string.find(get(owner$1, "err"), "^WRONGTYPE"))) ? "(no string)" : $1)) ? $2 : call$1("GET", key$1));
+}
+function isMine$1(owner$1, token$1) {
+let $1, $2;
+if ((owner$1 === token$1)) {
+return true;
+}
+if (!isTrue(owner$1)) {
+return false;
+}
+let waiter$1 = ($1 = all(string.match(token$1, "^(.+)%.(%d+)$")))[0], round$1 = $1[1];
+let other$1 = ($2 = all(string.match(owner$1, "^(.+)%.(%d+)$")))[0], earlier$1 = $2[1];
+return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && isLess(tonumber(earlier$1), tonumber(round$1)));
+}
+function masked$1(owner$1) {
+let $1;
+if (!isTrue(owner$1)) {
+return owner$1;
+}
+let round$1 = (isTrue($1 = one(string.match(owner$1, "%.%d+$"))) ? $1 : "");
+let length$1 = (length(owner$1) - length(round$1));
+let shown$1 = math.min(8, math.floor((number(length$1) / 2)));
+return (text(string.sub(owner$1, 1, shown$1)) + (text(string.rep("*", (number(length$1) - number(shown$1)))) + text(round$1)));
+}
+function claim$1(first$1, last$1, token$1, ttl$1, create$1) {
+let $1;
+let least$1 = tonumber(ttl$1);
+let owners$1 = new Table([]);
+for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
+let owner$1 = ownerOf$1(get(KEYS, index$1));
+set(owners$1, index$1, owner$1);
+if ((!isTrue(isMine$1(owner$1, token$1)) && (isTrue(owner$1) || !isTrue(create$1)))) {
+return new Table([((index$1 - number(first$1)) + 1), masked$1(owner$1), call$1("PTTL", get(KEYS, index$1))]);
+}
+}
+let shortest$1 = undefined;
+for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
+let left$1 = call$1("PTTL", get(KEYS, index$2));
+let isOther$1 = ((get(owners$1, index$2) !== token$1) || (left$1 === (-2)));
+let isShort$1 = ((left$1 !== (-1)) && isLess(left$1, least$1));
+let lives$1 = (isTrue($1 = (isTrue(isShort$1) ? ttl$1 : isShort$1)) ? $1 : left$1);
+if (((isTrue(isShort$1) && (left$1 !== (-2))) || (isTrue(isOther$1) && isAtLeast(left$1, 0)))) {
+call$1("PEXPIRE", get(KEYS, index$2), lives$1);
+}
+if ((isTrue(isOther$1) && (left$1 === (-1)))) {
+call$1("SET", get(KEYS, index$2), token$1);
+} else if (isTrue(isOther$1)) {
+call$1("SET", get(KEYS, index$2), token$1, "PX", lives$1);
+}
+if (isTrue(isShort$1)) {
+left$1 = least$1;
+}
+if (((left$1 !== (-1)) && (!isTrue(shortest$1) || isLess(left$1, shortest$1)))) {
+shortest$1 = left$1;
+}
+}
+return (isTrue(shortest$1) ? shortest$1 : (-1));
+}
+function voteAll$1(key$1, arg$1, count$1, ttl$1) {
+for (let place$1 = 0, last$1 = (number(count$1) - 1); place$1 <= last$1; place$1 += 1) {
+let set$1 = redis.pcall("SET", get(KEYS, (number(key$1) + place$1)), get(ARGV, (number(arg$1) + place$1)), "NX", "PX", ttl$1);
+if ((!isTrue(set$1) || isTrue(get(set$1, "err")))) {
+return place$1;
+}
+}
+return count$1;
+}
+function drop$1(key$1, token$1) {
+let $1, $2;
+return (isTrue($2 = (isTrue($1 = isMine$1(ownerOf$1(key$1), token$1)) ? call$1("DEL", key$1) : $1)) ? $2 : 0);
+}
+function release$1(first$1, last$1, token$1) {
+let released$1 = 0;
+for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
+released$1 = (number(released$1) + number(drop$1(get(KEYS, index$1), token$1)));
+}
+return released$1;
+}
+function queueOf$1(key$1) {
+let $1, $2;
+let isTagged$1 = (isTrue($1 = one(string.find(key$1, "{", 1, true))) ? one(string.find(key$1, "^[^{]*{[^}]+}")) : $1);
+return (isTrue($2 = (isTrue(isTagged$1) ? ("quorlock:queue:tagged:" + text(key$1)) : isTagged$1)) ? $2 : ("quorlock:queue:{" + (text(key$1) + "}")));
+}
+function lockOf$1(key$1) {
+return key$1;
+}
+function leftOf$1(key$1) {
+return call$1("PTTL", key$1);
+}
+function set$1(key$1, token$1, ms$1) {
+call$1("SET", key$1, token$1, "PX", ms$1);
+}
+function finish$1(key$1) {
+return call$1("DEL", key$1);
+}
+function exactly$1(number$1) {
+return string.format("%.0f", number$1);
+}
+function counterOf$1(locks$1) {
+let $1, $2;
+let past$1 = call$1("GET", "quorlock:floor:past");
+if (!isTrue(past$1)) {
+past$1 = (isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : "0");
+call$1("SET", "quorlock:floor:past", past$1, "PX", pastTtl$1);
+}
+let largest$1 = tonumber(past$1);
+for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
+largest$1 = math.max(largest$1, tonumber((isTrue($2 = call$1("GET", ("quorlock:fence:" + text(lock$1)))) ? $2 : 0)));
+}
+return largest$1;
+}
+function raise$1(locks$1, counter$1) {
+let $1;
+for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
+call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$1), "PX", counterTtl$1);
+}
+if (isAtLeast(counter$1, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0)))) {
+call$1("SET", "quorlock:floor", exactly$1((number(counter$1) + 1000000)));
+}
+if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$1)) {
+call$1("DEL", "quorlock:floor:past");
+}
+}
+function fenced$1(locks$1, granted$1, proposal$1, next$1) {
+let counter$1 = counterOf$1(locks$1);
+raise$1(locks$1, math.max(counter$1, tonumber(proposal$1)));
+return new Table([(-1), granted$1, exactly$1(counter$1), next$1]);
+}
+function demand$1(key$1, commands$1) {
+let $1;
+let check$1 = redis.acl_check_cmd;
+for (let [command$1] of matches((isTrue($1 = (isTrue(check$1) ? commands$1 : check$1)) ? $1 : ""), "%u+")) {
+if (!isTrue(check$1(command$1, key$1))) {
+error(new Table([]).set("err", ("NOPERM this user has no permissions to run the '" + (text(string.lower(command$1)) + "' command"))));
+}
+}
+}
+function forget$1(queue$1, waiter$1) {
+if ((call$1("ZREM", queue$1, waiter$1) === 1)) {
+call$1("DEL", (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20)))));
+}
+}
+function reserve$1(key$1, token$1, lives$1, ttl$1) {
+set$1(key$1, token$1, math.max(1, math.min(lives$1, tonumber(ttl$1))));
+}
+function grant$1(key$1, queue$1, waiter$1, token$1, ttl$1, inbox$1, proposal$1) {
+let $1, $2, $3;
+let next$1 = (isTrue($1 = get(call$1("ZRANGE", queue$1, 1, 1, "WITHSCORES"), 2)) ? $1 : "-");
+let counter$1 = (($2 = (proposal$1 !== "")) ? counterOf$1(new Table([lockOf$1(key$1)])) : $2);
+set$1(key$1, token$1, ttl$1);
+if (isTrue(counter$1)) {
+raise$1(new Table([lockOf$1(key$1)]), math.max(counter$1, tonumber(proposal$1)));
+}
+let told$1 = redis.pcall("PUBLISH", inbox$1, (text(token$1) + (" " + (text((isTrue($3 = (isTrue(counter$1) ? exactly$1(counter$1) : counter$1)) ? $3 : "-")) + (" " + text(next$1))))));
+if ((type(told$1) === "number")) {
+forget$1(queue$1, waiter$1);
+} else {
+reserve$1(key$1, token$1, call$1("PTTL", (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20))))), ttl$1);
+}
+return told$1;
+}
+function sweep$1(queue$1, from$1, to$1, asking$1) {
+let $1, $2, $3, $4;
+let waiters$1 = (isTrue($2 = (($1 = isMore(unswept$1, 0)) ? call$1("ZRANGE", queue$1, from$1, to$1) : $1)) ? $2 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
+if ((length(waiters$1) === 0)) {
+return new Several([undefined, undefined, 0]);
+}
+unswept$1 = (number(unswept$1) - length(waiters$1));
+for (let index$1 = 1, table$1 = waiters$1, waiter$1; (waiter$1 = get(table$1, index$1)) !== undefined; index$1 += 1) {
+set(names$1, index$1, (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20)))));
+}
+let entries$1 = redis.pcall("MGET", ...all(unpack(names$1))), head$1 = undefined, entry$1 = undefined;
+if (isTrue(get(entries$1, "err"))) {
+for (let index$2 = 1, table$2 = names$1, name$1; (name$1 = get(table$2, index$2)) !== undefined; index$2 += 1) {
+set(entries$1, index$2, call$1("GET", name$1));
+}
+}
+for (let index$3 = 1, table$3 = waiters$1, waiter$2; (waiter$2 = get(table$3, index$3)) !== undefined; index$3 += 1) {
+if ((!isTrue(get(entries$1, index$3)) && (waiter$2 !== asking$1))) {
+set(dead$1, (length(dead$1) + 1), waiter$2);
+} else if (!isTrue(head$1)) {
+$3 = waiter$2; $4 = get(entries$1, index$3); head$1 = $3; entry$1 = $4;
+}
+}
+if ((length(dead$1) > 0)) {
+call$1("ZREM", queue$1, ...all(unpack(dead$1)));
+}
+return new Several([head$1, entry$1, length(waiters$1)]);
+}
+function headOf$1(queue$1, asking$1) {
+let $1;
+let first$1 = get(call$1("ZRANGE", queue$1, 0, 0), 1);
+if ((!isTrue(first$1) || (first$1 === asking$1))) {
+return first$1;
+}
+let entry$1 = call$1("GET", (text(queue$1) + (":" + text(string.sub(first$1, 1, 20)))));
+if (isTrue(entry$1)) {
+return new Several([first$1, entry$1]);
+}
+for (let _$1 = 1, last$1 = number(sweeps$1); _$1 <= last$1; _$1 += 1) {
+let waiter$1 = ($1 = all(sweep$1(queue$1, 0, (number(swept$1) - 1), asking$1)))[0], found$1 = $1[1], count$1 = $1[2];
+if ((isTrue(waiter$1) || isLess(count$1, swept$1))) {
+return new Several([waiter$1, found$1]);
+}
+}
+}
+function give$1(key$1, ending$1) {
+let $1, $2, $3;
+if (isTrue(ending$1)) {
+finish$1(key$1, ending$1);
+}
+let queue$1 = queueOf$1(key$1);
+while (isMore(skips$1, 0)) {
+let waiter$1 = ($1 = all(headOf$1(queue$1)))[0], entry$1 = $1[1];
+if (!isTrue(waiter$1)) {
+return ;
+}
+let round$1 = ($2 = all(string.match(entry$1, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")))[0], ttl$1 = $2[1], inbox$1 = $2[2], proposal$1 = $2[3], how$1 = $2[4];
+let token$1 = (text(waiter$1) + ("." + text((isTrue(round$1) ? round$1 : "")))), isTold$1 = (isTrue(round$1) ? (inbox$1 !== "-") : round$1);
+let counts$1 = (isTrue($3 = (isTrue(isTold$1) ? mayAsk$1 : isTold$1)) ? redis.pcall("PUBSUB", "NUMSUB", inbox$1) : $3);
+key$1 = one(keyFor$1(key$1, how$1));
+if ((!isTrue(round$1) || ((isTrue(counts$1) && !isTrue(get(counts$1, "err"))) && (get(counts$1, 2) === 0)))) {
+forget$1(queue$1, waiter$1);
+} else if ((isTrue(mayShare$1) && isTrue(one(ownerFor$1(key$1, token$1))))) {
+return ;
+} else if (((isTrue(isTold$1) && ((how$1 === "g") || (how$1 === "r"))) && (isTrue(isSeeded$1) || (proposal$1 === "")))) {
+let told$1 = grant$1(key$1, queue$1, waiter$1, token$1, ttl$1, inbox$1, proposal$1);
+if (((told$1 !== 0) && (how$1 === "g"))) {
+return ;
+}
+if ((told$1 === 0)) {
+finish$1(key$1, token$1);
+}
+} else {
+reserve$1(key$1, token$1, call$1("PTTL", (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20))))), ttl$1);
+if ((isTrue(isTold$1) && (how$1 === "w"))) {
+redis.pcall("PUBLISH", inbox$1, ("wake " + text(token$1)));
+}
+return ;
+}
+skips$1 = (number(skips$1) - 1);
+}
+}
+function releaseUnwaited$1(first$1, last$1, token$1) {
+for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
+if (((redis.pcall("GET", get(KEYS, index$1)) !== token$1) || isMore(call$1("EXISTS", queueOf$1(get(KEYS, index$1))), 0))) {
+return undefined;
+}
+}
+let given$1 = 0;
+for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
+given$1 = (number(given$1) + number(call$1("DEL", get(KEYS, index$2))));
+}
+return given$1;
+}
+function releaseAllUnwaited$1(first$1, last$1, from$1) {
+let $1, $2;
+let owners$1 = call$1("MGET", ...all(unpack(KEYS, first$1, last$1))), queues$1 = new Table([]);
+for (let place$1 = 1, last$2 = ((number(last$1) - number(first$1)) + 1); place$1 <= last$2; place$1 += 1) {
+if ((get(owners$1, place$1) !== get(ARGV, ((number(from$1) + place$1) - 1)))) {
+return undefined;
+}
+set(queues$1, place$1, queueOf$1(get(KEYS, ((number(first$1) + place$1) - 1))));
+}
+if (isMore(call$1("EXISTS", ...all(unpack(queues$1))), 0)) {
+return undefined;
+}
+let gone$1 = call$1("DEL", ...all(unpack(KEYS, first$1, last$1)));
+if ((gone$1 === length(queues$1))) {
+return gone$1;
+}
+let each$1 = new Table([]), seen$1 = new Table([]);
+for (let place$2 = 1, last$3 = length(queues$1); place$2 <= last$3; place$2 += 1) {
+let key$1 = get(KEYS, ((number(first$1) + place$2) - 1));
+set(each$1, place$2, (isTrue($2 = (isTrue($1 = get(seen$1, key$1)) ? 0 : $1)) ? $2 : 1));
+set(seen$1, key$1, true);
+}
+return each$1;
+}
+function failure$1(reason$1) {
+let $1, $2;
+return new Table([0, (isTrue($2 = (($1 = (type(reason$1) === "table")) ? get(reason$1, "err") : $1)) ? $2 : tostring(reason$1))]);
+}
+function enqueue$1(first$1, last$1, token$1, ttl$1, ticket$1, entryTtl$1, proposal$1, inbox$1, alone$1) {
+let $1, $2, $3, $4, $5, $6, $7, $8, $9, $10;
+let waiter$1 = ($1 = all(string.match(token$1, "^(.+)%.(%d+)$")))[0], round$1 = $1[1];
+let queues$1 = new Table([]), isTaken$1 = new Table([]), blocked$1 = undefined, isHeld$1 = false;
+function claimOnly$1(create$1) {
+let next$1 = undefined;
+for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
+forget$1(get(queues$1, index$1), waiter$1);
+let ticket$2 = get(call$1("ZRANGE", get(queues$1, index$1), 0, 0, "WITHSCORES"), 2);
+if ((isTrue(ticket$2) && (!isTrue(next$1) || isLess(tonumber(ticket$2), tonumber(next$1))))) {
+next$1 = ticket$2;
+}
+}
+return new Several([claim$1(first$1, last$1, token$1, ttl$1, create$1), next$1]);
+}
+for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
+let owner$1 = one(ownerFor$1(get(KEYS, index$1), token$1));
+isHeld$1 = (isTrue(isHeld$1) ? isHeld$1 : (owner$1 === token$1));
+set(queues$1, index$1, queueOf$1(get(KEYS, index$1)));
+set(isTaken$1, index$1, (isTrue($2 = (isTrue(owner$1) ? !isTrue(isMine$1(owner$1, token$1)) : owner$1)) ? owner$1 : $2));
+if (isTrue(get(isTaken$1, index$1))) {
+blocked$1 = (isTrue(blocked$1) ? blocked$1 : index$1);
+}
+}
+if (isTrue(isHeld$1)) {
+return claimOnly$1(false);
+}
+let waited$1 = 0;
+for (let index$2 = number(first$1), last$3 = number((isTrue($3 = (isTrue(blocked$1) ? (number(first$1) - 1) : blocked$1)) ? $3 : last$1)); index$2 <= last$3; index$2 += 1) {
+waited$1 = (number(waited$1) + number(call$1("EXISTS", get(queues$1, index$2))));
+}
+if ((!isTrue(blocked$1) && (waited$1 === 0))) {
+return claim$1(first$1, last$1, token$1, ttl$1, true);
+}
+demand$1(get(KEYS, first$1), toEnter$1);
+let place$1 = (":" + text(string.sub(waiter$1, 1, 20)));
+let entry$1 = (text(round$1) + (" " + (text(ttl$1) + (" " + (text(inbox$1) + (" " + (text(proposal$1) + " ")))))));
+let isFirst$1 = new Table([]), waitsFor$1 = undefined;
+for (let index$3 = number(first$1), last$4 = number(last$1); index$3 <= last$4; index$3 += 1) {
+let queue$1 = get(queues$1, index$3);
+call$1("ZADD", queue$1, ticket$1, waiter$1);
+if (isLess(call$1("PTTL", queue$1), tonumber(entryTtl$1))) {
+call$1("PEXPIRE", queue$1, (2 * number(entryTtl$1)));
+}
+if (((round$1 === "1") && (string.sub(ticket$1, (-1)) === "0"))) {
+sweep$1(queue$1, 1, 80, waiter$1);
+}
+set(isFirst$1, index$3, (!isTrue(get(isTaken$1, index$3)) && (one(headOf$1(queue$1, waiter$1)) === waiter$1)));
+if ((!isTrue(get(isTaken$1, index$3)) && !isTrue(get(isFirst$1, index$3)))) {
+waitsFor$1 = (isTrue(waitsFor$1) ? waitsFor$1 : index$3);
+}
+}
+let inTheWay$1 = (isTrue(blocked$1) ? blocked$1 : waitsFor$1), refusal$1 = undefined;
+for (let index$4 = number(first$1), last$5 = number((isTrue($4 = (isTrue(inTheWay$1) ? last$1 : inTheWay$1)) ? $4 : (number(first$1) - 1))); index$4 <= last$5; index$4 += 1) {
+let how$1 = (isTrue($8 = (isTrue($7 = (($5 = (first$1 === last$1)) ? alone$1 : $5)) ? $7 : (($6 = (index$4 === inTheWay$1)) ? "w" : $6))) ? $8 : "s");
+call$1("SET", (text(get(queues$1, index$4)) + text(place$1)), (text(entry$1) + text(how$1)), "PX", entryTtl$1);
+if (isTrue(get(isFirst$1, index$4))) {
+reserve$1(get(KEYS, index$4), token$1, tonumber(entryTtl$1), ttl$1);
+} else {
+if (!isTrue(get(isTaken$1, index$4))) {
+give$1(get(KEYS, index$4), token$1);
+}
+let owner$2 = (($10 = !isTrue(refusal$1)) ? (isTrue($9 = get(isTaken$1, index$4)) ? $9 : one(ownerFor$1(get(KEYS, index$4), token$1))) : $10);
+if ((!isTrue(refusal$1) && !isTrue(isMine$1(owner$2, token$1)))) {
+let latest$1 = get(call$1("ZRANGE", get(queues$1, index$4), (-1), (-1), "WITHSCORES"), 2);
+let inWay$1 = (isTrue(owner$2) ? owner$2 : one(ownerFor$1(lockOf$1(get(KEYS, index$4)), token$1)));
+refusal$1 = new Table([((index$4 - number(first$1)) + 1), masked$1(inWay$1), leftOf$1(get(KEYS, index$4)), latest$1]);
+}
+}
+}
+if (isTrue(refusal$1)) {
+return refusal$1;
+}
+return claimOnly$1(true);
+}
+function leave$1(first$1, last$1, token$1) {
+let $1, $2;
+demand$1(get(KEYS, first$1), toGive$1);
+let waiter$1 = ($1 = all(string.match(token$1, "^(.+)%.(%d+)$")))[0], round$1 = $1[1];
+for (let index$1 = number(first$1), last$2 = number((isTrue($2 = (isTrue(waiter$1) ? last$1 : waiter$1)) ? $2 : 0)); index$1 <= last$2; index$1 += 1) {
+let queue$1 = queueOf$1(get(KEYS, index$1));
+let entry$1 = call$1("GET", (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20)))));
+let entered$1 = (isTrue(entry$1) ? tonumber(...all(string.match(entry$1, "^%d+"))) : entry$1);
+if ((isTrue(entered$1) && isAtMost(entered$1, tonumber(round$1)))) {
+forget$1(queue$1, waiter$1);
+}
+}
+let released$1 = 0;
+for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
+let dropped$1 = drop$1(get(KEYS, index$2), token$1);
+released$1 = (number(released$1) + number(dropped$1));
+if (((dropped$1 === 1) || isTrue(mayShare$1))) {
+give$1(get(KEYS, index$2));
+}
+}
+return released$1;
+}
+function mark$1(state$1, ends$1, length$1) {
+let $1, $2, $3;
+if (isTrue(length$1)) {
+call$1("SET", "quorlock:quarantine", exactly$1(length$1), "PX", exactly$1(length$1));
+}
+let words$1 = new Table([get(guarded$1, "replId"), get(guarded$1, "since"), exactly$1(ends$1), get(guarded$1, "longest"), get(guarded$1, "database"), state$1]);
+call$1("SET", "quorlock:guard", table.concat(words$1, " "));
+function keepInMemory$1() {
+call$1("SET", "quorlock:guard:memory", get(guarded$1, "since"));
+call$1("SETRANGE", "quorlock:guard:memory", 0, get(guarded$1, "since"));
+}
+redis.set_repl(redis.REPL_NONE);
+let isKept$1 = ($1 = all(pcall(keepInMemory$1)))[0], why$1 = $1[1];
+redis.set_repl(redis.REPL_ALL);
+if (!isTrue(isKept$1)) {
+error(why$1, 0);
+}
+$2 = state$1; $3 = ends$1; set(guarded$1, "state", $2); set(guarded$1, "ends", $3);
+}
+function watch$1(terms$1) {
+let $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17;
+function isMemoryOf$1(was$1, since$1, durable$1, info$1) {
+let isSame$1 = (was$1 === get(guarded$1, "replId"));
+if ((!isTrue(isSame$1) && !isTrue(one(string.find(info$1, "master_replid2:0+\r"))))) {
+return false;
+}
+if (((durable$1 === "1") && !isTrue(isSame$1))) {
+return true;
+}
+return ((call$1("GET", "quorlock:guard:memory") === since$1) && (call$1("OBJECT", "ENCODING", "quorlock:guard:memory") === "raw"));
+}
+guarded$1 = undefined;
+let maxTtl$1 = ($1 = all(string.match(terms$1, "^(%d+),(%d+),(%d),(%d),(%d+),(%d+),(%d+)$")))[0], epoch$1 = $1[1], durable$1 = $1[2], right$1 = $1[3], now$1 = $1[4], database$1 = $1[5], after$1 = $1[6];
+if (!isTrue(maxTtl$1)) {
+return ;
+}
+now$1 = tonumber(now$1);
+guarded$1 = new Table([]).set("why", "UNGUARDED maxTtl has not been compared with the other masters").set("wanted", maxTtl$1).set("now", now$1);
+let info$1 = call$1("INFO", "replication");
+set(guarded$1, "replId", one(string.match(info$1, "master_replid:(%S+)")));
+if (!isTrue(get(guarded$1, "replId"))) {
+set(guarded$1, "why", "UNGUARDED its INFO has no master_replid");
+return ;
+}
+if (!isTrue(one(string.find(info$1, "role:master", 1, true)))) {
+set(guarded$1, "why", "READONLY it is a replica");
+return ;
+}
+let was$1 = ($2 = all(string.match((isTrue($3 = call$1("GET", "quorlock:guard")) ? $3 : ""), "^(%S+) (%d+) (%d+) (%d+) (%d+) (%d)$")))[0], since$1 = $2[1], ends$1 = $2[2], longest$1 = $2[3], place$1 = $2[4], state$1 = $2[5];
+let isKnown$1 = (isTrue($5 = (isTrue($4 = (isTrue(was$1) ? (place$1 === database$1) : was$1)) ? isAtLeast(tonumber(since$1), tonumber(after$1)) : $4)) ? isMemoryOf$1(was$1, since$1, durable$1, info$1) : $5);
+if (isTrue(isKnown$1)) {
+$6 = since$1; $7 = longest$1; $8 = place$1; set(guarded$1, "since", $6); set(guarded$1, "longest", $7); set(guarded$1, "database", $8);
+$9 = state$1; $10 = tonumber(ends$1); $11 = true; set(guarded$1, "state", $9); set(guarded$1, "ends", $10); set(guarded$1, "isKnown", $11);
+if ((was$1 !== get(guarded$1, "replId"))) {
+pcall(mark$1, state$1, get(guarded$1, "ends"));
+}
+} else if ((right$1 === "0")) {
+return ;
+} else if ((right$1 === "3")) {
+if (!isTrue(was$1)) {
+call$1("SET", ("quorlock:guard:new:" + text(epoch$1)), "", "PX", 60000);
+}
+return ;
+}
+if ((isTrue(isKnown$1) && (right$1 !== "4"))) {
+if ((state$1 === "2")) {
+let left$1 = call$1("PTTL", "quorlock:quarantine"), length$1 = tonumber((isTrue($12 = call$1("GET", "quorlock:quarantine")) ? $12 : ""));
+if ((isTrue(length$1) && isMore(left$1, length$1))) {
+call$1("PEXPIRE", "quorlock:quarantine", length$1);
+left$1 = length$1;
+}
+let isFar$1 = isMore(get(guarded$1, "ends"), (number(now$1) + number(math.max(tonumber(longest$1), left$1))));
+if (isTrue(isFar$1)) {
+pcall(mark$1, "2", (number(now$1) + number((isTrue($14 = (($13 = (left$1 === (-2))) ? tonumber(longest$1) : $13)) ? $14 : left$1))));
+}
+if (((left$1 === (-2)) && isAtMost(get(guarded$1, "ends"), now$1))) {
+pcall(mark$1, "1", 0);
+}
+}
+} else {
+let length$2 = math.max(tonumber((isTrue(longest$1) ? longest$1 : 0)), tonumber(maxTtl$1));
+set(guarded$1, "since", exactly$1(math.max((number(tonumber((isTrue(since$1) ? since$1 : 0))) + 1), tonumber(epoch$1))));
+$16 = database$1; $17 = (isTrue($15 = (isTrue(isKnown$1) ? longest$1 : isKnown$1)) ? $15 : maxTtl$1); set(guarded$1, "database", $16); set(guarded$1, "longest", $17);
+if (((right$1 !== "2") || isTrue(was$1))) {
+mark$1("2", (number(now$1) + number(length$2)), length$2);
+} else if (isTrue(call$1("GET", ("quorlock:guard:new:" + text(epoch$1))))) {
+mark$1("0", 0);
+} else {
+set(guarded$1, "why", "UNGUARDED it was emptied since it was asked whether it is new");
+return ;
+}
+set(guarded$1, "isKnown", true);
+}
+set(guarded$1, "why", undefined);
+}
+function bar$1(kind$1, ttl$1, proposal$1) {
+if (isTrue(get(guarded$1, "why"))) {
+return get(guarded$1, "why");
+}
+if (((get(guarded$1, "longest") !== get(guarded$1, "wanted")) || isMore(tonumber(ttl$1), tonumber(get(guarded$1, "longest"))))) {
+return ("MAXTTL the longest ttl is " + (text(get(guarded$1, "longest")) + " ms here"));
+}
+if (((proposal$1 === "") && ((kind$1 === "e") || (kind$1 === "p")))) {
+return undefined;
+}
+if ((get(guarded$1, "state") === "2")) {
+let left$1 = math.max(call$1("PTTL", "quorlock:quarantine"), (number(get(guarded$1, "ends")) - number(get(guarded$1, "now"))));
+return ("QUARANTINE it may have forgotten votes, for " + (text(exactly$1(left$1)) + " ms more"));
+}
+if (((proposal$1 !== "") && (get(guarded$1, "state") === "1"))) {
+return ("UNSEEDED " + text(get(guarded$1, "since")));
+}
+}
+function inQuarantine$1() {
+let $1;
+return (isTrue(guarded$1) ? (isTrue($1 = get(guarded$1, "why")) ? $1 : (get(guarded$1, "state") === "2")) : guarded$1);
+}
+function guardState$1() {
+let $1, $2, $3, $4;
+call$1("INFO", "replication");
+call$1("OBJECT", "ENCODING", "quorlock:guard:memory");
+let since$1 = ($1 = all(string.match((isTrue($2 = call$1("GET", "quorlock:guard")) ? $2 : ""), "^%S+ (%d+) (%d+) (%d+) %d+ (%d)$")))[0], ends$1 = $1[1], longest$1 = $1[2], state$1 = $1[3];
+let left$1 = call$1("PTTL", "quorlock:quarantine"), floor$1 = call$1("GET", "quorlock:floor");
+let isKnown$1 = (isTrue($4 = (isTrue($3 = (isTrue(guarded$1) ? get(guarded$1, "isKnown") : guarded$1)) ? 1 : $3)) ? $4 : 0);
+return new Table([tonumber((isTrue(longest$1) ? longest$1 : 0)), left$1, (isTrue(since$1) ? since$1 : "0"), tonumber((isTrue(state$1) ? state$1 : 2)), (isTrue(floor$1) ? floor$1 : "0"), isKnown$1]);
+}
+function restoreCounters$1(epoch$1, floor$1) {
+if ((((!isTrue(guarded$1) || isTrue(get(guarded$1, "why"))) || (get(guarded$1, "state") !== "1")) || (get(guarded$1, "since") !== epoch$1))) {
+return 0;
+}
+raise$1(new Table([]), math.max(counterOf$1(new Table([])), tonumber(floor$1)));
+call$1("SET", "quorlock:floor:past", floor$1, "PX", pastTtl$1);
+mark$1("0", 0);
+return 1;
+}
+function claimed$1(kind$1, last$1, number$1, ticket$1, entryTtl$1, proposal$1) {
+let token$1 = get(ARGV, arg$1);
+if ((((kind$1 === "v") && (key$1 === last$1)) && isTrue(call$1("SET", get(KEYS, key$1), token$1, "NX", "PX", number$1)))) {
+return tonumber(number$1);
+}
+if ((kind$1 === "q")) {
+return enqueue$1(key$1, last$1, token$1, number$1, ticket$1, entryTtl$1, proposal$1, get(ARGV, (number(arg$1) + 1)), "g");
+}
+return claim$1(key$1, last$1, token$1, number$1, (kind$1 !== "e"));
+}
+function inBulk$1(kind$1, count$1, number$1, proposal$1) {
+let $1, $2, $3, $4, $5, $6;
+let done$1 = 0, each$1 = new Table([]), reply$1 = 1;
+if ((((kind$1 === "v") && (proposal$1 === "")) && !isTrue(guarded$1))) {
+$1 = voteAll$1(key$1, arg$1, count$1, number$1); $2 = tonumber(number$1); done$1 = $1; reply$1 = $2;
+} else if ((kind$1 === "l")) {
+let isDone$1 = ($3 = all(pcall(releaseAllUnwaited$1, key$1, ((number(key$1) + number(count$1)) - 1), arg$1)))[0], gone$1 = $3[1];
+if ((isTrue(isDone$1) && isTrue(gone$1))) {
+done$1 = count$1;
+}
+if ((isTrue(isDone$1) && (type(gone$1) === "table"))) {
+each$1 = gone$1;
+}
+}
+for (let place$1 = 1, last$1 = number(done$1); place$1 <= last$1; place$1 += 1) {
+set(replies$1, (length(replies$1) + 1), (isTrue($4 = get(each$1, place$1)) ? $4 : reply$1));
+}
+$5 = (number(key$1) + number(done$1)); $6 = (number(arg$1) + number(done$1)); key$1 = $5; arg$1 = $6;
+return done$1;
+}
+function run$1(kind$1, last$1, number$1, ticket$1, entryTtl$1, proposal$1) {
+let $1, $2, $3, $4, $5;
+if ((kind$1 === "g")) {
+watch$1(get(ARGV, arg$1));
+isSeeded$1 = (!isTrue(guarded$1) || (get(guarded$1, "state") !== "1"));
+return ;
+}
+if ((kind$1 === "h")) {
+return guardState$1();
+}
+if ((kind$1 === "f")) {
+let seeded$1 = restoreCounters$1(number$1, ticket$1);
+isSeeded$1 = (isTrue(isSeeded$1) ? isSeeded$1 : (seeded$1 === 1));
+return seeded$1;
+}
+if ((kind$1 === "c")) {
+return call$1("TIME");
+}
+if (((kind$1 === "r") || ((kind$1 === "l") && isTrue(inQuarantine$1())))) {
+return release$1(key$1, last$1, get(ARGV, arg$1));
+}
+if ((kind$1 === "l")) {
+return (isTrue($1 = releaseUnwaited$1(key$1, last$1, get(ARGV, arg$1))) ? $1 : leave$1(key$1, last$1, get(ARGV, arg$1)));
+}
+if ((kind$1 === "i")) {
+return new Table([masked$1(call$1("GET", get(KEYS, key$1))), call$1("PTTL", get(KEYS, key$1)), call$1("ZCARD", queueOf$1(get(KEYS, key$1)))]);
+}
+if (((proposal$1 !== "") && isAtLeast(tonumber(proposal$1), (((2) ** 53) - ((2) ** 20))))) {
+error("ERR the fencing token is too large", 0);
+}
+let why$1 = (isTrue(guarded$1) ? bar$1(kind$1, number$1, proposal$1) : guarded$1);
+if (isTrue(why$1)) {
+error(why$1, 0);
+}
+if ((kind$1 === "u")) {
+let owner$1 = ownerOf$1(get(KEYS, last$1));
+if (isTrue(owner$1)) {
+return new Table([((number(last$1) - number(key$1)) + 1), masked$1(owner$1), call$1("PTTL", get(KEYS, last$1))]);
+}
+$2 = "v"; $3 = (number(last$1) - 1); kind$1 = $2; last$1 = $3;
+}
+let reply$1 = ($4 = all(claimed$1(kind$1, last$1, number$1, ticket$1, entryTtl$1, proposal$1)))[0], next$1 = $4[1];
+if ((type(reply$1) !== "number")) {
+return reply$1;
+}
+if ((isTrue(guarded$1) && isTrue(inQuarantine$1()))) {
+return new Table([(-2), reply$1]);
+}
+if ((proposal$1 !== "")) {
+let locks$1 = new Table([]);
+for (let index$1 = number(key$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
+set(locks$1, ((index$1 - number(key$1)) + 1), lockOf$1(get(KEYS, index$1)));
+}
+return fenced$1(locks$1, reply$1, proposal$1, next$1);
+}
+return (isTrue($5 = (isTrue(next$1) ? new Table([(-3), reply$1, next$1]) : next$1)) ? $5 : reply$1);
+}
+return (redis$, keys$, args$) => {
+redis = redis$, KEYS = keys$, ARGV = args$;
+{
+let $1, $2, $3, $4, $5;
+call$1 = redis.call;
+
+
+
+
+
+
+
+
+ownerFor$1 = ownerOf$1;
+
+keyFor$1 = lockOf$1;
+
+
+
+toEnter$1 = "DEL GET PEXPIRE PTTL SET ZADD ZRANGE ZREM", toGive$1 = "DEL GET PTTL SET ZRANGE ZREM";
+mayShare$1 = false;
+mayAsk$1 = (isTrue($1 = redis.replicate_commands) ? $1 : redis.REDIS_VERSION_NUM);
+if (isTrue(redis.replicate_commands)) {
+redis.replicate_commands();
+}
+counterTtl$1 = 86400000, pastTtl$1 = 43200000;
+
+
+
+
+
+
+
+
+isSeeded$1 = true;
+sweeps$1 = 8, swept$1 = 128, unswept$1 = 4096;
+skips$1 = 256;
+
+
+
+
+
+
+
+
+guarded$1 = undefined;
+
+
+
+
+
+
+replies$1 = new Table([]), key$1 = 1, arg$1 = 2;
+
+
+
+operation$1 = "(%d*)(%a)(%d+),(%d+),?(%d*),?(%d*),?(%d*);";
+for (let [times$1, kind$1, keys$1, number$1, ticket$1, entryTtl$1, proposal$1] of matches(get(ARGV, 1), operation$1)) {
+let keyCount$1 = tonumber(keys$1), argCount$1 = 0;
+if ((kind$1 === "q")) {
+argCount$1 = 2;
+} else if (((((kind$1 !== "i") && (kind$1 !== "c")) && (kind$1 !== "h")) && (kind$1 !== "f"))) {
+argCount$1 = 1;
+}
+let count$1 = (isTrue($2 = tonumber(times$1)) ? $2 : 1);
+if ((isMore(count$1, 1) && (keys$1 === "1"))) {
+count$1 = (number(count$1) - number(inBulk$1(kind$1, count$1, number$1, proposal$1)));
+}
+for (let _$1 = 1, last$1 = number(count$1); _$1 <= last$1; _$1 += 1) {
+let last$2 = ((number(key$1) + number(keyCount$1)) - 1);
+let done$1 = ($3 = all(pcall(run$1, kind$1, last$2, number$1, ticket$1, entryTtl$1, proposal$1)))[0], reply$1 = $3[1];
+if (!isTrue(done$1)) {
+reply$1 = failure$1(reply$1);
+}
+if ((kind$1 !== "g")) {
+set(replies$1, (length(replies$1) + 1), reply$1);
+} else if (!isTrue(done$1)) {
+guarded$1 = new Table([]).set("why", get(reply$1, 2));
+}
+$4 = (number(last$2) + 1); $5 = (number(arg$1) + number(argCount$1)); key$1 = $4; arg$1 = $5;
+}
+}
+return replies$1;
 }};
 })(),
   "e44e39411362c8378cbbc5718af0da0749311f0b": (() => {
@@ -2121,24 +2981,24 @@ function exactly$1(number$1) {
 return string.format("%.0f", number$1);
 }
 function counterOf$1(locks$1) {
-let $2, $3;
+let $1, $2;
 let past$1 = call$1("GET", "quorlock:floor:past");
 if (!isTrue(past$1)) {
-past$1 = (isTrue($2 = call$1("GET", "quorlock:floor")) ? $2 : "0");
+past$1 = (isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : "0");
 call$1("SET", "quorlock:floor:past", past$1, "PX", pastTtl$1);
 }
 let largest$1 = tonumber(past$1);
 for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
-largest$1 = math.max(largest$1, tonumber((isTrue($3 = call$1("GET", ("quorlock:fence:" + text(lock$1)))) ? $3 : 0)));
+largest$1 = math.max(largest$1, tonumber((isTrue($2 = call$1("GET", ("quorlock:fence:" + text(lock$1)))) ? $2 : 0)));
 }
 return largest$1;
 }
 function raise$1(locks$1, counter$1) {
-let $2;
+let $1;
 for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
 call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$1), "PX", counterTtl$1);
 }
-if (isAtLeast(counter$1, tonumber((isTrue($2 = call$1("GET", "quorlock:floor")) ? $2 : 0)))) {
+if (isAtLeast(counter$1, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0)))) {
 call$1("SET", "quorlock:floor", exactly$1((number(counter$1) + 1000000)));
 }
 if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$1)) {
@@ -2151,9 +3011,9 @@ raise$1(locks$1, math.max(counter$1, tonumber(proposal$1)));
 return new Table([(-1), granted$1, exactly$1(counter$1), next$1]);
 }
 function demand$1(key$1, commands$1) {
-let $2;
+let $1;
 let check$1 = redis.acl_check_cmd;
-for (let [command$1] of matches((isTrue($2 = (isTrue(check$1) ? commands$1 : check$1)) ? $2 : ""), "%u+")) {
+for (let [command$1] of matches((isTrue($1 = (isTrue(check$1) ? commands$1 : check$1)) ? $1 : ""), "%u+")) {
 if (!isTrue(check$1(command$1, key$1))) {
 error(new Table([]).set("err", ("NOPERM this user has no permissions to run the '" + (text(string.lower(command$1)) + "' command"))));
 }
@@ -2168,14 +3028,14 @@ function reserve$1(key$1, token$1, lives$1, ttl$1) {
 set$1(key$1, token$1, math.max(1, math.min(lives$1, tonumber(ttl$1))));
 }
 function grant$1(key$1, queue$1, waiter$1, token$1, ttl$1, inbox$1, proposal$1) {
-let $2, $3, $4;
-let next$1 = (isTrue($2 = get(call$1("ZRANGE", queue$1, 1, 1, "WITHSCORES"), 2)) ? $2 : "-");
-let counter$1 = (($3 = (proposal$1 !== "")) ? counterOf$1(new Table([lockOf$1(key$1)])) : $3);
+let $1, $2, $3;
+let next$1 = (isTrue($1 = get(call$1("ZRANGE", queue$1, 1, 1, "WITHSCORES"), 2)) ? $1 : "-");
+let counter$1 = (($2 = (proposal$1 !== "")) ? counterOf$1(new Table([lockOf$1(key$1)])) : $2);
 set$1(key$1, token$1, ttl$1);
 if (isTrue(counter$1)) {
 raise$1(new Table([lockOf$1(key$1)]), math.max(counter$1, tonumber(proposal$1)));
 }
-let told$1 = redis.pcall("PUBLISH", inbox$1, (text(token$1) + (" " + (text((isTrue($4 = (isTrue(counter$1) ? exactly$1(counter$1) : counter$1)) ? $4 : "-")) + (" " + text(next$1))))));
+let told$1 = redis.pcall("PUBLISH", inbox$1, (text(token$1) + (" " + (text((isTrue($3 = (isTrue(counter$1) ? exactly$1(counter$1) : counter$1)) ? $3 : "-")) + (" " + text(next$1))))));
 if ((type(told$1) === "number")) {
 forget$1(queue$1, waiter$1);
 } else {
@@ -2184,8 +3044,8 @@ reserve$1(key$1, token$1, call$1("PTTL", (text(queue$1) + (":" + text(string.sub
 return told$1;
 }
 function sweep$1(queue$1, from$1, to$1, asking$1) {
-let $2, $3, $4, $5;
-let waiters$1 = (isTrue($3 = (($2 = isMore(unswept$1, 0)) ? call$1("ZRANGE", queue$1, from$1, to$1) : $2)) ? $3 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
+let $1, $2, $3, $4;
+let waiters$1 = (isTrue($2 = (($1 = isMore(unswept$1, 0)) ? call$1("ZRANGE", queue$1, from$1, to$1) : $1)) ? $2 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
 if ((length(waiters$1) === 0)) {
 return new Several([undefined, undefined, 0]);
 }
@@ -2203,7 +3063,7 @@ for (let index$3 = 1, table$3 = waiters$1, waiter$2; (waiter$2 = get(table$3, in
 if ((!isTrue(get(entries$1, index$3)) && (waiter$2 !== asking$1))) {
 set(dead$1, (length(dead$1) + 1), waiter$2);
 } else if (!isTrue(head$1)) {
-$4 = waiter$2; $5 = get(entries$1, index$3); head$1 = $4; entry$1 = $5;
+$3 = waiter$2; $4 = get(entries$1, index$3); head$1 = $3; entry$1 = $4;
 }
 }
 if ((length(dead$1) > 0)) {
@@ -2212,7 +3072,7 @@ call$1("ZREM", queue$1, ...all(unpack(dead$1)));
 return new Several([head$1, entry$1, length(waiters$1)]);
 }
 function headOf$1(queue$1, asking$1) {
-let $2;
+let $1;
 let first$1 = get(call$1("ZRANGE", queue$1, 0, 0), 1);
 if ((!isTrue(first$1) || (first$1 === asking$1))) {
 return first$1;
@@ -2222,26 +3082,26 @@ if (isTrue(entry$1)) {
 return new Several([first$1, entry$1]);
 }
 for (let _$1 = 1, last$1 = number(sweeps$1); _$1 <= last$1; _$1 += 1) {
-let waiter$1 = ($2 = all(sweep$1(queue$1, 0, (number(swept$1) - 1), asking$1)))[0], found$1 = $2[1], count$1 = $2[2];
+let waiter$1 = ($1 = all(sweep$1(queue$1, 0, (number(swept$1) - 1), asking$1)))[0], found$1 = $1[1], count$1 = $1[2];
 if ((isTrue(waiter$1) || isLess(count$1, swept$1))) {
 return new Several([waiter$1, found$1]);
 }
 }
 }
 function give$1(key$1, ending$1) {
-let $2, $3, $4;
+let $1, $2, $3;
 if (isTrue(ending$1)) {
 finish$1(key$1, ending$1);
 }
 let queue$1 = queueOf$1(key$1);
 while (isMore(skips$1, 0)) {
-let waiter$1 = ($2 = all(headOf$1(queue$1)))[0], entry$1 = $2[1];
+let waiter$1 = ($1 = all(headOf$1(queue$1)))[0], entry$1 = $1[1];
 if (!isTrue(waiter$1)) {
 return ;
 }
-let round$1 = ($3 = all(string.match(entry$1, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")))[0], ttl$1 = $3[1], inbox$1 = $3[2], proposal$1 = $3[3], how$1 = $3[4];
+let round$1 = ($2 = all(string.match(entry$1, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")))[0], ttl$1 = $2[1], inbox$1 = $2[2], proposal$1 = $2[3], how$1 = $2[4];
 let token$1 = (text(waiter$1) + ("." + text((isTrue(round$1) ? round$1 : "")))), isTold$1 = (isTrue(round$1) ? (inbox$1 !== "-") : round$1);
-let counts$1 = (isTrue($4 = (isTrue(isTold$1) ? mayAsk$1 : isTold$1)) ? redis.pcall("PUBSUB", "NUMSUB", inbox$1) : $4);
+let counts$1 = (isTrue($3 = (isTrue(isTold$1) ? mayAsk$1 : isTold$1)) ? redis.pcall("PUBSUB", "NUMSUB", inbox$1) : $3);
 key$1 = keyFor$1(key$1, how$1);
 if ((!isTrue(round$1) || ((isTrue(counts$1) && !isTrue(get(counts$1, "err"))) && (get(counts$1, 2) === 0)))) {
 forget$1(queue$1, waiter$1);
@@ -2266,12 +3126,12 @@ skips$1 = (number(skips$1) - 1);
 }
 }
 function failure$1(reason$1) {
-let $2, $3;
-return new Table([0, (isTrue($3 = (($2 = (type(reason$1) === "table")) ? get(reason$1, "err") : $2)) ? $3 : tostring(reason$1))]);
+let $1, $2;
+return new Table([0, (isTrue($2 = (($1 = (type(reason$1) === "table")) ? get(reason$1, "err") : $1)) ? $2 : tostring(reason$1))]);
 }
 function enqueue$1(first$1, last$1, token$1, ttl$1, ticket$1, entryTtl$1, proposal$1, inbox$1, alone$1) {
-let $2, $3, $4, $5, $6, $7, $8, $9, $10, $11;
-let waiter$1 = ($2 = all(string.match(token$1, "^(.+)%.(%d+)$")))[0], round$1 = $2[1];
+let $1, $2, $3, $4, $5, $6, $7, $8, $9, $10;
+let waiter$1 = ($1 = all(string.match(token$1, "^(.+)%.(%d+)$")))[0], round$1 = $1[1];
 let queues$1 = new Table([]), isTaken$1 = new Table([]), blocked$1 = undefined, isHeld$1 = false;
 function claimOnly$1(create$1) {
 let next$1 = undefined;
@@ -2288,7 +3148,7 @@ for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; 
 let owner$1 = ownerFor$1(get(KEYS, index$1), token$1);
 isHeld$1 = (isTrue(isHeld$1) ? isHeld$1 : (owner$1 === token$1));
 set(queues$1, index$1, queueOf$1(get(KEYS, index$1)));
-set(isTaken$1, index$1, (isTrue($3 = (isTrue(owner$1) ? !isTrue(isMine$1(owner$1, token$1)) : owner$1)) ? owner$1 : $3));
+set(isTaken$1, index$1, (isTrue($2 = (isTrue(owner$1) ? !isTrue(isMine$1(owner$1, token$1)) : owner$1)) ? owner$1 : $2));
 if (isTrue(get(isTaken$1, index$1))) {
 blocked$1 = (isTrue(blocked$1) ? blocked$1 : index$1);
 }
@@ -2297,7 +3157,7 @@ if (isTrue(isHeld$1)) {
 return claimOnly$1(false);
 }
 let waited$1 = 0;
-for (let index$2 = number(first$1), last$3 = number((isTrue($4 = (isTrue(blocked$1) ? (number(first$1) - 1) : blocked$1)) ? $4 : last$1)); index$2 <= last$3; index$2 += 1) {
+for (let index$2 = number(first$1), last$3 = number((isTrue($3 = (isTrue(blocked$1) ? (number(first$1) - 1) : blocked$1)) ? $3 : last$1)); index$2 <= last$3; index$2 += 1) {
 waited$1 = (number(waited$1) + number(call$1("EXISTS", get(queues$1, index$2))));
 }
 if ((!isTrue(blocked$1) && (waited$1 === 0))) {
@@ -2322,8 +3182,8 @@ waitsFor$1 = (isTrue(waitsFor$1) ? waitsFor$1 : index$3);
 }
 }
 let inTheWay$1 = (isTrue(blocked$1) ? blocked$1 : waitsFor$1), refusal$1 = undefined;
-for (let index$4 = number(first$1), last$5 = number((isTrue($5 = (isTrue(inTheWay$1) ? last$1 : inTheWay$1)) ? $5 : (number(first$1) - 1))); index$4 <= last$5; index$4 += 1) {
-let how$1 = (isTrue($9 = (isTrue($8 = (($6 = (first$1 === last$1)) ? alone$1 : $6)) ? $8 : (($7 = (index$4 === inTheWay$1)) ? "w" : $7))) ? $9 : "s");
+for (let index$4 = number(first$1), last$5 = number((isTrue($4 = (isTrue(inTheWay$1) ? last$1 : inTheWay$1)) ? $4 : (number(first$1) - 1))); index$4 <= last$5; index$4 += 1) {
+let how$1 = (isTrue($8 = (isTrue($7 = (($5 = (first$1 === last$1)) ? alone$1 : $5)) ? $7 : (($6 = (index$4 === inTheWay$1)) ? "w" : $6))) ? $8 : "s");
 call$1("SET", (text(get(queues$1, index$4)) + text(place$1)), (text(entry$1) + text(how$1)), "PX", entryTtl$1);
 if (isTrue(get(isFirst$1, index$4))) {
 reserve$1(get(KEYS, index$4), token$1, tonumber(entryTtl$1), ttl$1);
@@ -2331,7 +3191,7 @@ reserve$1(get(KEYS, index$4), token$1, tonumber(entryTtl$1), ttl$1);
 if (!isTrue(get(isTaken$1, index$4))) {
 give$1(get(KEYS, index$4), token$1);
 }
-let owner$2 = (($11 = !isTrue(refusal$1)) ? (isTrue($10 = get(isTaken$1, index$4)) ? $10 : ownerFor$1(get(KEYS, index$4), token$1)) : $11);
+let owner$2 = (($10 = !isTrue(refusal$1)) ? (isTrue($9 = get(isTaken$1, index$4)) ? $9 : ownerFor$1(get(KEYS, index$4), token$1)) : $10);
 if ((!isTrue(refusal$1) && !isTrue(isMine$1(owner$2, token$1)))) {
 let latest$1 = get(call$1("ZRANGE", get(queues$1, index$4), (-1), (-1), "WITHSCORES"), 2);
 let inWay$1 = (isTrue(owner$2) ? owner$2 : ownerFor$1(lockOf$1(get(KEYS, index$4)), token$1));
@@ -2345,10 +3205,10 @@ return refusal$1;
 return claimOnly$1(true);
 }
 function leave$1(first$1, last$1, token$1) {
-let $2, $3;
+let $1, $2;
 demand$1(get(KEYS, first$1), toGive$1);
-let waiter$1 = ($2 = all(string.match(token$1, "^(.+)%.(%d+)$")))[0], round$1 = $2[1];
-for (let index$1 = number(first$1), last$2 = number((isTrue($3 = (isTrue(waiter$1) ? last$1 : waiter$1)) ? $3 : 0)); index$1 <= last$2; index$1 += 1) {
+let waiter$1 = ($1 = all(string.match(token$1, "^(.+)%.(%d+)$")))[0], round$1 = $1[1];
+for (let index$1 = number(first$1), last$2 = number((isTrue($2 = (isTrue(waiter$1) ? last$1 : waiter$1)) ? $2 : 0)); index$1 <= last$2; index$1 += 1) {
 let queue$1 = queueOf$1(get(KEYS, index$1));
 let entry$1 = call$1("GET", (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20)))));
 let entered$1 = (isTrue(entry$1) ? tonumber(...all(string.match(entry$1, "^%d+"))) : entry$1);
@@ -2367,7 +3227,7 @@ give$1(get(KEYS, index$2));
 return released$1;
 }
 function mark$1(state$1, ends$1, length$1) {
-let $2, $3, $4;
+let $1, $2, $3;
 if (isTrue(length$1)) {
 call$1("SET", "quorlock:quarantine", exactly$1(length$1), "PX", exactly$1(length$1));
 }
@@ -2378,15 +3238,15 @@ call$1("SET", "quorlock:guard:memory", get(guarded$1, "since"));
 call$1("SETRANGE", "quorlock:guard:memory", 0, get(guarded$1, "since"));
 }
 redis.set_repl(redis.REPL_NONE);
-let isKept$1 = ($2 = all(pcall(keepInMemory$1)))[0], why$1 = $2[1];
+let isKept$1 = ($1 = all(pcall(keepInMemory$1)))[0], why$1 = $1[1];
 redis.set_repl(redis.REPL_ALL);
 if (!isTrue(isKept$1)) {
 error(why$1, 0);
 }
-$3 = state$1; $4 = ends$1; set(guarded$1, "state", $3); set(guarded$1, "ends", $4);
+$2 = state$1; $3 = ends$1; set(guarded$1, "state", $2); set(guarded$1, "ends", $3);
 }
 function watch$1(terms$1) {
-let $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18;
+let $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17;
 function isMemoryOf$1(was$1, since$1, durable$1, info$1) {
 let isSame$1 = (was$1 === get(guarded$1, "replId"));
 if ((!isTrue(isSame$1) && !isTrue(one(string.find(info$1, "master_replid2:0+\r"))))) {
@@ -2398,7 +3258,7 @@ return true;
 return ((call$1("GET", "quorlock:guard:memory") === since$1) && (call$1("OBJECT", "ENCODING", "quorlock:guard:memory") === "raw"));
 }
 guarded$1 = undefined;
-let maxTtl$1 = ($2 = all(string.match(terms$1, "^(%d+),(%d+),(%d),(%d),(%d+),(%d+),(%d+)$")))[0], epoch$1 = $2[1], durable$1 = $2[2], right$1 = $2[3], now$2 = $2[4], database$1 = $2[5], after$1 = $2[6];
+let maxTtl$1 = ($1 = all(string.match(terms$1, "^(%d+),(%d+),(%d),(%d),(%d+),(%d+),(%d+)$")))[0], epoch$1 = $1[1], durable$1 = $1[2], right$1 = $1[3], now$2 = $1[4], database$1 = $1[5], after$1 = $1[6];
 if (!isTrue(maxTtl$1)) {
 return ;
 }
@@ -2414,11 +3274,11 @@ if (!isTrue(one(string.find(info$1, "role:master", 1, true)))) {
 set(guarded$1, "why", "READONLY it is a replica");
 return ;
 }
-let was$1 = ($3 = all(string.match((isTrue($4 = call$1("GET", "quorlock:guard")) ? $4 : ""), "^(%S+) (%d+) (%d+) (%d+) (%d+) (%d)$")))[0], since$1 = $3[1], ends$1 = $3[2], longest$1 = $3[3], place$1 = $3[4], state$1 = $3[5];
-let isKnown$1 = (isTrue($6 = (isTrue($5 = (isTrue(was$1) ? (place$1 === database$1) : was$1)) ? isAtLeast(tonumber(since$1), tonumber(after$1)) : $5)) ? isMemoryOf$1(was$1, since$1, durable$1, info$1) : $6);
+let was$1 = ($2 = all(string.match((isTrue($3 = call$1("GET", "quorlock:guard")) ? $3 : ""), "^(%S+) (%d+) (%d+) (%d+) (%d+) (%d)$")))[0], since$1 = $2[1], ends$1 = $2[2], longest$1 = $2[3], place$1 = $2[4], state$1 = $2[5];
+let isKnown$1 = (isTrue($5 = (isTrue($4 = (isTrue(was$1) ? (place$1 === database$1) : was$1)) ? isAtLeast(tonumber(since$1), tonumber(after$1)) : $4)) ? isMemoryOf$1(was$1, since$1, durable$1, info$1) : $5);
 if (isTrue(isKnown$1)) {
-$7 = since$1; $8 = longest$1; $9 = place$1; set(guarded$1, "since", $7); set(guarded$1, "longest", $8); set(guarded$1, "database", $9);
-$10 = state$1; $11 = tonumber(ends$1); $12 = true; set(guarded$1, "state", $10); set(guarded$1, "ends", $11); set(guarded$1, "isKnown", $12);
+$6 = since$1; $7 = longest$1; $8 = place$1; set(guarded$1, "since", $6); set(guarded$1, "longest", $7); set(guarded$1, "database", $8);
+$9 = state$1; $10 = tonumber(ends$1); $11 = true; set(guarded$1, "state", $9); set(guarded$1, "ends", $10); set(guarded$1, "isKnown", $11);
 if ((was$1 !== get(guarded$1, "replId"))) {
 pcall(mark$1, state$1, get(guarded$1, "ends"));
 }
@@ -2432,14 +3292,14 @@ return ;
 }
 if ((isTrue(isKnown$1) && (right$1 !== "4"))) {
 if ((state$1 === "2")) {
-let left$1 = call$1("PTTL", "quorlock:quarantine"), length$1 = tonumber((isTrue($13 = call$1("GET", "quorlock:quarantine")) ? $13 : ""));
+let left$1 = call$1("PTTL", "quorlock:quarantine"), length$1 = tonumber((isTrue($12 = call$1("GET", "quorlock:quarantine")) ? $12 : ""));
 if ((isTrue(length$1) && isMore(left$1, length$1))) {
 call$1("PEXPIRE", "quorlock:quarantine", length$1);
 left$1 = length$1;
 }
 let isFar$1 = isMore(get(guarded$1, "ends"), (number(now$2) + number(math.max(tonumber(longest$1), left$1))));
 if (isTrue(isFar$1)) {
-pcall(mark$1, "2", (number(now$2) + number((isTrue($15 = (($14 = (left$1 === (-2))) ? tonumber(longest$1) : $14)) ? $15 : left$1))));
+pcall(mark$1, "2", (number(now$2) + number((isTrue($14 = (($13 = (left$1 === (-2))) ? tonumber(longest$1) : $13)) ? $14 : left$1))));
 }
 if (((left$1 === (-2)) && isAtMost(get(guarded$1, "ends"), now$2))) {
 pcall(mark$1, "1", 0);
@@ -2448,7 +3308,7 @@ pcall(mark$1, "1", 0);
 } else {
 let length$2 = math.max(tonumber((isTrue(longest$1) ? longest$1 : 0)), tonumber(maxTtl$1));
 set(guarded$1, "since", exactly$1(math.max((number(tonumber((isTrue(since$1) ? since$1 : 0))) + 1), tonumber(epoch$1))));
-$17 = database$1; $18 = (isTrue($16 = (isTrue(isKnown$1) ? longest$1 : isKnown$1)) ? $16 : maxTtl$1); set(guarded$1, "database", $17); set(guarded$1, "longest", $18);
+$16 = database$1; $17 = (isTrue($15 = (isTrue(isKnown$1) ? longest$1 : isKnown$1)) ? $15 : maxTtl$1); set(guarded$1, "database", $16); set(guarded$1, "longest", $17);
 if (((right$1 !== "2") || isTrue(was$1))) {
 mark$1("2", (number(now$2) + number(length$2)), length$2);
 } else if (isTrue(call$1("GET", ("quorlock:guard:new:" + text(epoch$1))))) {
@@ -2480,16 +3340,16 @@ return ("UNSEEDED " + text(get(guarded$1, "since")));
 }
 }
 function inQuarantine$1() {
-let $2;
-return (isTrue(guarded$1) ? (isTrue($2 = get(guarded$1, "why")) ? $2 : (get(guarded$1, "state") === "2")) : guarded$1);
+let $1;
+return (isTrue(guarded$1) ? (isTrue($1 = get(guarded$1, "why")) ? $1 : (get(guarded$1, "state") === "2")) : guarded$1);
 }
 function guardState$1() {
-let $2, $3, $4, $5;
+let $1, $2, $3, $4;
 call$1("INFO", "replication");
 call$1("OBJECT", "ENCODING", "quorlock:guard:memory");
-let since$1 = ($2 = all(string.match((isTrue($3 = call$1("GET", "quorlock:guard")) ? $3 : ""), "^%S+ (%d+) (%d+) (%d+) %d+ (%d)$")))[0], ends$1 = $2[1], longest$1 = $2[2], state$1 = $2[3];
+let since$1 = ($1 = all(string.match((isTrue($2 = call$1("GET", "quorlock:guard")) ? $2 : ""), "^%S+ (%d+) (%d+) (%d+) %d+ (%d)$")))[0], ends$1 = $1[1], longest$1 = $1[2], state$1 = $1[3];
 let left$1 = call$1("PTTL", "quorlock:quarantine"), floor$1 = call$1("GET", "quorlock:floor");
-let isKnown$1 = (isTrue($5 = (isTrue($4 = (isTrue(guarded$1) ? get(guarded$1, "isKnown") : guarded$1)) ? 1 : $4)) ? $5 : 0);
+let isKnown$1 = (isTrue($4 = (isTrue($3 = (isTrue(guarded$1) ? get(guarded$1, "isKnown") : guarded$1)) ? 1 : $3)) ? $4 : 0);
 return new Table([tonumber((isTrue(longest$1) ? longest$1 : 0)), left$1, (isTrue(since$1) ? since$1 : "0"), tonumber((isTrue(state$1) ? state$1 : 2)), (isTrue(floor$1) ? floor$1 : "0"), isKnown$1]);
 }
 function restoreCounters$1(epoch$1, floor$1) {
@@ -2502,12 +3362,12 @@ mark$1("0", 0);
 return 1;
 }
 function retry$1(key$2, name$1, ms$1) {
-let $2;
+let $1;
 let marks$1 = marksOf$1(key$2);
 if ((ms$1 === 0)) {
 return call$1("ZREM", marks$1, name$1);
 }
-let isNew$1 = isLess(tonumber((isTrue($2 = call$1("ZSCORE", marks$1, name$1)) ? $2 : (-1))), now$1);
+let isNew$1 = isLess(tonumber((isTrue($1 = call$1("ZSCORE", marks$1, name$1)) ? $1 : (-1))), now$1);
 if ((isTrue(isNew$1) && (isTrue(ownerOf$1(lockOf$1(key$2))) || !isTrue(one(lastReader$1(key$2)))))) {
 return 0;
 }
@@ -2522,7 +3382,7 @@ call$1("ZREM", marks$1, get(oldest$1, 1));
 return 1;
 }
 function refusalByWaiters$1(key$2, token$1) {
-let $2, $3;
+let $1, $2;
 if ((!isTrue(isShared$1(key$2)) || isTrue(ownerFor$1(key$2, token$1)))) {
 return undefined;
 }
@@ -2531,25 +3391,25 @@ if ((isTrue(get(mark$2, 1)) && isAtLeast(tonumber(get(mark$2, 2)), now$1))) {
 return new Table([1, "writers", (number(get(mark$2, 2)) - number(now$1))]);
 }
 let queue$1 = queueOf$1(key$2);
-let waiter$1 = ($2 = all(headOf$1(queue$1)))[0], entry$1 = $2[1];
+let waiter$1 = ($1 = all(headOf$1(queue$1)))[0], entry$1 = $1[1];
 if (!isTrue(waiter$1)) {
 return undefined;
 }
 let left$1 = call$1("PTTL", (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20)))));
-return new Table([1, masked$1((text(waiter$1) + ("." + text((isTrue($3 = one(string.match(entry$1, "^%d+"))) ? $3 : ""))))), left$1]);
+return new Table([1, masked$1((text(waiter$1) + ("." + text((isTrue($2 = one(string.match(entry$1, "^%d+"))) ? $2 : ""))))), left$1]);
 }
 function claimed$1(kind$1, last$1, number$1, ticket$1, entryTtl$1, proposal$1) {
-let $2, $3, $4, $5, $6, $7, $8;
+let $1, $2, $3, $4, $5, $6, $7;
 let token$1 = get(ARGV, arg$1), reply$1 = undefined, next$1 = undefined;
 joined$1 = undefined;
 if ((kind$1 === "q")) {
-let alone$1 = (isTrue($3 = (isTrue($2 = isShared$1(get(KEYS, key$1))) ? "r" : $2)) ? $3 : "g");
-$5 = ($4 = all(enqueue$1(key$1, last$1, token$1, number$1, ticket$1, entryTtl$1, proposal$1, get(ARGV, (number(arg$1) + 1)), alone$1)))[0]; $6 = $4[1]; reply$1 = $5; next$1 = $6;
+let alone$1 = (isTrue($2 = (isTrue($1 = isShared$1(get(KEYS, key$1))) ? "r" : $1)) ? $2 : "g");
+$4 = ($3 = all(enqueue$1(key$1, last$1, token$1, number$1, ticket$1, entryTtl$1, proposal$1, get(ARGV, (number(arg$1) + 1)), alone$1)))[0]; $5 = $3[1]; reply$1 = $4; next$1 = $5;
 if (((alone$1 === "r") && (type(reply$1) === "number"))) {
 joined$1 = get(KEYS, key$1);
 }
 } else {
-reply$1 = (isTrue($8 = (($7 = (kind$1 === "v")) ? refusalByWaiters$1(get(KEYS, key$1), token$1) : $7)) ? $8 : one(claim$2(key$1, last$1, token$1, number$1, (kind$1 !== "e"))));
+reply$1 = (isTrue($7 = (($6 = (kind$1 === "v")) ? refusalByWaiters$1(get(KEYS, key$1), token$1) : $6)) ? $7 : one(claim$2(key$1, last$1, token$1, number$1, (kind$1 !== "e"))));
 }
 if ((isTrue(joined$1) && !isTrue(inQuarantine$1()))) {
 give$1(joined$1);
@@ -2563,7 +3423,7 @@ function inBulk$1() {
 return 0;
 }
 function run$1(kind$1, last$1, number$1, ticket$1, entryTtl$1, proposal$1) {
-let $2, $3, $4, $5, $6;
+let $1, $2, $3, $4, $5;
 if ((kind$1 === "g")) {
 watch$1(get(ARGV, arg$1));
 isSeeded$1 = (!isTrue(guarded$1) || (get(guarded$1, "state") !== "1"));
@@ -2584,7 +3444,7 @@ if (((kind$1 === "r") || ((kind$1 === "l") && isTrue(inQuarantine$1())))) {
 return release$1(key$1, last$1, get(ARGV, arg$1));
 }
 if ((kind$1 === "l")) {
-return (isTrue($2 = releaseUnwaited$1(key$1, last$1, get(ARGV, arg$1))) ? $2 : leave$1(key$1, last$1, get(ARGV, arg$1)));
+return (isTrue($1 = releaseUnwaited$1(key$1, last$1, get(ARGV, arg$1))) ? $1 : leave$1(key$1, last$1, get(ARGV, arg$1)));
 }
 if ((kind$1 === "i")) {
 return new Table([masked$1(call$1("GET", get(KEYS, key$1))), call$1("PTTL", get(KEYS, key$1)), call$1("ZCARD", queueOf$1(get(KEYS, key$1)))]);
@@ -2601,9 +3461,9 @@ let owner$1 = ownerOf$1(get(KEYS, last$1));
 if (isTrue(owner$1)) {
 return new Table([((number(last$1) - number(key$1)) + 1), masked$1(owner$1), call$1("PTTL", get(KEYS, last$1))]);
 }
-$3 = "v"; $4 = (number(last$1) - 1); kind$1 = $3; last$1 = $4;
+$2 = "v"; $3 = (number(last$1) - 1); kind$1 = $2; last$1 = $3;
 }
-let reply$1 = ($5 = all(claimed$1(kind$1, last$1, number$1, ticket$1, entryTtl$1, proposal$1)))[0], next$1 = $5[1];
+let reply$1 = ($4 = all(claimed$1(kind$1, last$1, number$1, ticket$1, entryTtl$1, proposal$1)))[0], next$1 = $4[1];
 if ((type(reply$1) !== "number")) {
 return reply$1;
 }
@@ -2617,7 +3477,7 @@ set(locks$1, ((index$1 - number(key$1)) + 1), lockOf$1(get(KEYS, index$1)));
 }
 return fenced$1(locks$1, reply$1, proposal$1, next$1);
 }
-return (isTrue($6 = (isTrue(next$1) ? new Table([(-3), reply$1, next$1]) : next$1)) ? $6 : reply$1);
+return (isTrue($5 = (isTrue(next$1) ? new Table([(-3), reply$1, next$1]) : next$1)) ? $5 : reply$1);
 }
 function run$2(kind$1, last$1, number$1, ticket$1, entryTtl$1, proposal$1) {
 if ((kind$1 === "i")) {
@@ -2721,866 +3581,6 @@ count$1 = (number(count$1) - number(inBulk$1(kind$1, count$1, number$1, proposal
 for (let _$1 = 1, last$1 = number(count$1); _$1 <= last$1; _$1 += 1) {
 let last$2 = ((number(key$1) + number(keyCount$1)) - 1);
 let done$1 = ($3 = all(pcall(run$2, kind$1, last$2, number$1, ticket$1, entryTtl$1, proposal$1)))[0], reply$1 = $3[1];
-if (!isTrue(done$1)) {
-reply$1 = failure$1(reply$1);
-}
-if ((kind$1 !== "g")) {
-set(replies$1, (length(replies$1) + 1), reply$1);
-} else if (!isTrue(done$1)) {
-guarded$1 = new Table([]).set("why", get(reply$1, 2));
-}
-$4 = (number(last$2) + 1); $5 = (number(arg$1) + number(argCount$1)); key$1 = $4; arg$1 = $5;
-}
-}
-return replies$1;
-}};
-})(),
-  "ebf1996487ec20fb055f0c1e227e4e106e374626": (() => {
-let redis, KEYS, ARGV, call$1, token$1, ttl$1, create$1, proposal$1, left$1, counterTtl$1, pastTtl$1, isSet$1, granted$1;
-function ownerOf$1(key$1) {
-let $2, $3;
-let owner$1 = redis.pcall("GET", key$1);
-if ((type(owner$1) !== "table")) {
-return owner$1;
-}
-return (isTrue($3 = (isTrue($2 = one(string.find(get(owner$1, "err"), "^WRONGTYPE"))) ? "(no string)" : $2)) ? $3 : call$1("GET", key$1));
-}
-function isMine$1(owner$1, token$2) {
-let $2, $3;
-if ((owner$1 === token$2)) {
-return true;
-}
-if (!isTrue(owner$1)) {
-return false;
-}
-let waiter$1 = ($2 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$1 = $2[1];
-let other$1 = ($3 = all(string.match(owner$1, "^(.+)%.(%d+)$")))[0], earlier$1 = $3[1];
-return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && isLess(tonumber(earlier$1), tonumber(round$1)));
-}
-function masked$1(owner$1) {
-let $2;
-if (!isTrue(owner$1)) {
-return owner$1;
-}
-let round$1 = (isTrue($2 = one(string.match(owner$1, "%.%d+$"))) ? $2 : "");
-let length$1 = (length(owner$1) - length(round$1));
-let shown$1 = math.min(8, math.floor((number(length$1) / 2)));
-return (text(string.sub(owner$1, 1, shown$1)) + (text(string.rep("*", (number(length$1) - number(shown$1)))) + text(round$1)));
-}
-function claim$1(first$1, last$1, token$2, ttl$2, create$2) {
-let $2;
-let least$1 = tonumber(ttl$2);
-let owners$1 = new Table([]);
-for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
-let owner$1 = ownerOf$1(get(KEYS, index$1));
-set(owners$1, index$1, owner$1);
-if ((!isTrue(isMine$1(owner$1, token$2)) && (isTrue(owner$1) || !isTrue(create$2)))) {
-return new Table([((index$1 - number(first$1)) + 1), masked$1(owner$1), call$1("PTTL", get(KEYS, index$1))]);
-}
-}
-let shortest$1 = undefined;
-for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
-let left$2 = call$1("PTTL", get(KEYS, index$2));
-let isOther$1 = ((get(owners$1, index$2) !== token$2) || (left$2 === (-2)));
-let isShort$1 = ((left$2 !== (-1)) && isLess(left$2, least$1));
-let lives$1 = (isTrue($2 = (isTrue(isShort$1) ? ttl$2 : isShort$1)) ? $2 : left$2);
-if (((isTrue(isShort$1) && (left$2 !== (-2))) || (isTrue(isOther$1) && isAtLeast(left$2, 0)))) {
-call$1("PEXPIRE", get(KEYS, index$2), lives$1);
-}
-if ((isTrue(isOther$1) && (left$2 === (-1)))) {
-call$1("SET", get(KEYS, index$2), token$2);
-} else if (isTrue(isOther$1)) {
-call$1("SET", get(KEYS, index$2), token$2, "PX", lives$1);
-}
-if (isTrue(isShort$1)) {
-left$2 = least$1;
-}
-if (((left$2 !== (-1)) && (!isTrue(shortest$1) || isLess(left$2, shortest$1)))) {
-shortest$1 = left$2;
-}
-}
-return (isTrue(shortest$1) ? shortest$1 : (-1));
-}
-function exactly$1(number$1) {
-return string.format("%.0f", number$1);
-}
-function counterOf$1(locks$1) {
-let $2, $3;
-let past$1 = call$1("GET", "quorlock:floor:past");
-if (!isTrue(past$1)) {
-past$1 = (isTrue($2 = call$1("GET", "quorlock:floor")) ? $2 : "0");
-call$1("SET", "quorlock:floor:past", past$1, "PX", pastTtl$1);
-}
-let largest$1 = tonumber(past$1);
-for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
-largest$1 = math.max(largest$1, tonumber((isTrue($3 = call$1("GET", ("quorlock:fence:" + text(lock$1)))) ? $3 : 0)));
-}
-return largest$1;
-}
-function raise$1(locks$1, counter$1) {
-let $2;
-for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
-call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$1), "PX", counterTtl$1);
-}
-if (isAtLeast(counter$1, tonumber((isTrue($2 = call$1("GET", "quorlock:floor")) ? $2 : 0)))) {
-call$1("SET", "quorlock:floor", exactly$1((number(counter$1) + 1000000)));
-}
-if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$1)) {
-call$1("DEL", "quorlock:floor:past");
-}
-}
-function fenced$1(locks$1, granted$1, proposal$2, next$1) {
-let counter$1 = counterOf$1(locks$1);
-raise$1(locks$1, math.max(counter$1, tonumber(proposal$2)));
-return new Table([(-1), granted$1, exactly$1(counter$1), next$1]);
-}
-return (redis$, keys$, args$) => {
-redis = redis$, KEYS = keys$, ARGV = args$;
-{
-let $1, $2, $3, $4, $5;
-call$1 = redis.call;
-token$1 = get(ARGV, 1), ttl$1 = get(ARGV, 2), create$1 = (get(ARGV, 3) === "1"), proposal$1 = (isTrue($1 = get(ARGV, 4)) ? $1 : "");
-if ((((proposal$1 === "") && (length(KEYS) === 1)) && (redis.pcall("GET", get(KEYS, 1)) === token$1))) {
-left$1 = call$1("PTTL", get(KEYS, 1));
-if (((left$1 !== (-1)) && isLess(left$1, tonumber(ttl$1)))) {
-if ((call$1("PEXPIRE", get(KEYS, 1), ttl$1) === 0)) {
-call$1("SET", get(KEYS, 1), token$1, "PX", ttl$1);
-}
-return tonumber(ttl$1);
-}
-}
-
-
-
-
-if ((proposal$1 === "")) {
-return claim$1(1, length(KEYS), token$1, ttl$1, create$1);
-}
-counterTtl$1 = 86400000, pastTtl$1 = 43200000;
-
-
-
-
-if (((proposal$1 !== "") && isAtLeast(tonumber(proposal$1), (((2) ** 53) - ((2) ** 20))))) {
-return redis.error_reply("ERR the fencing token is too large");
-}
-isSet$1 = (isTrue($2 = (isTrue(create$1) ? (length(KEYS) === 1) : create$1)) ? call$1("SET", get(KEYS, 1), token$1, "NX", "PX", ttl$1) : $2);
-granted$1 = (isTrue($3 = (isTrue(isSet$1) ? tonumber(ttl$1) : isSet$1)) ? $3 : claim$1(1, length(KEYS), token$1, ttl$1, create$1));
-return (isTrue($5 = (($4 = (type(granted$1) === "number")) ? fenced$1(KEYS, granted$1, proposal$1) : $4)) ? $5 : granted$1);
-}};
-})(),
-  "efa81484c11a731eec79395351f5a835eeb4656d": (() => {
-let redis, KEYS, ARGV, queue$1, waiters$1;
-function masked$1(owner$1) {
-let $1;
-if (!isTrue(owner$1)) {
-return owner$1;
-}
-let round$1 = (isTrue($1 = one(string.match(owner$1, "%.%d+$"))) ? $1 : "");
-let length$1 = (length(owner$1) - length(round$1));
-let shown$1 = math.min(8, math.floor((number(length$1) / 2)));
-return (text(string.sub(owner$1, 1, shown$1)) + (text(string.rep("*", (number(length$1) - number(shown$1)))) + text(round$1)));
-}
-function queueOf$1(key$1) {
-let $1, $2;
-let isTagged$1 = (isTrue($1 = one(string.find(key$1, "{", 1, true))) ? one(string.find(key$1, "^[^{]*{[^}]+}")) : $1);
-return (isTrue($2 = (isTrue(isTagged$1) ? ("quorlock:queue:tagged:" + text(key$1)) : isTagged$1)) ? $2 : ("quorlock:queue:{" + (text(key$1) + "}")));
-}
-return (redis$, keys$, args$) => {
-redis = redis$, KEYS = keys$, ARGV = args$;
-{
-
-
-queue$1 = queueOf$1(get(KEYS, 1)), waiters$1 = new Table([]);
-for (let _$1 = 1, table$1 = redis.call("ZRANGE", queue$1, 0, 49), waiter$1; (waiter$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
-if ((redis.call("EXISTS", (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20))))) === 1)) {
-set(waiters$1, (length(waiters$1) + 1), masked$1(waiter$1));
-}
-}
-return waiters$1;
-}};
-})(),
-  "f6afea07c6e9e08d52a6aa0479311bff48ee5923": (() => {
-let redis, KEYS, ARGV, call$1, ownerFor$1, keyFor$1, toEnter$1, toGive$1, mayShare$1, mayAsk$1, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1, guarded$1, replies$1, key$1, arg$1, operation$1;
-function ownerOf$1(key$1) {
-let $1, $2;
-let owner$1 = redis.pcall("GET", key$1);
-if ((type(owner$1) !== "table")) {
-return owner$1;
-}
-return (isTrue($2 = (isTrue($1 = one(string.find(get(owner$1, "err"), "^WRONGTYPE"))) ? "(no string)" : $1)) ? $2 : call$1("GET", key$1));
-}
-function isMine$1(owner$1, token$1) {
-let $1, $2;
-if ((owner$1 === token$1)) {
-return true;
-}
-if (!isTrue(owner$1)) {
-return false;
-}
-let waiter$1 = ($1 = all(string.match(token$1, "^(.+)%.(%d+)$")))[0], round$1 = $1[1];
-let other$1 = ($2 = all(string.match(owner$1, "^(.+)%.(%d+)$")))[0], earlier$1 = $2[1];
-return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && isLess(tonumber(earlier$1), tonumber(round$1)));
-}
-function masked$1(owner$1) {
-let $1;
-if (!isTrue(owner$1)) {
-return owner$1;
-}
-let round$1 = (isTrue($1 = one(string.match(owner$1, "%.%d+$"))) ? $1 : "");
-let length$1 = (length(owner$1) - length(round$1));
-let shown$1 = math.min(8, math.floor((number(length$1) / 2)));
-return (text(string.sub(owner$1, 1, shown$1)) + (text(string.rep("*", (number(length$1) - number(shown$1)))) + text(round$1)));
-}
-function claim$1(first$1, last$1, token$1, ttl$1, create$1) {
-let $1;
-let least$1 = tonumber(ttl$1);
-let owners$1 = new Table([]);
-for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
-let owner$1 = ownerOf$1(get(KEYS, index$1));
-set(owners$1, index$1, owner$1);
-if ((!isTrue(isMine$1(owner$1, token$1)) && (isTrue(owner$1) || !isTrue(create$1)))) {
-return new Table([((index$1 - number(first$1)) + 1), masked$1(owner$1), call$1("PTTL", get(KEYS, index$1))]);
-}
-}
-let shortest$1 = undefined;
-for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
-let left$1 = call$1("PTTL", get(KEYS, index$2));
-let isOther$1 = ((get(owners$1, index$2) !== token$1) || (left$1 === (-2)));
-let isShort$1 = ((left$1 !== (-1)) && isLess(left$1, least$1));
-let lives$1 = (isTrue($1 = (isTrue(isShort$1) ? ttl$1 : isShort$1)) ? $1 : left$1);
-if (((isTrue(isShort$1) && (left$1 !== (-2))) || (isTrue(isOther$1) && isAtLeast(left$1, 0)))) {
-call$1("PEXPIRE", get(KEYS, index$2), lives$1);
-}
-if ((isTrue(isOther$1) && (left$1 === (-1)))) {
-call$1("SET", get(KEYS, index$2), token$1);
-} else if (isTrue(isOther$1)) {
-call$1("SET", get(KEYS, index$2), token$1, "PX", lives$1);
-}
-if (isTrue(isShort$1)) {
-left$1 = least$1;
-}
-if (((left$1 !== (-1)) && (!isTrue(shortest$1) || isLess(left$1, shortest$1)))) {
-shortest$1 = left$1;
-}
-}
-return (isTrue(shortest$1) ? shortest$1 : (-1));
-}
-function voteAll$1(key$1, arg$1, count$1, ttl$1) {
-for (let place$1 = 0, last$1 = (number(count$1) - 1); place$1 <= last$1; place$1 += 1) {
-let set$1 = redis.pcall("SET", get(KEYS, (number(key$1) + place$1)), get(ARGV, (number(arg$1) + place$1)), "NX", "PX", ttl$1);
-if ((!isTrue(set$1) || isTrue(get(set$1, "err")))) {
-return place$1;
-}
-}
-return count$1;
-}
-function drop$1(key$1, token$1) {
-let $1, $2;
-return (isTrue($2 = (isTrue($1 = isMine$1(ownerOf$1(key$1), token$1)) ? call$1("DEL", key$1) : $1)) ? $2 : 0);
-}
-function release$1(first$1, last$1, token$1) {
-let released$1 = 0;
-for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
-released$1 = (number(released$1) + number(drop$1(get(KEYS, index$1), token$1)));
-}
-return released$1;
-}
-function queueOf$1(key$1) {
-let $1, $2;
-let isTagged$1 = (isTrue($1 = one(string.find(key$1, "{", 1, true))) ? one(string.find(key$1, "^[^{]*{[^}]+}")) : $1);
-return (isTrue($2 = (isTrue(isTagged$1) ? ("quorlock:queue:tagged:" + text(key$1)) : isTagged$1)) ? $2 : ("quorlock:queue:{" + (text(key$1) + "}")));
-}
-function lockOf$1(key$1) {
-return key$1;
-}
-function leftOf$1(key$1) {
-return call$1("PTTL", key$1);
-}
-function set$1(key$1, token$1, ms$1) {
-call$1("SET", key$1, token$1, "PX", ms$1);
-}
-function finish$1(key$1) {
-return call$1("DEL", key$1);
-}
-function exactly$1(number$1) {
-return string.format("%.0f", number$1);
-}
-function counterOf$1(locks$1) {
-let $2, $3;
-let past$1 = call$1("GET", "quorlock:floor:past");
-if (!isTrue(past$1)) {
-past$1 = (isTrue($2 = call$1("GET", "quorlock:floor")) ? $2 : "0");
-call$1("SET", "quorlock:floor:past", past$1, "PX", pastTtl$1);
-}
-let largest$1 = tonumber(past$1);
-for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
-largest$1 = math.max(largest$1, tonumber((isTrue($3 = call$1("GET", ("quorlock:fence:" + text(lock$1)))) ? $3 : 0)));
-}
-return largest$1;
-}
-function raise$1(locks$1, counter$1) {
-let $2;
-for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
-call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$1), "PX", counterTtl$1);
-}
-if (isAtLeast(counter$1, tonumber((isTrue($2 = call$1("GET", "quorlock:floor")) ? $2 : 0)))) {
-call$1("SET", "quorlock:floor", exactly$1((number(counter$1) + 1000000)));
-}
-if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$1)) {
-call$1("DEL", "quorlock:floor:past");
-}
-}
-function fenced$1(locks$1, granted$1, proposal$1, next$1) {
-let counter$1 = counterOf$1(locks$1);
-raise$1(locks$1, math.max(counter$1, tonumber(proposal$1)));
-return new Table([(-1), granted$1, exactly$1(counter$1), next$1]);
-}
-function demand$1(key$1, commands$1) {
-let $2;
-let check$1 = redis.acl_check_cmd;
-for (let [command$1] of matches((isTrue($2 = (isTrue(check$1) ? commands$1 : check$1)) ? $2 : ""), "%u+")) {
-if (!isTrue(check$1(command$1, key$1))) {
-error(new Table([]).set("err", ("NOPERM this user has no permissions to run the '" + (text(string.lower(command$1)) + "' command"))));
-}
-}
-}
-function forget$1(queue$1, waiter$1) {
-if ((call$1("ZREM", queue$1, waiter$1) === 1)) {
-call$1("DEL", (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20)))));
-}
-}
-function reserve$1(key$1, token$1, lives$1, ttl$1) {
-set$1(key$1, token$1, math.max(1, math.min(lives$1, tonumber(ttl$1))));
-}
-function grant$1(key$1, queue$1, waiter$1, token$1, ttl$1, inbox$1, proposal$1) {
-let $2, $3, $4;
-let next$1 = (isTrue($2 = get(call$1("ZRANGE", queue$1, 1, 1, "WITHSCORES"), 2)) ? $2 : "-");
-let counter$1 = (($3 = (proposal$1 !== "")) ? counterOf$1(new Table([lockOf$1(key$1)])) : $3);
-set$1(key$1, token$1, ttl$1);
-if (isTrue(counter$1)) {
-raise$1(new Table([lockOf$1(key$1)]), math.max(counter$1, tonumber(proposal$1)));
-}
-let told$1 = redis.pcall("PUBLISH", inbox$1, (text(token$1) + (" " + (text((isTrue($4 = (isTrue(counter$1) ? exactly$1(counter$1) : counter$1)) ? $4 : "-")) + (" " + text(next$1))))));
-if ((type(told$1) === "number")) {
-forget$1(queue$1, waiter$1);
-} else {
-reserve$1(key$1, token$1, call$1("PTTL", (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20))))), ttl$1);
-}
-return told$1;
-}
-function sweep$1(queue$1, from$1, to$1, asking$1) {
-let $2, $3, $4, $5;
-let waiters$1 = (isTrue($3 = (($2 = isMore(unswept$1, 0)) ? call$1("ZRANGE", queue$1, from$1, to$1) : $2)) ? $3 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
-if ((length(waiters$1) === 0)) {
-return new Several([undefined, undefined, 0]);
-}
-unswept$1 = (number(unswept$1) - length(waiters$1));
-for (let index$1 = 1, table$1 = waiters$1, waiter$1; (waiter$1 = get(table$1, index$1)) !== undefined; index$1 += 1) {
-set(names$1, index$1, (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20)))));
-}
-let entries$1 = redis.pcall("MGET", ...all(unpack(names$1))), head$1 = undefined, entry$1 = undefined;
-if (isTrue(get(entries$1, "err"))) {
-for (let index$2 = 1, table$2 = names$1, name$1; (name$1 = get(table$2, index$2)) !== undefined; index$2 += 1) {
-set(entries$1, index$2, call$1("GET", name$1));
-}
-}
-for (let index$3 = 1, table$3 = waiters$1, waiter$2; (waiter$2 = get(table$3, index$3)) !== undefined; index$3 += 1) {
-if ((!isTrue(get(entries$1, index$3)) && (waiter$2 !== asking$1))) {
-set(dead$1, (length(dead$1) + 1), waiter$2);
-} else if (!isTrue(head$1)) {
-$4 = waiter$2; $5 = get(entries$1, index$3); head$1 = $4; entry$1 = $5;
-}
-}
-if ((length(dead$1) > 0)) {
-call$1("ZREM", queue$1, ...all(unpack(dead$1)));
-}
-return new Several([head$1, entry$1, length(waiters$1)]);
-}
-function headOf$1(queue$1, asking$1) {
-let $2;
-let first$1 = get(call$1("ZRANGE", queue$1, 0, 0), 1);
-if ((!isTrue(first$1) || (first$1 === asking$1))) {
-return first$1;
-}
-let entry$1 = call$1("GET", (text(queue$1) + (":" + text(string.sub(first$1, 1, 20)))));
-if (isTrue(entry$1)) {
-return new Several([first$1, entry$1]);
-}
-for (let _$1 = 1, last$1 = number(sweeps$1); _$1 <= last$1; _$1 += 1) {
-let waiter$1 = ($2 = all(sweep$1(queue$1, 0, (number(swept$1) - 1), asking$1)))[0], found$1 = $2[1], count$1 = $2[2];
-if ((isTrue(waiter$1) || isLess(count$1, swept$1))) {
-return new Several([waiter$1, found$1]);
-}
-}
-}
-function give$1(key$1, ending$1) {
-let $2, $3, $4;
-if (isTrue(ending$1)) {
-finish$1(key$1, ending$1);
-}
-let queue$1 = queueOf$1(key$1);
-while (isMore(skips$1, 0)) {
-let waiter$1 = ($2 = all(headOf$1(queue$1)))[0], entry$1 = $2[1];
-if (!isTrue(waiter$1)) {
-return ;
-}
-let round$1 = ($3 = all(string.match(entry$1, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")))[0], ttl$1 = $3[1], inbox$1 = $3[2], proposal$1 = $3[3], how$1 = $3[4];
-let token$1 = (text(waiter$1) + ("." + text((isTrue(round$1) ? round$1 : "")))), isTold$1 = (isTrue(round$1) ? (inbox$1 !== "-") : round$1);
-let counts$1 = (isTrue($4 = (isTrue(isTold$1) ? mayAsk$1 : isTold$1)) ? redis.pcall("PUBSUB", "NUMSUB", inbox$1) : $4);
-key$1 = one(keyFor$1(key$1, how$1));
-if ((!isTrue(round$1) || ((isTrue(counts$1) && !isTrue(get(counts$1, "err"))) && (get(counts$1, 2) === 0)))) {
-forget$1(queue$1, waiter$1);
-} else if ((isTrue(mayShare$1) && isTrue(one(ownerFor$1(key$1, token$1))))) {
-return ;
-} else if (((isTrue(isTold$1) && ((how$1 === "g") || (how$1 === "r"))) && (isTrue(isSeeded$1) || (proposal$1 === "")))) {
-let told$1 = grant$1(key$1, queue$1, waiter$1, token$1, ttl$1, inbox$1, proposal$1);
-if (((told$1 !== 0) && (how$1 === "g"))) {
-return ;
-}
-if ((told$1 === 0)) {
-finish$1(key$1, token$1);
-}
-} else {
-reserve$1(key$1, token$1, call$1("PTTL", (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20))))), ttl$1);
-if ((isTrue(isTold$1) && (how$1 === "w"))) {
-redis.pcall("PUBLISH", inbox$1, ("wake " + text(token$1)));
-}
-return ;
-}
-skips$1 = (number(skips$1) - 1);
-}
-}
-function releaseUnwaited$1(first$1, last$1, token$1) {
-for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
-if (((redis.pcall("GET", get(KEYS, index$1)) !== token$1) || isMore(call$1("EXISTS", queueOf$1(get(KEYS, index$1))), 0))) {
-return undefined;
-}
-}
-let given$1 = 0;
-for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
-given$1 = (number(given$1) + number(call$1("DEL", get(KEYS, index$2))));
-}
-return given$1;
-}
-function releaseAllUnwaited$1(first$1, last$1, from$1) {
-let $2, $3;
-let owners$1 = call$1("MGET", ...all(unpack(KEYS, first$1, last$1))), queues$1 = new Table([]);
-for (let place$1 = 1, last$2 = ((number(last$1) - number(first$1)) + 1); place$1 <= last$2; place$1 += 1) {
-if ((get(owners$1, place$1) !== get(ARGV, ((number(from$1) + place$1) - 1)))) {
-return undefined;
-}
-set(queues$1, place$1, queueOf$1(get(KEYS, ((number(first$1) + place$1) - 1))));
-}
-if (isMore(call$1("EXISTS", ...all(unpack(queues$1))), 0)) {
-return undefined;
-}
-let gone$1 = call$1("DEL", ...all(unpack(KEYS, first$1, last$1)));
-if ((gone$1 === length(queues$1))) {
-return gone$1;
-}
-let each$1 = new Table([]), seen$1 = new Table([]);
-for (let place$2 = 1, last$3 = length(queues$1); place$2 <= last$3; place$2 += 1) {
-let key$1 = get(KEYS, ((number(first$1) + place$2) - 1));
-set(each$1, place$2, (isTrue($3 = (isTrue($2 = get(seen$1, key$1)) ? 0 : $2)) ? $3 : 1));
-set(seen$1, key$1, true);
-}
-return each$1;
-}
-function failure$1(reason$1) {
-let $2, $3;
-return new Table([0, (isTrue($3 = (($2 = (type(reason$1) === "table")) ? get(reason$1, "err") : $2)) ? $3 : tostring(reason$1))]);
-}
-function enqueue$1(first$1, last$1, token$1, ttl$1, ticket$1, entryTtl$1, proposal$1, inbox$1, alone$1) {
-let $2, $3, $4, $5, $6, $7, $8, $9, $10, $11;
-let waiter$1 = ($2 = all(string.match(token$1, "^(.+)%.(%d+)$")))[0], round$1 = $2[1];
-let queues$1 = new Table([]), isTaken$1 = new Table([]), blocked$1 = undefined, isHeld$1 = false;
-function claimOnly$1(create$1) {
-let next$1 = undefined;
-for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
-forget$1(get(queues$1, index$1), waiter$1);
-let ticket$2 = get(call$1("ZRANGE", get(queues$1, index$1), 0, 0, "WITHSCORES"), 2);
-if ((isTrue(ticket$2) && (!isTrue(next$1) || isLess(tonumber(ticket$2), tonumber(next$1))))) {
-next$1 = ticket$2;
-}
-}
-return new Several([claim$1(first$1, last$1, token$1, ttl$1, create$1), next$1]);
-}
-for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
-let owner$1 = one(ownerFor$1(get(KEYS, index$1), token$1));
-isHeld$1 = (isTrue(isHeld$1) ? isHeld$1 : (owner$1 === token$1));
-set(queues$1, index$1, queueOf$1(get(KEYS, index$1)));
-set(isTaken$1, index$1, (isTrue($3 = (isTrue(owner$1) ? !isTrue(isMine$1(owner$1, token$1)) : owner$1)) ? owner$1 : $3));
-if (isTrue(get(isTaken$1, index$1))) {
-blocked$1 = (isTrue(blocked$1) ? blocked$1 : index$1);
-}
-}
-if (isTrue(isHeld$1)) {
-return claimOnly$1(false);
-}
-let waited$1 = 0;
-for (let index$2 = number(first$1), last$3 = number((isTrue($4 = (isTrue(blocked$1) ? (number(first$1) - 1) : blocked$1)) ? $4 : last$1)); index$2 <= last$3; index$2 += 1) {
-waited$1 = (number(waited$1) + number(call$1("EXISTS", get(queues$1, index$2))));
-}
-if ((!isTrue(blocked$1) && (waited$1 === 0))) {
-return claim$1(first$1, last$1, token$1, ttl$1, true);
-}
-demand$1(get(KEYS, first$1), toEnter$1);
-let place$1 = (":" + text(string.sub(waiter$1, 1, 20)));
-let entry$1 = (text(round$1) + (" " + (text(ttl$1) + (" " + (text(inbox$1) + (" " + (text(proposal$1) + " ")))))));
-let isFirst$1 = new Table([]), waitsFor$1 = undefined;
-for (let index$3 = number(first$1), last$4 = number(last$1); index$3 <= last$4; index$3 += 1) {
-let queue$1 = get(queues$1, index$3);
-call$1("ZADD", queue$1, ticket$1, waiter$1);
-if (isLess(call$1("PTTL", queue$1), tonumber(entryTtl$1))) {
-call$1("PEXPIRE", queue$1, (2 * number(entryTtl$1)));
-}
-if (((round$1 === "1") && (string.sub(ticket$1, (-1)) === "0"))) {
-sweep$1(queue$1, 1, 80, waiter$1);
-}
-set(isFirst$1, index$3, (!isTrue(get(isTaken$1, index$3)) && (one(headOf$1(queue$1, waiter$1)) === waiter$1)));
-if ((!isTrue(get(isTaken$1, index$3)) && !isTrue(get(isFirst$1, index$3)))) {
-waitsFor$1 = (isTrue(waitsFor$1) ? waitsFor$1 : index$3);
-}
-}
-let inTheWay$1 = (isTrue(blocked$1) ? blocked$1 : waitsFor$1), refusal$1 = undefined;
-for (let index$4 = number(first$1), last$5 = number((isTrue($5 = (isTrue(inTheWay$1) ? last$1 : inTheWay$1)) ? $5 : (number(first$1) - 1))); index$4 <= last$5; index$4 += 1) {
-let how$1 = (isTrue($9 = (isTrue($8 = (($6 = (first$1 === last$1)) ? alone$1 : $6)) ? $8 : (($7 = (index$4 === inTheWay$1)) ? "w" : $7))) ? $9 : "s");
-call$1("SET", (text(get(queues$1, index$4)) + text(place$1)), (text(entry$1) + text(how$1)), "PX", entryTtl$1);
-if (isTrue(get(isFirst$1, index$4))) {
-reserve$1(get(KEYS, index$4), token$1, tonumber(entryTtl$1), ttl$1);
-} else {
-if (!isTrue(get(isTaken$1, index$4))) {
-give$1(get(KEYS, index$4), token$1);
-}
-let owner$2 = (($11 = !isTrue(refusal$1)) ? (isTrue($10 = get(isTaken$1, index$4)) ? $10 : one(ownerFor$1(get(KEYS, index$4), token$1))) : $11);
-if ((!isTrue(refusal$1) && !isTrue(isMine$1(owner$2, token$1)))) {
-let latest$1 = get(call$1("ZRANGE", get(queues$1, index$4), (-1), (-1), "WITHSCORES"), 2);
-let inWay$1 = (isTrue(owner$2) ? owner$2 : one(ownerFor$1(lockOf$1(get(KEYS, index$4)), token$1)));
-refusal$1 = new Table([((index$4 - number(first$1)) + 1), masked$1(inWay$1), leftOf$1(get(KEYS, index$4)), latest$1]);
-}
-}
-}
-if (isTrue(refusal$1)) {
-return refusal$1;
-}
-return claimOnly$1(true);
-}
-function leave$1(first$1, last$1, token$1) {
-let $2, $3;
-demand$1(get(KEYS, first$1), toGive$1);
-let waiter$1 = ($2 = all(string.match(token$1, "^(.+)%.(%d+)$")))[0], round$1 = $2[1];
-for (let index$1 = number(first$1), last$2 = number((isTrue($3 = (isTrue(waiter$1) ? last$1 : waiter$1)) ? $3 : 0)); index$1 <= last$2; index$1 += 1) {
-let queue$1 = queueOf$1(get(KEYS, index$1));
-let entry$1 = call$1("GET", (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20)))));
-let entered$1 = (isTrue(entry$1) ? tonumber(...all(string.match(entry$1, "^%d+"))) : entry$1);
-if ((isTrue(entered$1) && isAtMost(entered$1, tonumber(round$1)))) {
-forget$1(queue$1, waiter$1);
-}
-}
-let released$1 = 0;
-for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
-let dropped$1 = drop$1(get(KEYS, index$2), token$1);
-released$1 = (number(released$1) + number(dropped$1));
-if (((dropped$1 === 1) || isTrue(mayShare$1))) {
-give$1(get(KEYS, index$2));
-}
-}
-return released$1;
-}
-function mark$1(state$1, ends$1, length$1) {
-let $2, $3, $4;
-if (isTrue(length$1)) {
-call$1("SET", "quorlock:quarantine", exactly$1(length$1), "PX", exactly$1(length$1));
-}
-let words$1 = new Table([get(guarded$1, "replId"), get(guarded$1, "since"), exactly$1(ends$1), get(guarded$1, "longest"), get(guarded$1, "database"), state$1]);
-call$1("SET", "quorlock:guard", table.concat(words$1, " "));
-function keepInMemory$1() {
-call$1("SET", "quorlock:guard:memory", get(guarded$1, "since"));
-call$1("SETRANGE", "quorlock:guard:memory", 0, get(guarded$1, "since"));
-}
-redis.set_repl(redis.REPL_NONE);
-let isKept$1 = ($2 = all(pcall(keepInMemory$1)))[0], why$1 = $2[1];
-redis.set_repl(redis.REPL_ALL);
-if (!isTrue(isKept$1)) {
-error(why$1, 0);
-}
-$3 = state$1; $4 = ends$1; set(guarded$1, "state", $3); set(guarded$1, "ends", $4);
-}
-function watch$1(terms$1) {
-let $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18;
-function isMemoryOf$1(was$1, since$1, durable$1, info$1) {
-let isSame$1 = (was$1 === get(guarded$1, "replId"));
-if ((!isTrue(isSame$1) && !isTrue(one(string.find(info$1, "master_replid2:0+\r"))))) {
-return false;
-}
-if (((durable$1 === "1") && !isTrue(isSame$1))) {
-return true;
-}
-return ((call$1("GET", "quorlock:guard:memory") === since$1) && (call$1("OBJECT", "ENCODING", "quorlock:guard:memory") === "raw"));
-}
-guarded$1 = undefined;
-let maxTtl$1 = ($2 = all(string.match(terms$1, "^(%d+),(%d+),(%d),(%d),(%d+),(%d+),(%d+)$")))[0], epoch$1 = $2[1], durable$1 = $2[2], right$1 = $2[3], now$1 = $2[4], database$1 = $2[5], after$1 = $2[6];
-if (!isTrue(maxTtl$1)) {
-return ;
-}
-now$1 = tonumber(now$1);
-guarded$1 = new Table([]).set("why", "UNGUARDED maxTtl has not been compared with the other masters").set("wanted", maxTtl$1).set("now", now$1);
-let info$1 = call$1("INFO", "replication");
-set(guarded$1, "replId", one(string.match(info$1, "master_replid:(%S+)")));
-if (!isTrue(get(guarded$1, "replId"))) {
-set(guarded$1, "why", "UNGUARDED its INFO has no master_replid");
-return ;
-}
-if (!isTrue(one(string.find(info$1, "role:master", 1, true)))) {
-set(guarded$1, "why", "READONLY it is a replica");
-return ;
-}
-let was$1 = ($3 = all(string.match((isTrue($4 = call$1("GET", "quorlock:guard")) ? $4 : ""), "^(%S+) (%d+) (%d+) (%d+) (%d+) (%d)$")))[0], since$1 = $3[1], ends$1 = $3[2], longest$1 = $3[3], place$1 = $3[4], state$1 = $3[5];
-let isKnown$1 = (isTrue($6 = (isTrue($5 = (isTrue(was$1) ? (place$1 === database$1) : was$1)) ? isAtLeast(tonumber(since$1), tonumber(after$1)) : $5)) ? isMemoryOf$1(was$1, since$1, durable$1, info$1) : $6);
-if (isTrue(isKnown$1)) {
-$7 = since$1; $8 = longest$1; $9 = place$1; set(guarded$1, "since", $7); set(guarded$1, "longest", $8); set(guarded$1, "database", $9);
-$10 = state$1; $11 = tonumber(ends$1); $12 = true; set(guarded$1, "state", $10); set(guarded$1, "ends", $11); set(guarded$1, "isKnown", $12);
-if ((was$1 !== get(guarded$1, "replId"))) {
-pcall(mark$1, state$1, get(guarded$1, "ends"));
-}
-} else if ((right$1 === "0")) {
-return ;
-} else if ((right$1 === "3")) {
-if (!isTrue(was$1)) {
-call$1("SET", ("quorlock:guard:new:" + text(epoch$1)), "", "PX", 60000);
-}
-return ;
-}
-if ((isTrue(isKnown$1) && (right$1 !== "4"))) {
-if ((state$1 === "2")) {
-let left$1 = call$1("PTTL", "quorlock:quarantine"), length$1 = tonumber((isTrue($13 = call$1("GET", "quorlock:quarantine")) ? $13 : ""));
-if ((isTrue(length$1) && isMore(left$1, length$1))) {
-call$1("PEXPIRE", "quorlock:quarantine", length$1);
-left$1 = length$1;
-}
-let isFar$1 = isMore(get(guarded$1, "ends"), (number(now$1) + number(math.max(tonumber(longest$1), left$1))));
-if (isTrue(isFar$1)) {
-pcall(mark$1, "2", (number(now$1) + number((isTrue($15 = (($14 = (left$1 === (-2))) ? tonumber(longest$1) : $14)) ? $15 : left$1))));
-}
-if (((left$1 === (-2)) && isAtMost(get(guarded$1, "ends"), now$1))) {
-pcall(mark$1, "1", 0);
-}
-}
-} else {
-let length$2 = math.max(tonumber((isTrue(longest$1) ? longest$1 : 0)), tonumber(maxTtl$1));
-set(guarded$1, "since", exactly$1(math.max((number(tonumber((isTrue(since$1) ? since$1 : 0))) + 1), tonumber(epoch$1))));
-$17 = database$1; $18 = (isTrue($16 = (isTrue(isKnown$1) ? longest$1 : isKnown$1)) ? $16 : maxTtl$1); set(guarded$1, "database", $17); set(guarded$1, "longest", $18);
-if (((right$1 !== "2") || isTrue(was$1))) {
-mark$1("2", (number(now$1) + number(length$2)), length$2);
-} else if (isTrue(call$1("GET", ("quorlock:guard:new:" + text(epoch$1))))) {
-mark$1("0", 0);
-} else {
-set(guarded$1, "why", "UNGUARDED it was emptied since it was asked whether it is new");
-return ;
-}
-set(guarded$1, "isKnown", true);
-}
-set(guarded$1, "why", undefined);
-}
-function bar$1(kind$1, ttl$1, proposal$1) {
-if (isTrue(get(guarded$1, "why"))) {
-return get(guarded$1, "why");
-}
-if (((get(guarded$1, "longest") !== get(guarded$1, "wanted")) || isMore(tonumber(ttl$1), tonumber(get(guarded$1, "longest"))))) {
-return ("MAXTTL the longest ttl is " + (text(get(guarded$1, "longest")) + " ms here"));
-}
-if (((proposal$1 === "") && ((kind$1 === "e") || (kind$1 === "p")))) {
-return undefined;
-}
-if ((get(guarded$1, "state") === "2")) {
-let left$1 = math.max(call$1("PTTL", "quorlock:quarantine"), (number(get(guarded$1, "ends")) - number(get(guarded$1, "now"))));
-return ("QUARANTINE it may have forgotten votes, for " + (text(exactly$1(left$1)) + " ms more"));
-}
-if (((proposal$1 !== "") && (get(guarded$1, "state") === "1"))) {
-return ("UNSEEDED " + text(get(guarded$1, "since")));
-}
-}
-function inQuarantine$1() {
-let $2;
-return (isTrue(guarded$1) ? (isTrue($2 = get(guarded$1, "why")) ? $2 : (get(guarded$1, "state") === "2")) : guarded$1);
-}
-function guardState$1() {
-let $2, $3, $4, $5;
-call$1("INFO", "replication");
-call$1("OBJECT", "ENCODING", "quorlock:guard:memory");
-let since$1 = ($2 = all(string.match((isTrue($3 = call$1("GET", "quorlock:guard")) ? $3 : ""), "^%S+ (%d+) (%d+) (%d+) %d+ (%d)$")))[0], ends$1 = $2[1], longest$1 = $2[2], state$1 = $2[3];
-let left$1 = call$1("PTTL", "quorlock:quarantine"), floor$1 = call$1("GET", "quorlock:floor");
-let isKnown$1 = (isTrue($5 = (isTrue($4 = (isTrue(guarded$1) ? get(guarded$1, "isKnown") : guarded$1)) ? 1 : $4)) ? $5 : 0);
-return new Table([tonumber((isTrue(longest$1) ? longest$1 : 0)), left$1, (isTrue(since$1) ? since$1 : "0"), tonumber((isTrue(state$1) ? state$1 : 2)), (isTrue(floor$1) ? floor$1 : "0"), isKnown$1]);
-}
-function restoreCounters$1(epoch$1, floor$1) {
-if ((((!isTrue(guarded$1) || isTrue(get(guarded$1, "why"))) || (get(guarded$1, "state") !== "1")) || (get(guarded$1, "since") !== epoch$1))) {
-return 0;
-}
-raise$1(new Table([]), math.max(counterOf$1(new Table([])), tonumber(floor$1)));
-call$1("SET", "quorlock:floor:past", floor$1, "PX", pastTtl$1);
-mark$1("0", 0);
-return 1;
-}
-function claimed$1(kind$1, last$1, number$1, ticket$1, entryTtl$1, proposal$1) {
-let token$1 = get(ARGV, arg$1);
-if ((((kind$1 === "v") && (key$1 === last$1)) && isTrue(call$1("SET", get(KEYS, key$1), token$1, "NX", "PX", number$1)))) {
-return tonumber(number$1);
-}
-if ((kind$1 === "q")) {
-return enqueue$1(key$1, last$1, token$1, number$1, ticket$1, entryTtl$1, proposal$1, get(ARGV, (number(arg$1) + 1)), "g");
-}
-return claim$1(key$1, last$1, token$1, number$1, (kind$1 !== "e"));
-}
-function inBulk$1(kind$1, count$1, number$1, proposal$1) {
-let $2, $3, $4, $5, $6, $7;
-let done$1 = 0, each$1 = new Table([]), reply$1 = 1;
-if ((((kind$1 === "v") && (proposal$1 === "")) && !isTrue(guarded$1))) {
-$2 = voteAll$1(key$1, arg$1, count$1, number$1); $3 = tonumber(number$1); done$1 = $2; reply$1 = $3;
-} else if ((kind$1 === "l")) {
-let isDone$1 = ($4 = all(pcall(releaseAllUnwaited$1, key$1, ((number(key$1) + number(count$1)) - 1), arg$1)))[0], gone$1 = $4[1];
-if ((isTrue(isDone$1) && isTrue(gone$1))) {
-done$1 = count$1;
-}
-if ((isTrue(isDone$1) && (type(gone$1) === "table"))) {
-each$1 = gone$1;
-}
-}
-for (let place$1 = 1, last$1 = number(done$1); place$1 <= last$1; place$1 += 1) {
-set(replies$1, (length(replies$1) + 1), (isTrue($5 = get(each$1, place$1)) ? $5 : reply$1));
-}
-$6 = (number(key$1) + number(done$1)); $7 = (number(arg$1) + number(done$1)); key$1 = $6; arg$1 = $7;
-return done$1;
-}
-function run$1(kind$1, last$1, number$1, ticket$1, entryTtl$1, proposal$1) {
-let $2, $3, $4, $5, $6;
-if ((kind$1 === "g")) {
-watch$1(get(ARGV, arg$1));
-isSeeded$1 = (!isTrue(guarded$1) || (get(guarded$1, "state") !== "1"));
-return ;
-}
-if ((kind$1 === "h")) {
-return guardState$1();
-}
-if ((kind$1 === "f")) {
-let seeded$1 = restoreCounters$1(number$1, ticket$1);
-isSeeded$1 = (isTrue(isSeeded$1) ? isSeeded$1 : (seeded$1 === 1));
-return seeded$1;
-}
-if ((kind$1 === "c")) {
-return call$1("TIME");
-}
-if (((kind$1 === "r") || ((kind$1 === "l") && isTrue(inQuarantine$1())))) {
-return release$1(key$1, last$1, get(ARGV, arg$1));
-}
-if ((kind$1 === "l")) {
-return (isTrue($2 = releaseUnwaited$1(key$1, last$1, get(ARGV, arg$1))) ? $2 : leave$1(key$1, last$1, get(ARGV, arg$1)));
-}
-if ((kind$1 === "i")) {
-return new Table([masked$1(call$1("GET", get(KEYS, key$1))), call$1("PTTL", get(KEYS, key$1)), call$1("ZCARD", queueOf$1(get(KEYS, key$1)))]);
-}
-if (((proposal$1 !== "") && isAtLeast(tonumber(proposal$1), (((2) ** 53) - ((2) ** 20))))) {
-error("ERR the fencing token is too large", 0);
-}
-let why$1 = (isTrue(guarded$1) ? bar$1(kind$1, number$1, proposal$1) : guarded$1);
-if (isTrue(why$1)) {
-error(why$1, 0);
-}
-if ((kind$1 === "u")) {
-let owner$1 = ownerOf$1(get(KEYS, last$1));
-if (isTrue(owner$1)) {
-return new Table([((number(last$1) - number(key$1)) + 1), masked$1(owner$1), call$1("PTTL", get(KEYS, last$1))]);
-}
-$3 = "v"; $4 = (number(last$1) - 1); kind$1 = $3; last$1 = $4;
-}
-let reply$1 = ($5 = all(claimed$1(kind$1, last$1, number$1, ticket$1, entryTtl$1, proposal$1)))[0], next$1 = $5[1];
-if ((type(reply$1) !== "number")) {
-return reply$1;
-}
-if ((isTrue(guarded$1) && isTrue(inQuarantine$1()))) {
-return new Table([(-2), reply$1]);
-}
-if ((proposal$1 !== "")) {
-let locks$1 = new Table([]);
-for (let index$1 = number(key$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
-set(locks$1, ((index$1 - number(key$1)) + 1), lockOf$1(get(KEYS, index$1)));
-}
-return fenced$1(locks$1, reply$1, proposal$1, next$1);
-}
-return (isTrue($6 = (isTrue(next$1) ? new Table([(-3), reply$1, next$1]) : next$1)) ? $6 : reply$1);
-}
-return (redis$, keys$, args$) => {
-redis = redis$, KEYS = keys$, ARGV = args$;
-{
-let $1, $2, $3, $4, $5;
-call$1 = redis.call;
-
-
-
-
-
-
-
-
-ownerFor$1 = ownerOf$1;
-
-keyFor$1 = lockOf$1;
-
-
-
-toEnter$1 = "DEL GET PEXPIRE PTTL SET ZADD ZRANGE ZREM", toGive$1 = "DEL GET PTTL SET ZRANGE ZREM";
-mayShare$1 = false;
-mayAsk$1 = (isTrue($1 = redis.replicate_commands) ? $1 : redis.REDIS_VERSION_NUM);
-if (isTrue(redis.replicate_commands)) {
-redis.replicate_commands();
-}
-counterTtl$1 = 86400000, pastTtl$1 = 43200000;
-
-
-
-
-
-
-
-
-isSeeded$1 = true;
-sweeps$1 = 8, swept$1 = 128, unswept$1 = 4096;
-skips$1 = 256;
-
-
-
-
-
-
-
-
-guarded$1 = undefined;
-
-
-
-
-
-
-replies$1 = new Table([]), key$1 = 1, arg$1 = 2;
-
-
-
-operation$1 = "(%d*)(%a)(%d+),(%d+),?(%d*),?(%d*),?(%d*);";
-for (let [times$1, kind$1, keys$1, number$1, ticket$1, entryTtl$1, proposal$1] of matches(get(ARGV, 1), operation$1)) {
-let keyCount$1 = tonumber(keys$1), argCount$1 = 0;
-if ((kind$1 === "q")) {
-argCount$1 = 2;
-} else if (((((kind$1 !== "i") && (kind$1 !== "c")) && (kind$1 !== "h")) && (kind$1 !== "f"))) {
-argCount$1 = 1;
-}
-let count$1 = (isTrue($2 = tonumber(times$1)) ? $2 : 1);
-if ((isMore(count$1, 1) && (keys$1 === "1"))) {
-count$1 = (number(count$1) - number(inBulk$1(kind$1, count$1, number$1, proposal$1)));
-}
-for (let _$1 = 1, last$1 = number(count$1); _$1 <= last$1; _$1 += 1) {
-let last$2 = ((number(key$1) + number(keyCount$1)) - 1);
-let done$1 = ($3 = all(pcall(run$1, kind$1, last$2, number$1, ticket$1, entryTtl$1, proposal$1)))[0], reply$1 = $3[1];
 if (!isTrue(done$1)) {
 reply$1 = failure$1(reply$1);
 }

@@ -129,8 +129,9 @@ ${body}};
   }
 
   #spare(): string {
-    const name = this.#fresh("");
-    this.#spares.at(-1)!.push(name);
+    const spares = this.#spares.at(-1)!;
+    const name = `$${spares.length + 1}`;
+    spares.push(name);
     return name;
   }
 
