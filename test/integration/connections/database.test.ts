@@ -41,6 +41,20 @@ const keysElsewhere = async (): Promise<string[]> =>
 const valuesElsewhere = (resource: string) => Promise.all(elsewhere.map((client) => client.get(resource)));
 const none = [null, null, null];
 
+/** PROTOCOL 2.15: a key of the lock that is left in the previous database blocks others for one ttl at most. */
+async function whatIsLeftExpires(name: string, least = 0): Promise<void> {
+  const left = fleet.admins.map(async (admin) => {
+    const keys = await admin.keys(`*${name}*`);
+    return Promise.all(keys.map(async (key) => ({ key, expiresIn: await admin.pttl(key) })));
+  });
+  const found = (await Promise.all(left)).flat();
+  expect(found.length).toBeGreaterThanOrEqual(least);
+  for (const { key, expiresIn } of found) {
+    expect(expiresIn, key).toBeGreaterThan(0);
+    expect(expiresIn, key).toBeLessThanOrEqual(ttl);
+  }
+}
+
 interface Connecting {
   readonly clients: readonly { select(database: number): Promise<unknown> }[];
   readonly close: () => void;
@@ -123,6 +137,7 @@ describe("a lock that is held when a client is switched", () => {
     expect(await rejection(lock.extend(ttl))).toBeInstanceOf(LockLostError);
     expect(await lock.verify()).toBe(false);
     expect(await keysElsewhere()).toEqual([]);
+    await whatIsLeftExpires(lock.resources[0]!, 3);
   });
 
   it.each([
@@ -365,6 +380,7 @@ describe("a lock that is held when a client is switched", () => {
       await tap[Symbol.asyncDispose]();
     }
     expect(await fleet.values(lock.resources[0]!)).toEqual([lock.value, lock.value, lock.value]);
+    await whatIsLeftExpires(lock.resources[0]!, 3);
     expect(errors).toEqual([]);
   });
 
@@ -500,6 +516,7 @@ describe("a lock that is held when a client is switched", () => {
     isLostBySwitch(held);
     expect(await rejection(held.extend(ttl))).toBeInstanceOf(LockLostError);
     expect(await keysElsewhere()).toEqual([]);
+    await whatIsLeftExpires(name, 2);
   });
 
   it("was resumed: it is lost, and not found elsewhere", async () => {
@@ -548,6 +565,7 @@ describe("a call that is under way when a client is switched", () => {
       if (!isSwitched) expect(here[index]).toBe(lock.value);
     }
     expect(lock.state).toBe("held");
+    await whatIsLeftExpires(resource);
     await lock.release();
     await until("nothing is left", async () => (await keysElsewhere()).length === 0);
   });
@@ -564,6 +582,7 @@ describe("a call that is under way when a client is switched", () => {
     await Promise.all(switched);
     const lock = await afterSwitch(trying, tryOnce);
     expect(lock.state).toBe("held");
+    await whatIsLeftExpires(resource);
     await Promise.all((await lock.release()).attempts);
   });
 
@@ -625,7 +644,7 @@ describe("a client that is switched before the first lock", () => {
     const lock = await afterSwitch(first, acquire);
     await Promise.all(lock.attempts);
     expect(await valuesElsewhere(lock.resources[0]!)).toEqual([lock.value, lock.value, lock.value]);
-    // (What was sent before the switch was known blocks others in the previous database for one ttl: PROTOCOL 2.6.)
+    await whatIsLeftExpires(lock.resources[0]!);
     await lock.release();
   });
 
@@ -638,6 +657,7 @@ describe("a client that is switched before the first lock", () => {
     const lock = await afterSwitch(acquiring, acquire);
     await Promise.all(lock.attempts);
     expect(await valuesElsewhere(lock.resources[0]!)).toEqual([lock.value, lock.value, lock.value]);
+    await whatIsLeftExpires(resource);
     await lock.release();
   });
 });
