@@ -11,7 +11,7 @@ const packages = ["test/tarball/**/*.deep.test.ts"];
 
 /**
  * Only for a test that does not end: several times what the longest one takes on a busy machine, and in the file where one
- * takes longer. What a test promises has limits of its own.
+ * takes longer. The promises of tests have limits of their own.
  */
 const endedIn = (seconds: number): { testTimeout: number; hookTimeout: number } => ({
   testTimeout: seconds * 1000,

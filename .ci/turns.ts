@@ -1,4 +1,4 @@
-/** What has found nothing in its short run that other steps did not: see the table of harnesses in CONTRIBUTING.md. */
+/** The steps whose short runs found nothing of their own: see the table of harnesses in CONTRIBUTING.md. */
 export const groups = ["node-redis", "interop", "engines", "specification", "benchmark"] as const;
 
 export type Group = (typeof groups)[number];

@@ -2,7 +2,7 @@
 
 import type { Args, Connection } from "@quorlock/redlock/internal";
 
-/** What is used of a `Bun.RedisClient`. */
+/** The part of a `Bun.RedisClient` that the adapter uses. */
 interface BunClient {
   readonly connected: boolean;
   onclose: ((error: Error) => void) | null;

@@ -32,7 +32,7 @@ const otherOperator = new Map([
   ["--", "++"],
 ]);
 
-/** What may stand there instead. Texts are left alone: a changed word of a message breaks no promise. */
+/** The texts that replace the node. Strings are left alone: a changed word of a message breaks no promise. */
 function replacements(node: ts.Node): string[] {
   if (ts.isBinaryExpression(node)) {
     const other = otherOperator.get(node.operatorToken.getText());

@@ -1,6 +1,6 @@
 import type { Mutant } from "./mutants.ts";
 
-/** What one run of vitest is to do. Without `active` it observes which test evaluates which mutant. */
+/** The task of one run of vitest. Without `active` it observes which test evaluates which mutant. */
 export interface Plan {
   readonly mutants: readonly Mutant[];
   readonly active?: number;

@@ -6,8 +6,8 @@ import base from "../../vitest.config.ts";
 import { mutated, observed } from "./mutants.ts";
 import type { Plan } from "./plan.ts";
 
-// The project `fast`, whose client has a mutant. It is changed as it is loaded: the files stay as they are. What a test runs
-// in a process of its own is not changed.
+// The project `fast`, whose client has a mutant. It is changed as it is loaded: the files stay as they are. The child
+// processes of tests have no mutant.
 
 const plan = JSON.parse(readFileSync(process.env["MUTATION_PLAN"]!, "utf8")) as Plan;
 const { active } = plan;

@@ -55,7 +55,7 @@ export function budgetOf(room: string, { rooms, features, moves }: Budgets): num
   return (rooms[room] ?? 0) + sumOf([...features, ...moves].map((entry) => entry.rooms[room] ?? 0));
 }
 
-/** What is wrong with the lines of rooms, one sentence each. */
+/** The faults in the lines of rooms, one sentence each. */
 export function faultsOf(counted: ReadonlyMap<string, number>, given: Budgets): readonly string[] {
   const rooms = new Set([...counted.keys(), ...Object.keys(given.rooms)]);
   return [...rooms].flatMap((room) => {
@@ -67,7 +67,7 @@ export function faultsOf(counted: ReadonlyMap<string, number>, given: Budgets): 
   });
 }
 
-/** What is wrong with the entries. */
+/** The faults in the entries. */
 export function entryFaultsOf({ features, moves }: Budgets): readonly string[] {
   const priced = features.flatMap(({ feature, request, price, rooms }) => {
     const own = Object.entries(rooms);
@@ -100,7 +100,7 @@ function numbersOf({ rooms, features, moves }: Budgets): ReadonlyMap<string, num
   return new Map([...Object.entries(rooms), ...inside]);
 }
 
-/** What a version of the file raises that the version before it has. A new entry raises nothing: it is judged itself. */
+/** The numbers that a version of the file raises above those of the version before it. A new entry raises nothing: it is judged itself. */
 export function risesFrom(before: Budgets, after: Budgets): readonly string[] {
   const [old, names] = [
     numbersOf(before),

@@ -65,7 +65,7 @@ export function luaLinesOf(text: string): number {
 
 /**
  * The room of a file. Rooms of the client are the folders of its sources, and its other files; `tests` are all tests, and a
- * package is its sources. What is left, such as the scripts of CI, is `root`.
+ * package is its sources. Other files, such as the scripts of CI, are `root`.
  */
 export function roomOf(file: string): string {
   const [folder = "", name = "", , inside] = file.split("/");

@@ -46,7 +46,7 @@ function scriptOf(file: string): Script {
   return { name: `${words}Script`, source, sha1: createHash("sha1").update(source).digest("hex") };
 }
 
-/** What the masters get: no comments but that for Dragonfly, no indentation. */
+/** The lines that the masters get: no comments but that for Dragonfly, no indentation. */
 function linesOf(file: string): readonly string[] {
   const lines = readFileSync(file, "utf8").split("\n");
   return lines.flatMap((text) => {

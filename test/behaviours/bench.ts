@@ -16,7 +16,7 @@ import type { ClientCopy } from "@quorlock/simulation/mutants";
 //
 // Cases assert by node:assert, so a program that is no test runner can play them as well (`play` in `virtual.ts`).
 
-/** One master, as an operator sees it. What hangs or is down cannot be looked at. */
+/** One master, as an operator sees it. One that hangs or is down cannot be looked at. */
 export interface Master {
   readonly name: string;
   /** Executes a command, around all Redlocks; rejects with an error reply. */
@@ -36,9 +36,9 @@ export type WriteRefusal = "OOM" | "MISCONF" | "NOREPLICAS" | "READONLY";
 /** "pushes": what masters tell on their own, such as grants. They are among the replies as well. */
 export type Direction = "requests" | "replies" | "pushes" | "both";
 
-/** What may happen to masters, to connections and to the machines of clients: the same words everywhere. */
+/** The faults of masters, of connections and of the machines of clients: the same words everywhere. */
 export interface Faults {
-  /** Nothing is executed. What arrives meanwhile is executed by `resume`. */
+  /** Nothing is executed. Commands that arrive meanwhile are executed by `resume`. */
   hang(masters: readonly Master[]): Promise<void>;
   resume(masters: readonly Master[]): Promise<void>;
   /** The process and its connections are gone. */
@@ -113,7 +113,7 @@ export interface OpenOptions extends RedlockOptions {
   readonly leads?: ReadonlyMap<Master, Master>;
   /** It is not connected yet. */
   readonly isCold?: boolean;
-  /** What stands between it and its masters. */
+  /** Puts something between it and its masters. */
   readonly through?: (nodes: readonly LockNode[]) => readonly LockNode[];
 }
 

@@ -18,7 +18,7 @@ export const mutants: ReadonlyMap<string, readonly string[]> = new Map(
 const nothing = "no case; the simulator";
 const unknown = "not measured";
 
-/** What the page says of each mutant. */
+/** The entry of the page for each mutant. */
 export function measuredIn(text: string): Map<string, Measured> {
   const rows = [...text.matchAll(/^\|[^|]*\|[^|]*\| ([^|]+) \| ([^|]+) \|$/gm)];
   const known = rows.filter(([, name, fails]) => mutants.has(name!) && fails !== unknown);

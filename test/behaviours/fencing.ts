@@ -25,7 +25,7 @@ async function tokenOf(redlock: Redlock, resource = "r"): Promise<number> {
   return lock.fencingToken!;
 }
 
-/** What the masters have stored for "r", as if a client had been so far ahead. */
+/** Sets the stored counter of "r" on the masters, as if a client had been so far ahead. */
 async function counted(masters: readonly Master[], counter: number | string): Promise<void> {
   await Promise.all(masters.map((master) => master.call("SET", "quorlock:fence:r", counter)));
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Lock, Redlock } from "@quorlock/redlock";
 import type { Bench, Master, OpenOptions, Outcome } from "./bench.ts";
 
-// What the cases look at, and set, on the masters.
+// How the cases look at the masters, and change them.
 
 /** The value of a key on each of the masters, in their order. */
 export async function valuesOf(masters: readonly Master[], key: string): Promise<(string | null)[]> {

@@ -5,7 +5,7 @@ import { play } from "./virtual.ts";
 
 // The process in which `evidence.ts` plays the cases against mutants, by their names: one of them may hang it, or end it.
 
-/** What it says: the rule of a case that begins or has failed; and that the mutant has been through all of them. */
+/** The messages of this process: the rule of a case that begins or has failed; and that the mutant has been through all of them. */
 export type Said = { readonly begins: string } | { readonly fails: string } | { readonly isOver: true };
 
 const cases = Object.values(sections)

@@ -12,7 +12,7 @@ import {
   within,
 } from "./looking.ts";
 
-/** What README.md promises, and is no rule of docs/protocol.md by itself. */
+/** The promises of README.md that are no rules of docs/protocol.md by themselves. */
 export const readme: readonly Behaviour[] = [
   behaviour("README", "It works while a majority of the servers is reachable", async (bench) => {
     const { time, faults, masters } = bench;

@@ -49,7 +49,7 @@ export interface UserClient {
 /** One way to reach real masters. */
 export interface Setup {
   readonly name: string;
-  /** What a case may have a reason not to run on, beside "real". */
+  /** A place beside "real" that a case may have a reason not to run on. */
   readonly place?: Place;
   /** One master is all there is. */
   readonly isSingle?: boolean;

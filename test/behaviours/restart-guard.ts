@@ -16,7 +16,7 @@ const clocks = { ...scripts, real: "no clock of these masters is set: test/integ
 interface Guarded {
   readonly holder: Redlock;
   readonly rival: Redlock;
-  /** What went wrong for the rival. */
+  /** The errors of the rival. */
   readonly reasons: readonly string[];
 }
 
@@ -215,7 +215,7 @@ export const restarts: readonly Behaviour[] = [
       const { masters } = bench;
       const { holder, rival } = await guarded(bench);
       const lock = await narrowly(bench, holder);
-      // What was written in database 5 is where the clients look.
+      // The clients look at database 0: there the mark names database 5.
       const master = lastVoter(masters);
       const mark = String(await master.call("GET", "quorlock:guard"));
       await master.call("SET", "quorlock:guard", mark.replace(/ 0 (\d)$/, " 5 $1"));

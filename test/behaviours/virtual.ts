@@ -225,7 +225,7 @@ class Link {
     this.#subscription?.reset();
   }
 
-  /** What arrives at a master that hangs stays in its sockets. */
+  /** Commands that arrive at a master that hangs stay in its sockets. */
   pass(): void {
     for (const direction of directions.both) {
       const isCut = this.#cuts.has(direction) || (direction === "requests" && this.target.isHung);

@@ -577,7 +577,7 @@ export const waiting: readonly Behaviour[] = [
       await untilWaiting(bench, redlock, 3);
       await faults.cut(one!, masters.slice(2));
       await faults.cut(another!, masters.slice(0, 3));
-      // What they cannot take out of the queues ends there after three heartbeats.
+      // The entries that they cannot take out of the queues end there after three heartbeats.
       await time.pass(4500);
       await lock.release();
       within(bench, (await time.took(waiting)).took, 0, 1500, "the wait");
@@ -599,7 +599,7 @@ export const waiting: readonly Behaviour[] = [
       await faults.cut(one!, masters.slice(1));
       await time.pass(5000);
       await faults.heal(one!, masters);
-      // What was on its way is over by then.
+      // Messages that were on their way are over by then.
       await time.pass(5000);
       await untilWaiting(bench, redlock, 2);
       await lock.release();

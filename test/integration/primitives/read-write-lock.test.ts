@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { documentedRule, documentedRuleOfReaders } from "../../contract/permissions.ts";
 import { Fleet, fresh, type OpenOptions, rejection } from "../fleet/fleet.ts";
 
-// What is refused, and how errors are worded. The rules of readers and writers are behaviours.
+// Refusals, and the words of errors. The rules of readers and writers are behaviours.
 
 const fleet = Fleet.forTests(3);
 

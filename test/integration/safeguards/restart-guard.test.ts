@@ -7,7 +7,7 @@ import { fresh, rejection, timed, untilConnected } from "../fleet/fleet.ts";
 import { GuardedFleet, restartGuard, ttl } from "../fleet/guarded-fleet.ts";
 import { itWithIoredis } from "../fleet/library.ts";
 
-// What the rights of a user and the kinds of clients mean for the guard. Its rules are behaviours.
+// The guard with users of few rights, and with each kind of client. Its rules are behaviours.
 
 describe("with a restart guard", () => {
   const guarded = GuardedFleet.forTests();

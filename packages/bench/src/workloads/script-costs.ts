@@ -8,7 +8,7 @@ import type { Goal } from "../report/goal.ts";
 import { figure, type Table } from "../report/table.ts";
 import type { Findings } from "../workload.ts";
 
-// What the scripts cost a master, beside those of another checkout: `pnpm bench --only scripts --beside DIR`.
+// The cost of the scripts for a master, beside those of another checkout: `pnpm bench --only scripts --beside DIR`.
 
 type Scripts = Readonly<Record<string, Script>>;
 type Command = readonly [name: string, ...words: (string | number)[]];

@@ -46,7 +46,7 @@ export interface Outcome {
 /** Told apart by `is`. */
 export type Answer = Yes | No | Fault | Outcome | KeyState | GuardState | Time | Reading;
 
-/** What a question asks for may be unwanted by now: then it is not sent any more. */
+/** A question may be unwanted by the time its turn comes: then it is not sent. */
 export interface Claim {
   /**
    * The caller gave up, or its lease has ended. Behind the rollback or the release the question would set a key that
@@ -121,7 +121,7 @@ export interface Sink {
   answered(place: number, answer: Answer | Timed): void;
 }
 
-/** What a master's clock shows, ms since the epoch. A node makes a {@link Reading} of it. */
+/** The time that a master's clock shows, ms since the epoch. A node makes a {@link Reading} of it. */
 export interface Time {
   readonly is: "time";
   readonly time: number;
@@ -143,7 +143,7 @@ export interface Reading {
   readonly uncertainty: number;
 }
 
-/** What was read of a master's clock. */
+/** The readings of a master's clock. */
 export interface ClockReadings {
   /** The most exact reading; `undefined` if one of our own clocks has leapt since. */
   readonly best: Reading | undefined;

@@ -59,7 +59,7 @@ export function isOpen(connection: Pick<Connection, "isOpen" | "isReady">): bool
   return connection.isOpen ?? connection.isReady;
 }
 
-/** What a pipeline needs of its send queue. */
+/** The part of a send queue that its pipeline uses. */
 export interface PipelineOrigin {
   readonly connection: Connection;
   readonly abandonedFault: Fault;

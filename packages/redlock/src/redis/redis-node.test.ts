@@ -419,7 +419,7 @@ test("a release of a lock that may be shared grants nothing on a master without 
   expect(connection.sent).toEqual([sent]);
 });
 
-/** What is sent to a Cluster for one question after the other, all in one turn. */
+/** The commands that a Cluster gets for one question after the other, all in one turn. */
 async function sentToCluster(...all: readonly Question[]) {
   const connection: Connection & ScriptedConnection = new ScriptedConnection(...all.map(() => 1));
   const node = new RedisNode(Object.assign(connection, { isCluster: true }), { runtime: standstill });

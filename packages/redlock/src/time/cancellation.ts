@@ -16,7 +16,7 @@ export class Latch {
     if (this.isOver) return;
     this.isOver = true;
     const listeners = this.#listeners;
-    // What is over may be kept for long, as a closed round by a result: not so what has waited for it.
+    // A latch that is over may be kept for long, as a closed round is by a result. Its listeners are not kept.
     this.#listeners = none;
     for (const listener of listeners) listener();
   }

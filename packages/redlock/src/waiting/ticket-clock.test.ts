@@ -11,7 +11,7 @@ interface Setting {
   readonly time: VirtualTime;
   readonly machine: VirtualMachine;
   readonly clock: TicketClock;
-  /** What was read of the masters' clocks. */
+  /** The readings of the masters' clocks. */
   readonly clocks: readonly MasterClock[];
   /** The masters' clocks, ms ahead of ours; `undefined` for one that may not be asked, `null` for one that hangs. */
   readonly masters: (number | undefined | null)[];

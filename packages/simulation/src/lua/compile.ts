@@ -21,7 +21,7 @@ import { library } from "./library.ts";
 // scripts are compiled.
 
 /**
- * A script as the text of a function of `redis`, `KEYS` and `ARGV`. What it does not know is an error that names it. Its
+ * A script as the text of a function of `redis`, `KEYS` and `ARGV`. An unknown construct is an error that names it. Its
  * functions are made once, not in each run: a script runs to its end before any other.
  */
 export function compiled(source: string): string {
@@ -35,7 +35,7 @@ export function compiled(source: string): string {
   return new Compiler(source).script(body);
 }
 
-/** What scripts may use without declaring it: `redis.call`, `type`, `string.match`. */
+/** The globals that scripts may use: `redis.call`, `type`, `string.match`. */
 const globals = new Set(
   Object.entries({ ...library, redis: redisLibrary(() => null) }).flatMap(([name, value]) =>
     typeof value === "function" ? [name] : Object.keys(value).map((member) => `${name}.${member}`),
@@ -93,7 +93,7 @@ class Compiler {
   readonly #isSingle: boolean[] = [];
   /** The loops and functions around the place. */
   #depth = 0;
-  /** What is declared outside of them. */
+  /** The variables that are declared outside of them. */
   readonly #variables = ["redis", "KEYS", "ARGV"];
   readonly #functions: string[] = [];
 

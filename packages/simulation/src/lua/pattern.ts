@@ -1,6 +1,6 @@
 const known: Readonly<Record<"" | "g", Map<string, RegExp>>> = { "": new Map(), g: new Map() };
 
-/** A pattern of Lua as a regular expression. What has no equal is an error: `%b`, `%f`, `%1`, `()`, a class such as `[%S]`. */
+/** A pattern of Lua as a regular expression. An item without an equal is an error: `%b`, `%f`, `%1`, `()`, a class such as `[%S]`. */
 export function pattern(source: string, flags: "" | "g" = ""): RegExp {
   let regex = known[flags].get(source);
   if (!regex) {

@@ -1,4 +1,4 @@
-// What compiled Lua runs on (see compile.ts). Strings, numbers and booleans are JavaScript's, nil is `undefined`. A function
+// The runtime of compiled Lua (see compile.ts). Strings, numbers and booleans are JavaScript's, nil is `undefined`. A function
 // returns one value, or `Several`; where it returns none, that is nil. A character of a string is a byte as far as those of commands are.
 
 import { ReplyError } from "../master/reply.ts";
@@ -7,7 +7,7 @@ export type Value = undefined | boolean | number | string | Table | LuaFunction;
 export type LuaFunction = (...args: Value[]) => Result;
 export type Result = Value | Several;
 
-/** What an expression has that has not exactly one value. */
+/** The values of an expression that has not exactly one. */
 export class Several {
   readonly values: readonly Value[];
 
@@ -52,7 +52,7 @@ export class Table {
     while (items.length > 0 && items.at(-1) === undefined) items.pop();
   }
 
-  /** What stood behind a gap that is closed. */
+  /** Moves the items that stood behind a gap, once it is closed. */
   #moveNext(others: Map<Value, Value>): void {
     for (let next = this.items.length + 1; others.has(next); next += 1) {
       this.items.push(others.get(next));
@@ -81,7 +81,7 @@ export function errorTable(message: string): Table {
   return new Table().set("err", message);
 }
 
-/** What a script catches; anything but errors of scripts and commands goes on. */
+/** The value that a script catches: `pcall` stops errors of scripts and commands, and no others. */
 export function caught(error: unknown): Value {
   if (error instanceof LuaError) return error.value;
   if (error instanceof ReplyError) return errorTable(error.message);
@@ -191,7 +191,7 @@ function withoutZeros(decimal: string): string {
   return decimal.includes(".") ? decimal.replace(/\.?0+$/, "") : decimal;
 }
 
-/** What compiled scripts use of this file. */
+/** The part of this file that compiled scripts use. */
 export const operators: Readonly<Record<string, unknown>> = {
   Several,
   Table,

@@ -38,7 +38,7 @@ export function redisLibrary(execute: (command: string, args: readonly string[])
     acl_check_cmd: () => true,
     replicate_commands: () => true,
     REDIS_VERSION_NUM: 0x00_07_02_00,
-    // What is replicated is not modelled.
+    // Replication is not modelled.
     set_repl: () => undefined,
     REPL_NONE: 0,
     REPL_ALL: 3,

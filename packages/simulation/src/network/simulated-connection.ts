@@ -122,8 +122,8 @@ export class SimulatedConnection implements Connection {
   }
 
   /**
-   * The client's user switches it to another database: that is another connection. What is on its way still arrives in
-   * the previous one, and is answered to nobody.
+   * The client's user switches it to another database: that is another connection. Commands on their way still arrive in
+   * the previous one, and are answered to nobody.
    */
   select(database: number): void {
     this.#notifyClient(() => {

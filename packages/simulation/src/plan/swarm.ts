@@ -195,7 +195,7 @@ const ofClusters: readonly FaultName[] = [
 
 /**
  * The plan of a seed with one Cluster as the only master, whose slot of all locks moves again and again: nothing may be
- * violated. Who waits polls.
+ * violated. Waiters poll.
  */
 export function clusterPlan(seed: number): Plan {
   const plan = planWith(seed, { masters: 1, kinds: ofClusters });
