@@ -7,7 +7,7 @@ import { documentedRule } from "./permissions.ts";
 // PROTOCOL 12.5.
 
 // The batch script executes consecutive votes, or releases, of one key and token each in bulk; a batch of only such
-// operations has its own script. The outcome must be the same as one by one.
+// questions has its own script. The outcome must be the same as one by one.
 
 const count = 64;
 const minute = 60_000;
@@ -114,19 +114,19 @@ function minutesOf(lifetime: number): number {
 
 /** Sent in a row, and one by one: each comes to the same, which is returned. `guard`: the terms of a restart guard. */
 async function bothWays(
-  operation: string,
+  question: string,
   all: readonly Hold[],
   prepare: () => Promise<unknown>,
   guard?: string,
 ): Promise<Outcome> {
-  const inRow = await outcomeOf(prepare, () => batch(`${all.length}${operation}`, all, redis, guard));
+  const inRow = await outcomeOf(prepare, () => batch(`${all.length}${question}`, all, redis, guard));
   const oneByOne = await outcomeOf(prepare, async () => {
     const replies: unknown[] = [];
-    for (const each of all) replies.push(...(await batch(operation, [each], redis, guard)));
+    for (const each of all) replies.push(...(await batch(question, [each], redis, guard)));
     return replies;
   });
   expect(inRow).toEqual(oneByOne);
-  if (guard === undefined) expect(await outcomeOf(prepare, () => alone(operation, all))).toEqual(oneByOne);
+  if (guard === undefined) expect(await outcomeOf(prepare, () => alone(question, all))).toEqual(oneByOne);
   return inRow;
 }
 
@@ -228,7 +228,7 @@ describe(`${count} releases in a row`, () => {
     expect(outcome.left).toEqual([["lock:r9", "list", -1]]);
   });
 
-  it("between other operations: each has its own keys and tokens", async () => {
+  it("between other questions: each has its own keys and tokens", async () => {
     await redis.flushall();
     const list = `v1,5000;${count}l1,0;v1,5000;`;
     const [first, last] = [

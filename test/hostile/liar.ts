@@ -10,7 +10,7 @@ import {
   releaseScript,
   voteBatchScript,
 } from "@quorlock/redlock/internal";
-import { operationsIn } from "../../packages/simulation/src/master/batch-list.ts";
+import { questionsIn } from "../../packages/simulation/src/master/batch-list.ts";
 import type { Answer } from "./hostile-server.ts";
 
 /** One operation of a lock, as the batch script names it; see there. */
@@ -68,7 +68,7 @@ function saidTo([, text, count, ...rest]: readonly string[], say: (asked: Asked)
   const isThe = ({ sha1, source }: { sha1: string; source: string }): boolean =>
     text === sha1 || text === source;
   if (isThe(batchScript)) {
-    return operationsIn(args[0]!, keys, args.slice(1))
+    return questionsIn(args[0]!, keys, args.slice(1))
       .filter(({ kind }) => kind !== "g")
       .map(({ kind, keys, numbers, proposal }) =>
         say({ kind, keys, ttl: Number(numbers[0]), isFenced: proposal !== "" }),

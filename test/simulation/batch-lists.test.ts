@@ -3,10 +3,10 @@ import { Random } from "@quorlock/simulation";
 import { describe, expect, it } from "vitest";
 // The packages have no names for these: the two have to understand each other.
 import { batchArgs, type Posted, purposeOf, verbLetters } from "../../packages/redlock/src/redis/commands.ts";
-import { operationsIn, repliedIn } from "../../packages/simulation/src/master/batch-list.ts";
+import { questionsIn, repliedIn } from "../../packages/simulation/src/master/batch-list.ts";
 
 function understood(list: string, keys: readonly string[], args: readonly string[]): unknown {
-  return operationsIn(list, keys, args).map(({ kind, keys, args }) => [kind, keys, args]);
+  return questionsIn(list, keys, args).map(({ kind, keys, args }) => [kind, keys, args]);
 }
 
 describe("the list of a batch, as the model of a master reads it", () => {
@@ -35,7 +35,7 @@ describe("the list of a batch, as the model of a master reads it", () => {
       const [count, ...args] = batchArgs(all).map(String);
       const keys = args.slice(0, Number(count));
       const [list, ...words] = args.slice(Number(count));
-      const read = repliedIn(operationsIn(list!, keys, words));
+      const read = repliedIn(questionsIn(list!, keys, words));
       expect(read.map(({ kind, keys, args }) => [kind, keys, args])).toEqual(
         all.map(({ question: { verb, keys, words } }) => [verbLetters[verb], keys, words]),
       );

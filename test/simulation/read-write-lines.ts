@@ -1,9 +1,9 @@
 import { sharedBatchScript } from "@quorlock/redlock/internal";
 import type { Random } from "@quorlock/simulation";
-import { inboxes, type Listed, operation } from "./script-lines.ts";
+import { inboxes, type Listed, question } from "./script-lines.ts";
 
 // Calls of the script of locks that may be shared, drawn at random. Only the client composes these calls: each
-// operation has one key, and the numbers are valid.
+// question has one key, and the numbers are valid.
 
 type Line = readonly [string, ...(string | number)[]];
 
@@ -33,7 +33,7 @@ export function readWriteLine(random: Random): Line {
 /** Mostly votes, entries and releases of tokens that meet. */
 function listed(random: Random): Listed {
   const key = random.pick([writer!, readers!, readers!]);
-  const drawn = operation(random, [key]);
+  const drawn = question(random, [key]);
   // (Only locks with one owner are voted for behind another key.)
   if (random.chance(0.3) && !drawn.text.startsWith("u")) return drawn;
   const own = token(random);

@@ -71,7 +71,7 @@ export function givingUpLine(random: Random, held: ReadonlyArray<readonly [strin
   if (name === "leaveScript") return ["EVAL", source, 1, key, owner];
   if (name === "guardedLeaveScript") return ["EVAL", source, 1, key, terms(random), owner];
   const given = `${random.pick(["l", "r"])}1,0;`;
-  const taken = random.chance(0.5) ? [] : [operation(random, [key])];
+  const taken = random.chance(0.5) ? [] : [question(random, [key])];
   const list = given + taken.map(({ text }) => text).join("");
   const keys = [key, ...taken.flatMap((one) => one.keys)];
   return ["EVAL", source, keys.length, ...keys, list, owner, ...taken.flatMap(({ args }) => args)];
@@ -141,10 +141,10 @@ const argumentsOf: Readonly<
   },
   batchScript: (random, keys) => {
     const first = random.chance(0.25) ? heldAndGivenUp(random, keys) : [];
-    const operations = [...first, ...Array.from({ length: random.integer(1, 5) }, () => run(random, keys))];
+    const questions = [...first, ...Array.from({ length: random.integer(1, 5) }, () => run(random, keys))];
     return {
-      keys: operations.flatMap((one) => one.keys),
-      args: [operations.map(({ text }) => text).join(""), ...operations.flatMap(({ args }) => args)],
+      keys: questions.flatMap((one) => one.keys),
+      args: [questions.map(({ text }) => text).join(""), ...questions.flatMap(({ args }) => args)],
     };
   },
 };
@@ -171,7 +171,7 @@ export type Listed = Arguments & { readonly text: string };
 
 /** One of a batch; or some in a row that are alike but for their keys, which may be the same, and their tokens. */
 function run(random: Random, keys: () => readonly string[]): Listed {
-  const first = operation(random, keys());
+  const first = question(random, keys());
   if (!/^[verpl]/.test(first.text) || random.chance(0.6)) return first;
   const others = Array.from({ length: random.integer(1, 3) }, () => {
     const drawn = keys();
@@ -196,8 +196,8 @@ function listed(all: readonly Arguments[], text: string): Listed {
   return { keys, args: all.flatMap(({ args }) => args), text: `${all.length}${text}` };
 }
 
-/** One operation of a batch. A waiter that enqueues mostly has a round. */
-export function operation(random: Random, keys: readonly string[]): Listed {
+/** One question of a batch. A waiter that enqueues mostly has a round. */
+export function question(random: Random, keys: readonly string[]): Listed {
   const kind = random.pick(["v", "u", "p", "e", "r", "l", "l", "i", "q", "q", "q", "q", "g", "g", "h", "f"]);
   const wished = lifetime(random);
   const own = token(random);

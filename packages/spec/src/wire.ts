@@ -1,4 +1,4 @@
-import { knownScript, operationsIn } from "@quorlock/simulation/mutants";
+import { knownScript, questionsIn } from "@quorlock/simulation/mutants";
 
 /** One operation of a command on one resource, as the specification knows it. */
 export interface Operation {
@@ -37,7 +37,7 @@ function ofScript(name: string, keys: readonly string[], args: readonly string[]
     return keys.flatMap((key, index) => claims("vote", [key], args[index + 1]!, first));
   if (name === "releaseBatchScript") return keys.flatMap((key, index) => deletes([key], [args[index]!]));
   if (!/batchScript$/i.test(name)) return [];
-  return operationsIn(first, keys, args.slice(1)).flatMap((one) =>
+  return questionsIn(first, keys, args.slice(1)).flatMap((one) =>
     ofKind(one.kind, one.keys, one.args, one.numbers[0]),
   );
 }

@@ -64,7 +64,7 @@ export interface Connection {
    * `undefined` if they can.
    */
   refuses?(resources: readonly string[]): string | undefined;
-  /** Whether it leads to a Redis Cluster: each operation is then a command of its own, without queue and fencing (PROTOCOL 12.6). */
+  /** Whether it leads to a Redis Cluster: each question is then a command of its own, without queue and fencing (PROTOCOL 12.6). */
   readonly isCluster?: boolean;
   /**
    * Subscribes to a channel, on a connection of its own that ends with this one. `onChange` is called when it

@@ -352,7 +352,7 @@ describe("while nothing is in flight", () => {
   });
 });
 
-test("operations that the check of a claim sends are behind the earlier ones", async () => {
+test("questions that the check of a claim sends are behind the earlier ones", async () => {
   const { connection, node, sent } = start(new SilentConnection(), { window: 2 });
   const alone = new RedisNode(connection, { groupCommit: false });
   void ask(node).vote(claimOf("t0", "r0"));
@@ -461,14 +461,14 @@ describe("while something is in flight", () => {
     expect(sent()[1]![0]).toBe("SET");
   });
 
-  test("a batch has at most 128 operations, and a full one does not wait", async () => {
+  test("a batch has at most 128 questions, and a full one does not wait", async () => {
     const { sent } = await gathered((node) =>
       Array.from({ length: 130 }, (_, index) => ask(node).release([`r${index}`], ["t"])),
     );
     expect(sent().map((words) => words[2])).toEqual(["t0", 128, 2]);
   });
 
-  test("a batch has at most 512 keys, unless one operation has more", async () => {
+  test("a batch has at most 512 keys, unless one question has more", async () => {
     const { connection, sent } = await gathered((node) => [
       ask(node).vote(claimOf("a", ...keysOf(300))),
       ask(node).vote(claimOf("b", ...keysOf(212))),
@@ -496,7 +496,7 @@ describe("while something is in flight", () => {
     expect(await answers[2]).toEqual({ is: "missed" });
   });
 
-  test("the owner of an abandoned claim may post more operations: those wait for their turn", async () => {
+  test("the owner of an abandoned claim may post more questions: those wait for their turn", async () => {
     let hasAsked = false;
     const { connection, answers, sent } = await gathered((node) => [
       ask(node).extend(
@@ -572,7 +572,7 @@ async function answeredWith(value: unknown) {
 }
 
 describe("in a batch", () => {
-  test("an operation that fails is a fault for its caller alone", async () => {
+  test("a question that fails is a fault for its caller alone", async () => {
     const { answers } = await answeredWith([[0, "WRONGTYPE Operation against a key"], 1000]);
     expect(await answers[0]).toMatchObject({ is: "fault", sent: true, error: { reason: "WRONGTYPE" } });
     expect(await answers[1]).toEqual(yes);
@@ -647,7 +647,7 @@ describe("in a batch", () => {
     expect(await answers[1]).toEqual(yes);
   });
 
-  test("an operation abandoned before it can be sent alone is not sent", async () => {
+  test("a question abandoned before it can be sent alone is not sent", async () => {
     const { connection, node, answers, sent } = await answeredWith([1000, 1000]);
     const given = { ...claimOf("t3", "a3"), abandoned: false };
     await Promise.all(answers);
@@ -674,7 +674,7 @@ describe("in a batch", () => {
     expect(sent()[2]!.slice(0, 3)).toEqual(["EVAL", voteBatchScript.source, 2]);
   });
 
-  test("an unknown script: operations abandoned meanwhile are left out", async () => {
+  test("an unknown script: questions abandoned meanwhile are left out", async () => {
     const given = { ...claimOf("t1", "r1"), abandoned: false };
     const { connection, answers, sent } = await gathered((node) => [
       ask(node).vote(given),
@@ -817,7 +817,7 @@ describe("a master that does not answer", () => {
     expect(sent()).toHaveLength(1);
   });
 
-  test("is asked for no vote: the answer to an operation in flight shows that it is back", async () => {
+  test("is asked for no vote: the answer to a question in flight shows that it is back", async () => {
     const { node, sent, time } = await silent();
     const [voting, extending, inspecting] = [
       ask(node).vote(claimOf("t1", "r1")),
@@ -856,7 +856,7 @@ describe("a master that does not answer", () => {
     expect(connection.sent).toHaveLength(2);
   });
 
-  test("is sent operations as long as a caller waits for it: the timeout may be longer", async () => {
+  test("is sent questions as long as a caller waits for it: the timeout may be longer", async () => {
     const { node, sent, time } = await gathered(() => []);
     time.pass(2501);
     void ask(node).vote(claimOf("t1", "r1"));
@@ -968,7 +968,7 @@ describe("an acquire that is found to be abandoned", () => {
 });
 
 describe("on a Cluster", () => {
-  test("each operation is a command of its own", async () => {
+  test("each question is a command of its own", async () => {
     const { node, sent } = start(new ClusterConnection());
     void ask(node).vote(claimOf("t1", "a1"));
     void ask(node).vote(claimOf("t2", "a2"));

@@ -1,5 +1,5 @@
 // The keys of locks whose claims may be shared: many readers or one writer (PROTOCOL 10.3). A script of their own has their
-// operations: see lua/shared.
+// questions: see lua/shared.
 
 const prefix = "quorlock:rw:";
 
@@ -13,7 +13,7 @@ export function isSharable(key: string): boolean {
   return key.startsWith(prefix);
 }
 
-/** The other keys that an operation on `key` reads or writes: a Cluster has to know them while the slot moves. */
+/** The other keys that a question on `key` reads or writes: a Cluster has to know them while the slot moves. */
 export function companionsOf(key: string): readonly string[] {
   const lock = key.slice(0, key.lastIndexOf(":"));
   return parts.map((part) => `${lock}:${part}`).filter((other) => other !== key);

@@ -1,5 +1,5 @@
 import type { Process } from "../engine/process.ts";
-import { operationsIn, repliedIn } from "../master/batch-list.ts";
+import { questionsIn, repliedIn } from "../master/batch-list.ts";
 import type { Write } from "../master/keyspace.ts";
 import type { Master } from "../master/master.ts";
 import { isSharable, isShared, membersOf } from "../master/own-keys.ts";
@@ -66,14 +66,12 @@ function readersVotedFor(
   if (!Array.isArray(reply) || typeof list !== "string" || !list.includes("v")) return [];
   const keys = args.slice(2, 2 + count).map(String);
   if (!keys.some(isShared)) return [];
-  return repliedIn(operationsIn(list, keys, args.slice(3 + count).map(String))).flatMap(
-    (operation, index) => {
-      const [key = ""] = operation.keys;
-      const isVote = operation.kind === "v" && isShared(key);
-      const its: unknown = reply[index];
-      return isVote && (typeof its === "number" || (Array.isArray(its) && its[0] === -1))
-        ? [[key, operation.args[0] ?? ""] as const]
-        : [];
-    },
-  );
+  return repliedIn(questionsIn(list, keys, args.slice(3 + count).map(String))).flatMap((question, index) => {
+    const [key = ""] = question.keys;
+    const isVote = question.kind === "v" && isShared(key);
+    const its: unknown = reply[index];
+    return isVote && (typeof its === "number" || (Array.isArray(its) && its[0] === -1))
+      ? [[key, question.args[0] ?? ""] as const]
+      : [];
+  });
 }

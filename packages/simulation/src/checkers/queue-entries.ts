@@ -1,4 +1,4 @@
-import { operationsIn, repliedIn } from "../master/batch-list.ts";
+import { questionsIn, repliedIn } from "../master/batch-list.ts";
 import { knownScript } from "../master/known-scripts.ts";
 
 /** A claim that joins the queue if it is refused, with the reply of one master. */
@@ -8,7 +8,7 @@ export interface AnsweredEnqueue {
   readonly isGranted: boolean;
 }
 
-/** The enqueue operations of a command, or of a batch; most have none. `args` are those of a script. */
+/** The enqueue questions of a command, or of a batch; most have none. `args` are those of a script. */
 export function enqueuesIn(args: readonly (string | number)[], reply: unknown): readonly AnsweredEnqueue[] {
   const count = Number(args[1]);
   if (knownScript(String(args[0]))?.name === "enqueueScript") {
@@ -20,7 +20,7 @@ export function enqueuesIn(args: readonly (string | number)[], reply: unknown): 
   if (typeof list !== "string" || !list.includes("q")) return [];
   const keys = args.slice(2, 2 + count).map(String);
   const words = args.slice(3 + count).map(String);
-  return repliedIn(operationsIn(list, keys, words)).flatMap(({ kind, keys, args: [token] }, index) => {
+  return repliedIn(questionsIn(list, keys, words)).flatMap(({ kind, keys, args: [token] }, index) => {
     return kind === "q" ? [{ keys, token: token!, isGranted: isGrant(reply[index]) }] : [];
   });
 }

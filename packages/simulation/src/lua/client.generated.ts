@@ -2073,8 +2073,8 @@ isSeeded$1 = (!isTrue(guarded$1) || (get(guarded$1, "state") !== "1"));
 return leave$1(1, length(KEYS), token$1);
 }};
 })(),
-  "f6afea07c6e9e08d52a6aa0479311bff48ee5923": (() => {
-let redis, KEYS, ARGV, call$1, ownerFor$1, keyFor$1, toEnter$1, toGive$1, mayShare$1, mayAsk$1, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1, guarded$1, replies$1, key$1, arg$1, operation$1;
+  "849542b8468ca5f62e148213bed4a6ad9f84cc96": (() => {
+let redis, KEYS, ARGV, call$1, ownerFor$1, keyFor$1, toEnter$1, toGive$1, mayShare$1, mayAsk$1, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1, guarded$1, replies$1, key$1, arg$1, question$1;
 function ownerOf$1(key$1) {
 let $1, $2;
 let owner$1 = redis.pcall("GET", key$1);
@@ -2739,8 +2739,8 @@ replies$1 = new Table([]), key$1 = 1, arg$1 = 2;
 
 
 
-operation$1 = "(%d*)(%a)(%d+),(%d+),?(%d*),?(%d*),?(%d*);";
-for (let [times$1, kind$1, keys$1, number$1, ticket$1, entryTtl$1, proposal$1] of matches(get(ARGV, 1), operation$1)) {
+question$1 = "(%d*)(%a)(%d+),(%d+),?(%d*),?(%d*),?(%d*);";
+for (let [times$1, kind$1, keys$1, number$1, ticket$1, entryTtl$1, proposal$1] of matches(get(ARGV, 1), question$1)) {
 let keyCount$1 = tonumber(keys$1), argCount$1 = 0;
 if ((kind$1 === "q")) {
 argCount$1 = 2;
@@ -2768,8 +2768,8 @@ $4 = (number(last$2) + 1); $5 = (number(arg$1) + number(argCount$1)); key$1 = $4
 return replies$1;
 }};
 })(),
-  "e44e39411362c8378cbbc5718af0da0749311f0b": (() => {
-let redis, KEYS, ARGV, call$1, time$1, now$1, joined$1, drop$1, claimExclusive$1, needed$1, toEnter$1, toGive$1, mayShare$1, mayAsk$1, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1, guarded$1, replies$1, key$1, arg$1, runAny$1, operation$1;
+  "90dc0b4615ae80a0b65897bf0aabc2a33d6b3a65": (() => {
+let redis, KEYS, ARGV, call$1, time$1, now$1, joined$1, drop$1, claimExclusive$1, needed$1, toEnter$1, toGive$1, mayShare$1, mayAsk$1, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1, guarded$1, replies$1, key$1, arg$1, runAny$1, question$1;
 function ownerOf$1(key$1) {
 let $1, $2;
 let owner$1 = redis.pcall("GET", key$1);
@@ -3566,8 +3566,8 @@ replies$1 = new Table([]), key$1 = 1, arg$1 = 2;
 
 runAny$1 = run$1;
 
-operation$1 = "(%d*)(%a)(%d+),(%d+),?(%d*),?(%d*),?(%d*);";
-for (let [times$1, kind$1, keys$1, number$1, ticket$1, entryTtl$1, proposal$1] of matches(get(ARGV, 1), operation$1)) {
+question$1 = "(%d*)(%a)(%d+),(%d+),?(%d*),?(%d*),?(%d*);";
+for (let [times$1, kind$1, keys$1, number$1, ticket$1, entryTtl$1, proposal$1] of matches(get(ARGV, 1), question$1)) {
 let keyCount$1 = tonumber(keys$1), argCount$1 = 0;
 if ((kind$1 === "q")) {
 argCount$1 = 2;

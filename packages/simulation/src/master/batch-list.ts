@@ -1,5 +1,5 @@
-/** One operation of a batch. */
-interface Operation {
+/** One question of a batch. */
+interface Question {
   readonly kind: string;
   readonly keys: readonly string[];
   /** Its token, and what comes behind it. */
@@ -9,18 +9,18 @@ interface Operation {
   readonly proposal: string;
 }
 
-/** Of each operation in the list of a batch: its kind, and what in `keys` and `args` is its own. */
-export function operationsIn(
+/** Of each question in the list of a batch: its kind, and what in `keys` and `args` is its own. */
+export function questionsIn(
   list: string,
   keys: readonly string[],
   args: readonly string[],
-): readonly Operation[] {
+): readonly Question[] {
   let key = 0;
   let arg = 0;
   const entries = [...list.matchAll(/(\d*)([A-Za-z])(\d+),(\d+),?(\d*),?(\d*),?(\d*);/g)];
   return entries
     .flatMap((entry) => Array.from({ length: Number(entry[1] || 1) }, () => entry))
-    .map((entry): Operation => {
+    .map((entry): Question => {
       const [, , kind = "", count, number = "", ticket = "", patience = "", proposal = ""] = entry;
       const from = { key, arg };
       key += Number(count);
@@ -37,6 +37,6 @@ export function operationsIn(
 }
 
 /** Those that have a reply: the restart guard only watches. */
-export function repliedIn(operations: readonly Operation[]): readonly Operation[] {
-  return operations.filter(({ kind }) => kind !== "g");
+export function repliedIn(questions: readonly Question[]): readonly Question[] {
+  return questions.filter(({ kind }) => kind !== "g");
 }

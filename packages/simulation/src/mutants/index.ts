@@ -1,4 +1,4 @@
-export { operationsIn } from "../master/batch-list.ts";
+export { questionsIn } from "../master/batch-list.ts";
 export { clientScripts, knownScript } from "../master/known-scripts.ts";
 export { theOnce } from "../once/once-client.ts";
 export { membershipPlan } from "../plan/membership.ts";

@@ -297,7 +297,7 @@ export const mutants: readonly Mutant[] = [
     },
   },
   {
-    name: "a reply counts for the wrong operation of a batch",
+    name: "a reply counts for the wrong question of a batch",
     breaks: ["12.3"],
     edits: { "redis/pipeline.ts 12.3 ownReply value": "replies[posted.length - 1 - index]" },
   },

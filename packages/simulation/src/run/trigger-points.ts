@@ -1,5 +1,5 @@
 import type { Process } from "../engine/process.ts";
-import { operationsIn, repliedIn } from "../master/batch-list.ts";
+import { questionsIn, repliedIn } from "../master/batch-list.ts";
 import { knownScript, type ScriptName } from "../master/known-scripts.ts";
 import type { Master } from "../master/master.ts";
 import type { Moment } from "../plan/fault.ts";
@@ -15,12 +15,12 @@ export type MomentListener = (place: Place) => void;
 type Args = readonly (string | number)[];
 
 /**
- * The purpose of an operation, as far as moments need it. An `enqueue` is a vote that joins the queue if it is
+ * The purpose of a question, as far as moments need it. An `enqueue` is a vote that joins the queue if it is
  * refused.
  */
 type Purpose = "vote" | "enqueue" | "extension" | "release";
 
-/** The purpose of a script. A `claim` votes, extends and verifies; a `batch` carries operations of all kinds. */
+/** The purpose of a script. A `claim` votes, extends and verifies; a `batch` carries questions of all kinds. */
 type ScriptPurpose = Purpose | "claim" | "guarded claim" | "votes" | "releases" | "batch";
 
 /** Of a mutant's scripts as well, which have the names of the client's; and of redlock 5's. */
@@ -108,7 +108,7 @@ export class TriggerPoints {
     for (const listener of this.#listeners.get(moment) ?? []) listener(place);
   }
 
-  /** Of each operation that the command carries, in order. */
+  /** Of each question that the command carries, in order. */
   #purposesOf(command: string, args: Args): readonly (Purpose | undefined)[] {
     if (command === "SET") return ["vote"];
     const purpose = command.startsWith("EVAL") ? purposeOf(args[0]) : undefined;
@@ -124,8 +124,8 @@ export class TriggerPoints {
 
   #purposesOfBatch(args: Args): readonly (Purpose | undefined)[] {
     const [list, ...others] = args.slice(2 + Number(args[1]));
-    const operations = repliedIn(operationsIn(String(list), [], others.map(String)));
-    return operations.map(({ kind, args: [token], numbers: [ttl] }) => this.#purposeOf(kind, token, ttl));
+    const questions = repliedIn(questionsIn(String(list), [], others.map(String)));
+    return questions.map(({ kind, args: [token], numbers: [ttl] }) => this.#purposeOf(kind, token, ttl));
   }
 
   /** Each has one key and one token; behind the keys of votes their ttl comes first. */
@@ -159,20 +159,20 @@ export function asksForTime(command: string, args: Args): boolean {
   if (command === "TIME") return true;
   if (!isBatch(args)) return false;
   const list = String(args[2 + Number(args[1])]);
-  return operationsIn(list, [], []).some(({ kind }) => kind === "c");
+  return questionsIn(list, [], []).some(({ kind }) => kind === "c");
 }
 
 function isBatch([script]: Args): boolean {
   return purposeOf(script) === "batch";
 }
 
-/** Whether a reply that is a list has one for each operation. */
+/** Whether a reply that is a list has one for each question. */
 function isOfMany(args: Args): boolean {
   const purpose = purposeOf(args[0]);
   return isBatch(args) || purpose === "votes" || purpose === "releases";
 }
 
-/** Of a claim: which key refuses, and more. (An operation that failed begins with 0.) */
+/** Of a claim: which key refuses, and more. (A question that failed begins with 0.) */
 function isRefusal(reply: unknown): boolean {
   return Array.isArray(reply) && reply[0] > 0;
 }

@@ -1,11 +1,11 @@
 --!df flags=allow-undeclared-keys
--- Group commit (PROTOCOL 12.5): many operations in order, each with its own reply.
+-- Group commit (PROTOCOL 12.5): many questions in order, each with its own reply.
 --
 -- ARGV[1] lists them in one string, because the cost of a call is mostly the number of its arguments:
 --
 --     list      = { run }
---     run       = [ times ] operation ";"              repeated `times` times, each with its own keys and values
---     operation = "v" keys "," ttl fence               vote: free keys are set
+--     run       = [ times ] question ";"               repeated `times` times, each with its own keys and values
+--     question  = "v" keys "," ttl fence               vote: free keys are set
 --               | "u" keys "," ttl fence               vote for all keys but the last, if that one is free
 --               | "p" keys "," ttl fence               extension that repairs: the same
 --               | "e" keys "," ttl fence               extension that does not; 1 ms changes nothing: verify
@@ -16,23 +16,23 @@
 --               | "i1,0"                               reads the key: value, PTTL, queue length
 --               | "m1," ttl                            makes, renews or, with 0, removes the mark of an exclusive claim that retries
 --               | "c0,0"                               TIME
---               | "g0,0"                               the restart guard for the following operations; no reply
+--               | "g0,0"                               the restart guard for the following questions; no reply
 --               | "h0,0"                               the guard state
 --               | "f0," epoch "," floor                restores the fencing counters: 1, or 0 in another epoch
 --     fence     = [ ",0,0," proposal ]                 proposes a fencing token (PROTOCOL 8.1)
 --
--- Everything else is an integer in decimal digits. KEYS are those of each operation in turn, `keys` of them. The
+-- Everything else is an integer in decimal digits. KEYS are those of each question in turn, `keys` of them. The
 -- values after ARGV[1] follow the same order: "v", "u", "p", "e", "r", "l" and "m" take a token; "q" a
 -- token and its inbox ("-" for none); "g" the guard's terms ("0" for no guard); the others none.
 --
--- One reply for each operation except "g". A claim replies as `claim`; if it is granted with a proposal, {-1, ms until
+-- One reply for each question except "g". A claim replies as `claim`; if it is granted with a proposal, {-1, ms until
 -- the first key expires, the largest counter before}; an extension in quarantine, {-2, ms until the first key expires}.
 -- A granted queue entry that others wait behind: {-3, ms until the first key expires, the smallest ticket of these};
 -- with a proposal, that ticket is appended.
 -- "h" replies {maxTtl of this master, 0 for none; the rest of the quarantine, as PTTL; epoch; state; floor of the
 -- counters; 1 if all of it belongs to the current memory}.
 --
--- Each operation fails separately: its reply is then {0, message}, and the others are unaffected.
+-- Each question fails separately: its reply is then {0, message}, and the others are unaffected.
 
 local call = redis.call
 -- @include "parts/is-mine"
@@ -51,6 +51,6 @@ local call = redis.call
 -- @include "parts/guard"
 -- @include "parts/guard-state"
 local replies, key, arg = {}, 1, 2
--- @include "exclusive/operations"
--- @include "parts/operations"
+-- @include "exclusive/questions"
+-- @include "parts/questions"
 -- @include "parts/run-all"

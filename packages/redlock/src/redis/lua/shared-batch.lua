@@ -1,5 +1,5 @@
 --!df flags=allow-undeclared-keys
--- The operations of batch.lua on locks that may be shared.
+-- The questions of batch.lua on locks that may be shared.
 
 local call = redis.call
 -- @include "parts/is-mine"
@@ -14,8 +14,8 @@ local call = redis.call
 -- @include "parts/guard"
 -- @include "parts/guard-state"
 local replies, key, arg = {}, 1, 2
--- @include "shared/operations"
--- @include "parts/operations"
+-- @include "shared/questions"
+-- @include "parts/questions"
 local runAny = run
 local function run(kind, last, number, ticket, entryTtl, proposal)
   if kind == "i" then

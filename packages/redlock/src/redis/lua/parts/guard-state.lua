@@ -1,4 +1,4 @@
--- The operations of clients on the guard: reading its state, and restoring the counters.
+-- The questions of clients on the guard: reading its state, and restoring the counters.
 local function guardState()
   -- Without the right to these commands the client learns that here.
   call("INFO", "replication")

@@ -1,6 +1,6 @@
--- Runs the operations of ARGV[1] in order, and replies to each.
-local operation = "(%d*)(%a)(%d+),(%d+),?(%d*),?(%d*),?(%d*);"
-for times, kind, keys, number, ticket, entryTtl, proposal in string.gmatch(ARGV[1], operation) do
+-- Runs the questions of ARGV[1] in order, and replies to each.
+local question = "(%d*)(%a)(%d+),(%d+),?(%d*),?(%d*),?(%d*);"
+for times, kind, keys, number, ticket, entryTtl, proposal in string.gmatch(ARGV[1], question) do
   local keyCount, argCount = tonumber(keys), 0
   if kind == "q" then argCount = 2
   elseif kind ~= "i" and kind ~= "c" and kind ~= "h" and kind ~= "f" then argCount = 1 end

@@ -2,7 +2,7 @@
 -- token, like any lock; `:readers` has the readers by their expiry, `:rounds` the rounds of those whose tokens end with one,
 -- `:marks` the writers that retry, by expiry. A queue, a fencing counter and the name of an exclusive claim belong to `:write`; a
 -- shared claim is named by `:readers`. One script lets in readers or a writer, so they never both have the vote of one master.
--- An operation has one key.
+-- A question has one key.
 
 -- Before Redis 5 a script that asks for the time may write only so.
 if redis.replicate_commands then redis.replicate_commands() end

@@ -1,4 +1,4 @@
--- The operations of a batch: see batch.lua.
+-- The questions of a batch: see batch.lua.
 local function run(kind, last, number, ticket, entryTtl, proposal)
   if kind == "g" then
     watch(ARGV[arg])

@@ -8,7 +8,7 @@ local function claimed(kind, last, number, ticket, entryTtl, proposal)
   return claim(key, last, token, number, kind ~= "e")
 end
 
--- Executes the plain operations at the beginning of a run of one key each, with few commands. Returns their number, mostly all.
+-- Executes the plain questions at the beginning of a run of one key each, with few commands. Returns their number, mostly all.
 local function inBulk(kind, count, number, proposal)
   local done, each, reply = 0, {}, 1
   if kind == "v" and proposal == "" and not guarded then
