@@ -64,7 +64,7 @@ const waitedFor =
 const release =
   (...resources: readonly string[]) =>
   (bound: Node) =>
-    bound.release(names(...resources), ["holder.1"]);
+    bound.release(names(...resources), "holder.1");
 
 const cases: Record<string, Case> = {
   "a vote": { prepare: async () => {}, act: (bound) => bound.vote(claim("mine.1", ["a"])) },
@@ -113,7 +113,7 @@ const cases: Record<string, Case> = {
   },
   "the end of a wait": {
     prepare: waitedFor(["a"]),
-    act: (bound) => bound.release(names("a"), ["waiter.1"]),
+    act: (bound) => bound.release(names("a"), "waiter.1"),
   },
 };
 
@@ -142,18 +142,18 @@ const casesOfReaders: Record<string, Case> = {
   },
   "the release of a writer": {
     prepare: (free) => free.vote(writing("holder.1")),
-    act: (bound) => bound.release([writers], ["holder.1"]),
+    act: (bound) => bound.release([writers], "holder.1"),
   },
   "the release of a reader": {
     prepare: (free) => free.vote(reading("holder.1")),
-    act: (bound) => bound.release([readers], ["holder.1"]),
+    act: (bound) => bound.release([readers], "holder.1"),
   },
   "the release of a writer that a reader waits for": {
     prepare: async (free) => {
       await free.vote(writing("holder.1"));
       await free.enqueue(reading("waiter.1"));
     },
-    act: (bound) => bound.release([writers], ["holder.1"]),
+    act: (bound) => bound.release([writers], "holder.1"),
   },
   "the queue entry of a writer behind a reader": {
     prepare: (free) => free.vote(reading("holder.1")),

@@ -86,14 +86,14 @@ async function complaintsOfWaiting(client: Redis): Promise<readonly string[]> {
   const answers = [
     await ask(node).vote({ ...claim, token: "holder.1" }),
     await ask(node).enqueue({ ...claim, token: "waiter.1" }),
-    await ask(node).release(["waited for"], ["holder.1"]),
+    await ask(node).release(["waited for"], "holder.1"),
   ];
   for (const answer of answers) if (answer.is === "fault") complaints.push(answer.error.message);
   // Where the ACL forbids PUBLISH, the key is only reserved for the lifetime of the waiter's entry.
   const holding = await ask(node).inspect("waited for");
   if (holding.is !== "state" || holding.remaining <= entryTtl)
     complaints.push("no permission to tell the one who waits");
-  await ask(node).release(["waited for"], ["waiter.1"]);
+  await ask(node).release(["waited for"], "waiter.1");
   return complaints;
 }
 

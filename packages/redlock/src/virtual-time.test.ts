@@ -32,8 +32,8 @@ export function ask(node: LockNode) {
     vote: (claim: TestClaim) => answerOf(node, claimed("vote", claim)),
     extend: (claim: TestClaim, repair: boolean) =>
       answerOf(node, claimed(repair ? "repair" : "extend", claim)),
-    release: (keys: readonly string[], words: readonly string[]) =>
-      answerOf(node, questionOf({ verb: "release", keys, words })),
+    release: (keys: readonly string[], token: string) =>
+      answerOf(node, questionOf({ verb: "release", keys, words: [token] })),
     inspect: (key: string) => answerOf(node, questionOf({ verb: "inspect", keys: [key], words: [] })),
     enqueue: (entry: TestClaim) => answerOf(node, claimed("enqueue", entry)),
   };
@@ -298,8 +298,8 @@ export class VirtualMaster {
     return { is: "yes", remaining: Math.min(...resources.map((resource) => this.remaining(resource))) };
   }
 
-  release(resources: readonly string[], tokens: readonly string[]): Answer {
-    const mine = resources.filter((resource) => tokens.includes(this.owner(resource) ?? ""));
+  release(resources: readonly string[], token: string): Answer {
+    const mine = resources.filter((resource) => this.owner(resource) === token);
     for (const resource of mine) this.delete(resource);
     return { is: mine.length === resources.length ? "done" : "missed" };
   }
@@ -318,7 +318,7 @@ export class VirtualMaster {
 export interface Command {
   readonly kind: "vote" | "extend" | "release" | "inspect";
   readonly resources: readonly string[];
-  readonly tokens: readonly string[];
+  readonly token: string | undefined;
   readonly ttl: number;
   readonly repair: boolean;
   /** The time of the send, in true time. */
@@ -363,10 +363,11 @@ export class VirtualNode implements LockNode {
   }
 
   ask(question: Question, place: number, sink: Sink): void {
-    const { verb, keys: resources, words: tokens, ttl, claim } = question;
+    const { verb, keys: resources, ttl, claim } = question;
+    const [token] = question.words;
     const repair = verb === "repair" || verb === "vote";
     const kind = verb === "repair" ? "extend" : (verb as Command["kind"]);
-    const command = { kind, resources, tokens, ttl, repair };
+    const command = { kind, resources, token, ttl, repair };
     const settle = (answer: Answer): void => sink.answered(place, answer);
     if (!this.#first) this.#send(command, () => this.#execute(question, repair), settle);
     else {
@@ -379,7 +380,7 @@ export class VirtualNode implements LockNode {
 
   #execute({ verb, keys, words, ttl, claim }: Question, create: boolean): Answer {
     if (claim) return this.master.claim({ resources: keys, token: words[0]!, ttl }, create);
-    if (verb === "release") return this.master.release(keys, words);
+    if (verb === "release") return this.master.release(keys, words[0]!);
     const [key] = keys as readonly [string];
     return {
       is: "state",
@@ -580,7 +581,7 @@ if (expect.getState().testPath === import.meta.filename) {
       node!.toMaster = 50;
       const vote = ask(node!).vote(claim);
       node!.toMaster = 1;
-      const release = ask(node!).release(["r"], ["mine"]);
+      const release = ask(node!).release(["r"], "mine");
       expect(await time.run(vote)).toEqual({ is: "yes", remaining: 100 });
       expect(await time.run(release)).toEqual({ is: "done" });
     });

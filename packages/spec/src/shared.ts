@@ -23,12 +23,12 @@ export function sharedLocksIn({ events, plan }: Recording): readonly View[] {
   for (const { verb, args } of events) {
     if (verb !== "sends") continue;
     const [, , command = "", ...rest] = args.map(String);
-    for (const { key, tokens, does } of operationsOf(command, rest)) {
+    for (const { key, token, does } of operationsOf(command, rest)) {
       const [, lock = "", , part = ""] = keyOf.exec(key) ?? [];
       if (part === "" || does === "delete") continue;
       const of = claims.get(lock) ?? { writers: new Set(), readers: new Set() };
       claims.set(lock, of);
-      (part === "write" ? of.writers : of.readers).add(waiterOf(tokens[0]!).waiter);
+      (part === "write" ? of.writers : of.readers).add(waiterOf(token).waiter);
     }
   }
   return [...claims].map(([lock, { writers, readers }]) => {
@@ -75,13 +75,13 @@ class Projection {
   #asSeen(operation: Operation): Operation[] {
     const part = this.#partOf(operation.key);
     if (part === undefined) return [];
-    const { waiter } = waiterOf(operation.tokens[0]!);
+    const { waiter } = waiterOf(operation.token);
     const seen = { ...operation, key: this.#lock };
     if (part === "write" || waiter === this.#reader) return [seen];
-    const outside: Operation = { does: "outside", key: this.#lock, tokens: [], ttl: 0, joins: true };
+    const outside: Operation = { does: "outside", key: this.#lock, token: "", ttl: 0, joins: true };
     if (!this.#writers.has(waiter)) return [outside];
     const stays = operation.does !== "delete";
-    const given: Operation = { does: "delete", key: this.#lock, tokens: operation.tokens, ttl: 0, stays };
+    const given: Operation = { does: "delete", key: this.#lock, token: operation.token, ttl: 0, stays };
     // Released after its downgrade, it gives way as a reader.
     return operation.does === "delete" ? [given, outside] : [given];
   }
@@ -107,11 +107,11 @@ class Projection {
   }
 
   #noteDowngrades([, , command = "", ...args]: readonly string[]): void {
-    for (const { key, tokens } of operationsOf(command, args)) {
+    for (const { key, token } of operationsOf(command, args)) {
       if (this.#partOf(key) !== "readers") continue;
-      const { waiter } = waiterOf(tokens[0]!);
+      const { waiter } = waiterOf(token);
       if (waiter !== this.#reader) this.#downgraded.add(waiter);
-      else if (waiter !== tokens[0]) this.#hasRounds = true;
+      else if (waiter !== token) this.#hasRounds = true;
     }
   }
 

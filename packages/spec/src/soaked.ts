@@ -74,9 +74,8 @@ class Replay {
   events(): readonly Event[] {
     const entries = this.#record.entries.toSorted((one, other) => one.at - other.at);
     for (const entry of entries)
-      for (const { does, tokens } of this.#operations(entry))
-        if (does === "delete")
-          for (const token of tokens) if (!this.#deletedAt.has(token)) this.#deletedAt.set(token, entry.at);
+      for (const { does, token } of this.#operations(entry))
+        if (does === "delete" && !this.#deletedAt.has(token)) this.#deletedAt.set(token, entry.at);
     const names = [client, ...Array.from({ length: this.#record.masters }, (_, index) => `master-${index}`)];
     for (const name of names) this.#say(this.#began, name, "clocks", 0, 0, 0, false);
     for (const [entry, inner] of this.#commands()) this.#command(entry, inner);
@@ -133,7 +132,7 @@ class Replay {
     // A master that refuses to write shows no write where one was due (1.7).
     const key = this.#keys.get(master);
     const isDue = operations.some(
-      ({ does, tokens: [token = ""], ttl, joins }) =>
+      ({ does, token, ttl, joins }) =>
         does !== "delete" && (joins || (key?.token === token && key.until < at + ttl - grain)),
     );
     const isRefused = isDue && !inner.some(({ args: [verb = ""] }) => writing.test(verb)) && inner.length > 0;
@@ -176,8 +175,8 @@ class Replay {
       round.masters.add(master);
       return round.sentAt;
     }
-    const ends = operations.flatMap(({ does, tokens }) =>
-      does === "delete" ? [] : tokens.map((token) => this.#deletedAt.get(token) ?? Number.POSITIVE_INFINITY),
+    const ends = operations.map(({ does, token }) =>
+      does === "delete" ? Number.POSITIVE_INFINITY : (this.#deletedAt.get(token) ?? Number.POSITIVE_INFINITY),
     );
     const sentAt = Math.min(at, ...ends.map((end) => end - 0.01));
     this.#rounds.set(id, { sentAt, masters: new Set([master]) });

@@ -96,7 +96,7 @@ test("a vote of a later round may renew the key behind other operations of its b
 
 test("the operations of a command are read in the order of its keys", () => {
   expect(operationsOf("SET", ["k", "t.1", "NX", "PX", "500"])).toEqual([
-    { does: "vote", key: "k", tokens: ["t.1"], ttl: 500 },
+    { does: "vote", key: "k", token: "t.1", ttl: 500 },
   ]);
   expect(operationsOf("GET", ["k"])).toEqual([]);
 });

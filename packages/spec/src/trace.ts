@@ -74,7 +74,7 @@ interface Token {
 }
 
 interface Sent {
-  readonly operations: ReadonlyArray<Operation & { readonly sents: readonly number[] }>;
+  readonly operations: ReadonlyArray<Operation & { readonly sent: number }>;
 }
 
 interface Written {
@@ -242,26 +242,22 @@ class Converter {
     const operations = this.#view
       .operationsOf(command, args)
       .filter(
-        ({ key, does, tokens }) =>
-          key === this.#view.resource &&
-          (does !== "extend" || this.#attempts.has(waiterOf(tokens[0]!).waiter)),
+        ({ key, does, token }) =>
+          key === this.#view.resource && (does !== "extend" || this.#attempts.has(waiterOf(token).waiter)),
       );
     if (operations.length === 0) return;
     const posted = operations.map((operation) => {
       const does = this.#doesOf(operation);
-      const sents = operation.tokens.map((text) => {
-        const token = this.#tokenOf(text);
-        return this.#sendOne(at, client, master, does, token, operation);
-      });
-      return { ...operation, does, sents };
+      const sent = does === "outside" ? 0 : this.#sendOne(at, client, master, does, operation);
+      return { ...operation, does, sent };
     });
     this.#sent.set(`${client} ${master} ${number}`, { operations: posted });
   }
 
   /** A claim that may create the key is the repair of a hold, or a vote. */
-  #doesOf({ does, tokens }: Operation): Operation["does"] {
+  #doesOf({ does, token }: Operation): Operation["does"] {
     if (does === "outside") return does;
-    const isHeld = this.#held.has(this.#tokenOf(tokens[0]!).of);
+    const isHeld = this.#held.has(this.#tokenOf(token).of);
     if (does === "claim" || does === "vote") return isHeld && does === "claim" ? "repair" : "vote";
     return does;
   }
@@ -271,9 +267,9 @@ class Converter {
     client: string,
     master: string,
     does: Operation["does"],
-    { of, round }: Token,
-    { ttl }: Operation,
+    { token, ttl }: Operation,
   ): number {
+    const { of, round } = this.#tokenOf(token);
     const owner = this.#owners.get(of);
     if (owner === undefined) this.#owners.set(of, client);
     else if (owner !== client) {
@@ -355,39 +351,40 @@ class Converter {
     later: readonly Operation[],
     isRefused: boolean,
   ): void {
-    const { does, tokens, ttl, joins = false, stays = false, sents } = operation;
+    const { does, token, ttl, joins = false, stays = false, sent } = operation;
     const clock = this.#readingOf(master, at);
     const before = this.#aliveIn(master, clock);
     const { winner, isWritten } = this.#consume(master, operation, before, writes, later);
     const after = this.#keys.get(master);
-    if (does === "outside" && winner !== undefined) this.#give(at, master, clock, winner);
-    for (const [index, text] of tokens.entries()) {
-      const { of, round } = this.#tokenOf(text);
-      const isIts = does !== "delete" || (before !== undefined && this.#isMine(before, text));
-      const took =
-        isIts && (isWritten || (does !== "delete" && !isRefused && this.#aliveIn(master, clock) === text));
-      const won = took ? (does === "delete" ? winner : (winner ?? after?.token)) : undefined;
-      const to = won === undefined ? undefined : this.#tokenOf(won);
-      const owner = this.#owners.get(to?.of ?? of) ?? "";
-      this.#add({
-        what: "runs",
-        of,
-        round,
-        does,
-        to: this.#numberOf(master),
-        ttl: ttl * unit,
-        sent: sents[index]!,
-        ...this.#of(owner, at),
-        master: clock,
-        took,
-        // The entry stays where a delete was refused, as of a script that is not there, and behind a downgrade.
-        joins: does === "delete" ? !isRefused && !stays : joins && (took || !isRefused),
-        winner: to?.of ?? 0,
-        rank: to?.round ?? 0,
-        until: after?.until ?? 0,
-        words: `${master} runs ${does} ${of}.${round}: ${took ? `yes${to ? `, the key is ${to.of}.${to.round}'s` : ""}` : "no"}, at ${at} us`,
-      });
+    if (does === "outside") {
+      if (winner !== undefined) this.#give(at, master, clock, winner);
+      return;
     }
+    const { of, round } = this.#tokenOf(token);
+    const isIts = does !== "delete" || (before !== undefined && this.#isMine(before, token));
+    const took =
+      isIts && (isWritten || (does !== "delete" && !isRefused && this.#aliveIn(master, clock) === token));
+    const won = took ? (does === "delete" ? winner : (winner ?? after?.token)) : undefined;
+    const to = won === undefined ? undefined : this.#tokenOf(won);
+    const owner = this.#owners.get(to?.of ?? of) ?? "";
+    this.#add({
+      what: "runs",
+      of,
+      round,
+      does,
+      to: this.#numberOf(master),
+      ttl: ttl * unit,
+      sent,
+      ...this.#of(owner, at),
+      master: clock,
+      took,
+      // The entry stays where a delete was refused, as of a script that is not there, and behind a downgrade.
+      joins: does === "delete" ? !isRefused && !stays : joins && (took || !isRefused),
+      winner: to?.of ?? 0,
+      rank: to?.round ?? 0,
+      until: after?.until ?? 0,
+      words: `${master} runs ${does} ${of}.${round}: ${took ? `yes${to ? `, the key is ${to.of}.${to.round}'s` : ""}` : "no"}, at ${at} us`,
+    });
     // A writer that leaves the queue lets readers in.
     if (does === "delete" && winner !== undefined && before === undefined)
       this.#give(at, master, clock, winner);
@@ -409,17 +406,17 @@ class Converter {
     });
   }
 
-  /** Takes from `writes` those of the operation: of its tokens; and behind a key that it gave up, those of the next owner. */
+  /** Takes from `writes` those of the operation: of its token; and behind a key that it gave up, those of the next owner. */
   #consume(
     master: string,
-    { does, tokens, joins = false }: Operation,
+    { does, token: own, joins = false }: Operation,
     before: string | undefined,
     writes: Written[],
     later: readonly Operation[],
   ): { readonly winner: string | undefined; readonly isWritten: boolean } {
-    const isOf = (token: string): boolean => tokens.some((one) => this.#isMine(token, one));
+    const isOf = (token: string): boolean => does !== "outside" && this.#isMine(token, own);
     const isDelete = does === "delete";
-    const isGivenUp = before !== undefined && tokens.some((token) => this.#isMine(before, token));
+    const isGivenUp = before !== undefined && isOf(before);
     let winner: string | undefined;
     let isWritten = false;
     for (let [first] = writes; first; [first] = writes) {
@@ -451,7 +448,7 @@ class Converter {
   /** Whether a later operation of the batch may have written the token, or one of an earlier round. (A delete writes none.) */
   #isLaterOf(later: readonly Operation[], token: string): boolean {
     return later.some(
-      ({ does, tokens }) => does !== "delete" && tokens.some((one) => this.#isMine(token, one)),
+      ({ does, token: one }) => does !== "delete" && does !== "outside" && this.#isMine(token, one),
     );
   }
 

@@ -5,8 +5,8 @@ export interface Operation {
   /** _outside_: of a client that the trace leaves out. */
   readonly does: "vote" | "claim" | "repair" | "extend" | "delete" | "outside";
   readonly key: string;
-  /** Those of a delete may be several. */
-  readonly tokens: readonly string[];
+  /** Empty for _outside_. */
+  readonly token: string;
   /** ms; 0 for a delete. */
   readonly ttl: number;
   /** Whether it joins the queue where it is refused. */
@@ -30,43 +30,38 @@ function ofScript(name: string, keys: readonly string[], args: readonly string[]
     return claims(third === "0" ? "extend" : "claim", keys, first, second);
   }
   if (name === "enqueueScript") return joining(claims("vote", keys, first, second));
-  if (name === "releaseScript" || name === "leaveScript") return deletes(keys, args);
-  if (name === "guardedLeaveScript") return deletes(keys, args.slice(1));
-  if (name === "guardedClaimScript") return ofKind(first, keys, [second], third);
+  if (name === "releaseScript" || name === "leaveScript") return deletes(keys, first);
+  if (name === "guardedLeaveScript") return deletes(keys, second);
+  if (name === "guardedClaimScript") return ofKind(first, keys, second, third);
   if (name === "voteBatchScript")
     return keys.flatMap((key, index) => claims("vote", [key], args[index + 1]!, first));
-  if (name === "releaseBatchScript") return keys.flatMap((key, index) => deletes([key], [args[index]!]));
+  if (name === "releaseBatchScript") return keys.flatMap((key, index) => deletes([key], args[index]!));
   if (!/batchScript$/i.test(name)) return [];
   return questionsIn(first, keys, args.slice(1)).flatMap((one) =>
-    ofKind(one.kind, one.keys, one.args, one.numbers[0]),
+    ofKind(one.kind, one.keys, one.args[0], one.numbers[0]),
   );
 }
 
 /** By the letters of the batch script. */
-function ofKind(
-  kind: string,
-  keys: readonly string[],
-  [token = "", ...others]: readonly string[],
-  ttl: string,
-): readonly Operation[] {
+function ofKind(kind: string, keys: readonly string[], token = "", ttl: string): readonly Operation[] {
   if (kind === "v") return claims("vote", keys, token, ttl);
   if (kind === "u") return claims("vote", keys.slice(0, -1), token, ttl);
   if (kind === "q") return joining(claims("vote", keys, token, ttl));
   if (kind === "p") return claims("repair", keys, token, ttl);
   if (kind === "e") return claims("extend", keys, token, ttl);
-  return kind === "r" || kind === "l" ? deletes(keys, [token, ...others]) : [];
+  return kind === "r" || kind === "l" ? deletes(keys, token) : [];
 }
 
 function claims(does: Operation["does"], keys: readonly string[], token: string, ttl: string): Operation[] {
-  return keys.map((key) => ({ does, key, tokens: [token], ttl: Number(ttl) }));
+  return keys.map((key) => ({ does, key, token, ttl: Number(ttl) }));
 }
 
 function joining(operations: readonly Operation[]): Operation[] {
   return operations.map((operation) => ({ ...operation, joins: true }));
 }
 
-function deletes(keys: readonly string[], tokens: readonly string[]): Operation[] {
-  return keys.map((key) => ({ does: "delete", key, tokens, ttl: 0 }));
+function deletes(keys: readonly string[], token: string): Operation[] {
+  return keys.map((key) => ({ does: "delete", key, token, ttl: 0 }));
 }
 
 /** A token is that of a waiter, with the number of its round. */

@@ -61,7 +61,7 @@ describe("a script that the master does not know is not sent as text on the next
   withIoredis("where locks ask", async () => {
     const resource = fresh();
     await fleet.occupy(resource, [master], ttl, "mine");
-    const answer = await replaced((node) => ask(node).release([resource], ["mine"]));
+    const answer = await replaced((node) => ask(node).release([resource], "mine"));
     expect(answer).toMatchObject({ is: "fault", error: { reason: "NOSCRIPT" } });
     expect(await fleet.values(resource)).toEqual(["mine"]);
   });

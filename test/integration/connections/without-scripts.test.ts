@@ -284,7 +284,7 @@ describe("a client that leaves its connection in the middle of a transaction", (
       await proxy.when(({ connections }) => connections === 0);
       expect(proxy.counters.accepted).toBe(accepted);
       expect(await fleet.admin(master).pttl(first)).toBeLessThanOrEqual(ttl);
-      expect(await ask(node).release([second], ["mine"])).toMatchObject(unsent);
+      expect(await ask(node).release([second], "mine")).toMatchObject(unsent);
     },
   );
 
@@ -330,7 +330,7 @@ describe("a client that leaves its connection in the middle of a transaction", (
     proxy.hold("replies");
     const extension = ask(node).extend(claimOf(first), true);
     const vote = ask(node).vote(claimOf(fresh()));
-    const release = ask(node).release([second], ["mine"]);
+    const release = ask(node).release([second], "mine");
     await executed();
     const selected = client.select(1);
     // Its reply leaves the proxy first: the user's connection is the older one.

@@ -95,7 +95,7 @@ describe("a master that has lost its fencing counters, and releases a key with a
           await ask(plain).enqueue(waiting(key, 1, 1000));
         }
 
-        const released = keys.map((key) => ask(guarded).release([key], [`holder-of-${key}.0`]));
+        const released = keys.map((key) => ask(guarded).release([key], `holder-of-${key}.0`));
         for (const answer of await Promise.all(released)) expect(answer).toEqual({ is: "done" });
         // A message published after a grant arrives after it.
         await admin.publish(channel, "the-end - -");

@@ -11,7 +11,7 @@ import { refusal, settle, type VirtualNode, virtualSetting } from "../virtual-ti
 const worthOf1000 = 999 * 0.99 - 1;
 
 function tokensOf(node: VirtualNode, kind: "vote" | "release"): string[] {
-  return node.sent.filter((command) => command.kind === kind).map(({ tokens }) => tokens[0]!);
+  return node.sent.filter((command) => command.kind === kind).map(({ token }) => token!);
 }
 
 describe("2.1 a new token", () => {

@@ -30,7 +30,7 @@ describe("an extension", () => {
     expect(await time.run(lock.extend(5000))).toBe(lock);
     expect(lock.remaining()).toBeCloseTo(worthOf5000 - (time.now() - begun), 6);
     for (const node of nodes)
-      expect(node.sent).toMatchObject([{ kind: "extend", tokens: [lock.value], ttl: 5000 }]);
+      expect(node.sent).toMatchObject([{ kind: "extend", token: lock.value, ttl: 5000 }]);
     for (const master of masters) expect(master.remaining("r")).toBeGreaterThan(4990);
     expect(await time.run(redlock.extend(lock, 5000))).toBe(lock);
   });

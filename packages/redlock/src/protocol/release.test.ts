@@ -21,7 +21,7 @@ describe("a release", () => {
     const begun = time.now();
     const { outcome, attempts } = await time.run(lock.release());
     expect([outcome, time.now() - begun]).toEqual(["released", 2]);
-    for (const node of nodes) expect(node.sent).toMatchObject([{ kind: "release", tokens: [lock.value] }]);
+    for (const node of nodes) expect(node.sent).toMatchObject([{ kind: "release", token: lock.value }]);
     for (const master of masters) expect(master.owner("r")).toBeUndefined();
     const stats = await time.run(attempts[0]!);
     expect([stats.votesFor.size, stats.votesAgainst.size]).toEqual([5, 0]);

@@ -25,7 +25,7 @@ describe("a rollback", () => {
     const { time, nodes, master, rollbacks, remove } = bed(3);
     const { closed } = remove();
     for (const node of nodes)
-      expect(node.sent).toMatchObject([{ kind: "release", tokens: ["t"], resources: ["r"] }]);
+      expect(node.sent).toMatchObject([{ kind: "release", token: "t", resources: ["r"] }]);
     await time.run(closed);
     expect(master.owner("r")).toBeUndefined();
     expect(rollbacks.pendingCount).toBe(0);
@@ -171,7 +171,7 @@ describe("many pending deletes", () => {
     node.restore();
     await time.advance(5);
     expect(rollbacks.pendingCount).toBe(0);
-    expect(new Set(node.sent.map((command) => command.tokens[0]))).toEqual(new Set(["a", "b", "c"]));
+    expect(new Set(node.sent.map(({ token }) => token))).toEqual(new Set(["a", "b", "c"]));
   });
 
   test("are all sent, the oldest first", async () => {
@@ -183,9 +183,9 @@ describe("many pending deletes", () => {
     expect(rollbacks.pendingCount).toBe(3);
     node.restore();
     // The first one is sent alone to see whether the master is back.
-    expect(node.sent.map((command) => command.tokens[0])).toEqual(["a"]);
+    expect(node.sent.map(({ token }) => token)).toEqual(["a"]);
     await time.advance(5);
-    expect(node.sent.map((command) => command.tokens[0])).toEqual(tokens);
+    expect(node.sent.map(({ token }) => token)).toEqual(tokens);
     expect(rollbacks.pendingCount).toBe(0);
   });
 
@@ -199,7 +199,7 @@ describe("many pending deletes", () => {
     expect(rollbacks.pendingCount).toBe(50);
     node.restore();
     await time.advance(2);
-    expect([node.sent[0]!.tokens, node.sent.at(-1)!.tokens]).toEqual([["51"], ["100"]]);
+    expect([node.sent[0]!.token, node.sent.at(-1)!.token]).toEqual(["51", "100"]);
   });
 
   test("are first dropped where the keys have expired", async () => {

@@ -168,9 +168,9 @@ describe("where more is asked than may be in flight", () => {
   test("releases go first when there is room, then requests, each in the order of the calls", async () => {
     const { connection, sent } = await crowded((node) => [
       ask(node).vote(claimOf("v0", "v0")),
-      ask(node).release(["r0"], ["t"]),
+      ask(node).release(["r0"], "t"),
       ask(node).enqueue({ ...claimOf("v1.1", "v1"), ticket: 1, entryTtl: 1 }),
-      ask(node).release(["r1"], ["t"]),
+      ask(node).release(["r1"], "t"),
     ]);
     expect(sent()).toHaveLength(1);
     await reply(connection, 0, oneEach(4));
@@ -179,13 +179,13 @@ describe("where more is asked than may be in flight", () => {
 
   test("what comes later does not get in before what waits", async () => {
     const { connection, node, sent, time } = await crowded((first) => [
-      ask(first).release(["r0"], ["t"]),
+      ask(first).release(["r0"], "t"),
       ask(first).vote(claimOf("v0", "v0")),
       ask(first).vote(claimOf("v1", "v1")),
     ]);
     // In the moment of the answer, before what waits is sent.
     void ask(node).vote(claimOf("v2", "v2"));
-    void ask(node).release(["r1"], ["t"]);
+    void ask(node).release(["r1"], "t");
     await reply(connection, 0, oneEach(4));
     expect(sent()[1]!.slice(2, 7)).toEqual([4, "r0", "r1", "v0", "v1"]);
     await reply(connection, 1, [1, 1, 1000, 1000]);
@@ -198,7 +198,7 @@ describe("where more is asked than may be in flight", () => {
     const { connection, answers, sent } = await crowded((node) => {
       const vote = ask(node).vote(given);
       given.abandoned = true;
-      return [vote, ask(node).release(["v"], ["v"])];
+      return [vote, ask(node).release(["v"], "v")];
     });
     await reply(connection, 0, oneEach(4));
     expect(await answers[0]).toMatchObject(givenUp);
@@ -209,7 +209,7 @@ describe("where more is asked than may be in flight", () => {
   test("what waits for room is not sent on the next connection", async () => {
     const { connection, answers, sent } = await crowded((node) => [
       ask(node).vote(claimOf("v", "v")),
-      ask(node).release(["r"], ["t"]),
+      ask(node).release(["r"], "t"),
       ...Array.from({ length: 5 }, (_, index) => ask(node).extend(claimOf("e", `e${index}`), true)),
     ]);
     connection.replace();
@@ -219,7 +219,7 @@ describe("where more is asked than may be in flight", () => {
   });
 
   test("nothing of it is given up while it is being found out where the connection leads", async () => {
-    const { connection, sent, answers } = await crowded((node) => [ask(node).release(["r"], ["t"])]);
+    const { connection, sent, answers } = await crowded((node) => [ask(node).release(["r"], "t")]);
     connection.isReady = false;
     connection.isOpen = true;
     await reply(connection, 0, oneEach(4));
@@ -230,7 +230,7 @@ describe("where more is asked than may be in flight", () => {
 
   test("what has not left in its turn is sent while it is being found out where the connection leads, and its script too", async () => {
     const { connection, node, sent } = start();
-    const released = ask(node).release(["r"], ["t"]);
+    const released = ask(node).release(["r"], "t");
     connection.isReady = false;
     connection.isOpen = true;
     await settle();
@@ -242,7 +242,7 @@ describe("where more is asked than may be in flight", () => {
   });
 
   test("nothing of it is given up if the loss is noticed by what is in flight", async () => {
-    const { connection, answers } = await crowded((node) => [ask(node).release(["r"], ["t"])]);
+    const { connection, answers } = await crowded((node) => [ask(node).release(["r"], "t")]);
     connection.isReady = false;
     await reply(connection, 0, new Error("Connection is closed."));
     expect(await answers[0]).toMatchObject(unreachable);
@@ -251,17 +251,17 @@ describe("where more is asked than may be in flight", () => {
   test("all of it is sent at the end", async () => {
     const { node, sent } = await crowded((first) => [
       ask(first).vote(claimOf("v", "v")),
-      ask(first).release(["r"], ["t"]),
+      ask(first).release(["r"], "t"),
       ...Array.from({ length: 5 }, (_, index) => ask(first).extend(claimOf("e", `e${index}`), true)),
     ]);
-    void ask(node).release(["last"], ["t"]);
+    void ask(node).release(["last"], "t");
     await node.close();
     expect(sent().slice(2).flat()).toEqual(expect.arrayContaining(["e4", "r", "v", "last"]));
   });
 
   test("no release is refused, however many there are, and no extension", async () => {
     const { connection, node, sent } = start();
-    const releases = Array.from({ length: 20_000 }, () => ask(node).release(["r"], ["t"]));
+    const releases = Array.from({ length: 20_000 }, () => ask(node).release(["r"], "t"));
     const extensions = Array.from({ length: 20_000 }, () => ask(node).extend(claimOf("t", "e"), true));
     await settle();
     for (let index = 0; index < connection.sent.length; index += 1) {
@@ -277,14 +277,14 @@ describe("where more is asked than may be in flight", () => {
   });
 
   test("a master that works it off says when it did so last", async () => {
-    const { connection, node, time } = await crowded((first) => [ask(first).release(["r"], ["t"])]);
+    const { connection, node, time } = await crowded((first) => [ask(first).release(["r"], "t")]);
     expect(node.drainedAt).toBe(Number.NEGATIVE_INFINITY);
     time.pass(9);
     await reply(connection, 0, oneEach(4));
     expect(node.drainedAt).toBe(10);
     // The release had to wait; what comes behind it had not.
     time.pass(10);
-    void ask(node).release(["r"], ["t"]);
+    void ask(node).release(["r"], "t");
     await settle();
     time.pass(1);
     await reply(connection, 1, 1);
@@ -306,7 +306,7 @@ async function reply(connection: SilentConnection, index: number, value: unknown
 describe("while no more than one batch is in flight", () => {
   test("the next one goes out in its turn: no vote waits for a straggler of the round before", async () => {
     const { connection, node, sent, time } = start();
-    void ask(node).release(["r"], ["t"]);
+    void ask(node).release(["r"], "t");
     await settle();
     void ask(node).vote(claimOf("t1", "r1"));
     await settle();
@@ -331,7 +331,7 @@ describe("while nothing is in flight", () => {
     expect(sent()).toEqual([["SET", "r", "t", "NX", "PX", 1000]]);
     await reply(connection, 0, "OK");
     expect(await voting).toEqual(yes);
-    void ask(node).release(["r"], ["t"]);
+    void ask(node).release(["r"], "t");
     await settle();
     expect(sent()[1]).toEqual(["EVALSHA", releaseAndGrantScript.sha1, 1, "r", "t"]);
   });
@@ -339,14 +339,14 @@ describe("while nothing is in flight", () => {
   test("what is asked for in one go goes out together", async () => {
     const { node, sent } = start();
     void ask(node).vote(claimOf("t1", "r1"));
-    void ask(node).release(["r2"], ["t2"]);
+    void ask(node).release(["r2"], "t2");
     await settle();
     expect(sent()).toEqual([["EVALSHA", batchScript.sha1, 2, "r1", "r2", "v1,1000;l1,0;", "t1", "t2"]]);
   });
 
   test("without queues a release is one", async () => {
     const { node, sent } = start(new SilentConnection(), { queue: false });
-    void ask(node).release(["r"], ["t"]);
+    void ask(node).release(["r"], "t");
     await settle();
     expect(sent()).toEqual([["EVALSHA", releaseScript.sha1, 1, "r", "t"]]);
   });
@@ -366,7 +366,7 @@ test("questions that the check of a claim sends are behind the earlier ones", as
     ...claimOf("t3", "r3"),
     get abandoned() {
       looks += 1;
-      if (looks === last) void ask(alone).release(["r2"], ["t2"]);
+      if (looks === last) void ask(alone).release(["r2"], "t2");
       return looks >= last;
     },
   };
@@ -388,7 +388,7 @@ describe("while something is in flight", () => {
       ask(node).vote(claimOf("t2", "a", "b")),
       ask(node).extend(claimOf("t3", "r3"), true),
       ask(node).extend(claimOf("t4", "r4"), false),
-      ask(node).release(["r5", "r6"], ["t5"]),
+      ask(node).release(["r5", "r6"], "t5"),
       ask(node).enqueue({ ...claimOf("t8.1", "r8"), ttl: 1000.1, ticket: 16.5, entryTtl: 70.2 }),
     ]);
     expect(sent()).toHaveLength(1);
@@ -441,7 +441,7 @@ describe("while something is in flight", () => {
   test("a release does not wait behind its own vote: on the next connection it might overtake it", async () => {
     const { sent } = await gathered((node) => [
       ask(node).vote(claimOf("t1", "r1")),
-      ask(node).release(["r0"], ["t0"]),
+      ask(node).release(["r0"], "t0"),
     ]);
     expect(sent()[1]!.slice(2)).toEqual([2, "r1", "r0", "v1,1000;l1,0;", "t1", "t0"]);
   });
@@ -450,7 +450,7 @@ describe("while something is in flight", () => {
     const { node, sent } = start();
     void ask(node).enqueue({ ...claimOf("t.3", "r"), ticket: 1, entryTtl: 1 });
     await settle();
-    void ask(node).release(["r"], ["t.4"]);
+    void ask(node).release(["r"], "t.4");
     await settle();
     expect(sent()[1]).toEqual(["EVALSHA", releaseAndGrantScript.sha1, 1, "r", "t.4"]);
   });
@@ -463,7 +463,7 @@ describe("while something is in flight", () => {
 
   test("a batch has at most 128 questions, and a full one does not wait", async () => {
     const { sent } = await gathered((node) =>
-      Array.from({ length: 130 }, (_, index) => ask(node).release([`r${index}`], ["t"])),
+      Array.from({ length: 130 }, (_, index) => ask(node).release([`r${index}`], "t")),
     );
     expect(sent().map((words) => words[2])).toEqual(["t0", 128, 2]);
   });
@@ -485,8 +485,8 @@ describe("while something is in flight", () => {
     const { connection, answers, sent } = await gathered((node) => [
       ask(node).vote(voted),
       ask(node).extend(extended, true),
-      ask(node).release(["r1"], ["t1"]),
-      ask(node).release(["r2"], ["t2"]),
+      ask(node).release(["r1"], "t1"),
+      ask(node).release(["r2"], "t2"),
     ]);
     voted.abandoned = true;
     extended.abandoned = true;
@@ -504,7 +504,7 @@ describe("while something is in flight", () => {
           ...claimOf("t1", "r1"),
           get abandoned() {
             // (As a lease ends once, however often it is looked at.)
-            if (!hasAsked) void ask(node).release(["r1"], ["t1"]);
+            if (!hasAsked) void ask(node).release(["r1"], "t1");
             hasAsked = true;
             return true;
           },
@@ -596,7 +596,7 @@ describe("in a batch", () => {
   test("of votes and more, their number is no answer", async () => {
     const { connection, answers } = await gathered((node) => [
       ask(node).vote(claimOf("t1", "r1")),
-      ask(node).release(["r2"], ["t2"]),
+      ask(node).release(["r2"], "t2"),
     ]);
     await reply(connection, 0, "OK");
     await reply(connection, 1, 2);
@@ -610,8 +610,8 @@ describe("in a batch", () => {
     [3, "fault"],
   ])("of two releases alone, the reply %j is %j to each", async (replied, is) => {
     const { connection, answers } = await gathered((node) => [
-      ask(node).release(["r1"], ["t1"]),
-      ask(node).release(["r2"], ["t2"]),
+      ask(node).release(["r1"], "t1"),
+      ask(node).release(["r2"], "t2"),
     ]);
     await reply(connection, 0, "OK");
     await reply(connection, 1, replied);
@@ -651,7 +651,7 @@ describe("in a batch", () => {
     const { connection, node, answers, sent } = await answeredWith([1000, 1000]);
     const given = { ...claimOf("t3", "a3"), abandoned: false };
     await Promise.all(answers);
-    const more = [ask(node).vote(given), ask(node).release(["b4"], ["t4"])];
+    const more = [ask(node).vote(given), ask(node).release(["b4"], "t4")];
     await settle();
     given.abandoned = true;
     await reply(connection, 2, new ReplyError("NOPERM No permissions to access a key"));
@@ -678,7 +678,7 @@ describe("in a batch", () => {
     const given = { ...claimOf("t1", "r1"), abandoned: false };
     const { connection, answers, sent } = await gathered((node) => [
       ask(node).vote(given),
-      ask(node).release(["r2"], ["t2"]),
+      ask(node).release(["r2"], "t2"),
     ]);
     await reply(connection, 0, "OK");
     given.abandoned = true;
@@ -692,7 +692,7 @@ describe("a connection that is lost", () => {
   test("is the end of all that waits: nothing goes out on the next one", async () => {
     const { connection, first, answers, sent } = await gathered((node) => [
       ask(node).vote(claimOf("t1", "r1")),
-      ask(node).release(["r2"], ["t2"]),
+      ask(node).release(["r2"], "t2"),
     ]);
     connection.isReady = false;
     await reply(connection, 0, new Error("Connection is closed."));
@@ -704,9 +704,7 @@ describe("a connection that is lost", () => {
   });
 
   test("also if the next connection is ready before the loss is noticed", async () => {
-    const { connection, first, answers, sent } = await gathered((node) => [
-      ask(node).release(["r2"], ["t2"]),
-    ]);
+    const { connection, first, answers, sent } = await gathered((node) => [ask(node).release(["r2"], "t2")]);
     connection.replace();
     await reply(connection, 0, new Error("Connection is closed."));
     expect(await first).toMatchObject({ is: "fault", sent: true });
@@ -716,7 +714,7 @@ describe("a connection that is lost", () => {
 
   test("a script that it did not know is not sent as text on the next one", async () => {
     const { connection, node, sent } = start();
-    const releasing = ask(node).release(["r"], ["t"]);
+    const releasing = ask(node).release(["r"], "t");
     await settle();
     connection.replace();
     await reply(connection, 0, new ReplyError("NOSCRIPT No matching script."));
@@ -736,7 +734,7 @@ describe("a connection that is lost", () => {
 
 describe("the end", () => {
   test("sends first what waits", async () => {
-    const { node, sent } = await gathered((node) => [ask(node).release(["r1"], ["t1"])]);
+    const { node, sent } = await gathered((node) => [ask(node).release(["r1"], "t1")]);
     void ask(node).vote(claimOf("t2", "r2"));
     await node.close();
     expect(sent()[1]!.slice(2)).toEqual([2, "r1", "r2", "l1,0;v1,1000;", "t1", "t2"]);
@@ -765,7 +763,7 @@ async function silent() {
   const vote = ask(started.node).vote(claim);
   await settle();
   claim.abandoned = true;
-  const release = ask(started.node).release(["r0"], ["t0"]);
+  const release = ask(started.node).release(["r0"], "t0");
   await settle();
   started.time.pass(2501);
   return { ...started, vote, release };
@@ -831,7 +829,7 @@ describe("a master that does not answer", () => {
 
   test("has its clean-ups kept, in order, until it answers", async () => {
     const { connection, node, sent, time, vote } = await silent();
-    const releases = ["r1", "r2"].map((resource) => ask(node).release([resource], ["t"]));
+    const releases = ["r1", "r2"].map((resource) => ask(node).release([resource], "t"));
     time.pass(1000);
     expect(sent()).toHaveLength(2);
     await reply(connection, 0, "OK");
@@ -849,8 +847,8 @@ describe("a master that does not answer", () => {
     await settle();
     time.pass(2501);
     for (const claim of claims) claim.abandoned = true;
-    void ask(node).release(["other"], ["t"]);
-    void ask(node).release(["b"], ["tb"]);
+    void ask(node).release(["other"], "t");
+    void ask(node).release(["b"], "tb");
     await settle();
     expect(sent()[1]).toEqual(["EVALSHA", releaseAndGrantScript.sha1, 1, "b", "tb"]);
     expect(connection.sent).toHaveLength(2);
@@ -889,14 +887,14 @@ describe("a master that does not answer", () => {
 
   test("gets its clean-ups at the end, late rather than never", async () => {
     const { node, sent } = await silent();
-    void ask(node).release(["r1"], ["t1"]);
+    void ask(node).release(["r1"], "t1");
     await node.close();
     expect(sent()[2]!.slice(2)).toEqual([1, "r1", "t1"]);
   });
 
   test("has not been sent its clean-ups if it is lost", async () => {
     const { connection, node, release } = await silent();
-    const late = ask(node).release(["r1"], ["t1"]);
+    const late = ask(node).release(["r1"], "t1");
     connection.isReady = false;
     await reply(connection, 0, new Error("Connection is closed."));
     await reply(connection, 1, new Error("Connection is closed."));
@@ -909,8 +907,8 @@ describe("nodes over one connection", () => {
   test("share batches, each with its own options", async () => {
     const { connection, node, time, sent } = start();
     const other = new RedisNode(connection, { runtime: time, queue: false });
-    void ask(node).release(["a"], ["t1"]);
-    void ask(other).release(["b"], ["t2"]);
+    void ask(node).release(["a"], "t1");
+    void ask(other).release(["b"], "t2");
     await settle();
     expect(sent()).toEqual([["EVALSHA", batchScript.sha1, 2, "a", "b", "l1,0;r1,0;", "t1", "t2"]]);
   });
@@ -957,7 +955,7 @@ describe("an acquire that is found to be abandoned", () => {
       ...claim,
       get abandoned() {
         asks += 1;
-        if (asks === 1) void ask(hasty).release(["r2"], ["t2"]);
+        if (asks === 1) void ask(hasty).release(["r2"], "t2");
         return true;
       },
     });
@@ -972,7 +970,7 @@ describe("on a Cluster", () => {
     const { node, sent } = start(new ClusterConnection());
     void ask(node).vote(claimOf("t1", "a1"));
     void ask(node).vote(claimOf("t2", "a2"));
-    void ask(node).release(["a1"], ["t1"]);
+    void ask(node).release(["a1"], "t1");
     await settle();
     expect(sent().map((words) => words.slice(0, 4))).toEqual([
       ["SET", "a1", "t1", "NX"],

@@ -75,7 +75,7 @@ export async function acquire(asked: Acquisition): Promise<AcquireResult> {
     const trying = attemptUntilRefused(acquisition, queues, budget, attempts, startedAt, firstAttempt);
     firstAttempt = undefined;
     const tried = await trying;
-    if (!("outcome" in tried)) return tried;
+    if (tried.outcome === "over") return tried.result;
     if (refused.hasSubscribers) traceRefusal(request, tried.resource, true);
     budget.useTimeLimit();
     const call = Math.floor(startedAt * 1000) + sinceStart;
@@ -122,10 +122,12 @@ async function attemptUntilRefused(
   attempts: Attempts,
   startedAt: number,
   last: Attempt | undefined,
-): Promise<AcquireResult | Failed> {
+): Promise<Tried> {
   const { context, request, cancellation } = acquisition;
   for (let previous: Failed | undefined; ; last = undefined) {
-    if (!last && queues?.isContended(request.resources)) return assumedLocked(request);
+    // Others hold the lock: nothing is asked.
+    if (!last && queues?.isContended(request.resources))
+      return { outcome: "locked", resource: request.resources[0]!, freeIn: 0, ttl: request.ttl };
     last ??= await attemptIfAdmitted(acquisition, queues, budget, attempts);
     // Others were refused while this call waited for admission.
     if (!last && !budget.ended.isOver) continue;
@@ -134,7 +136,7 @@ async function attemptUntilRefused(
       return failedWith(last.outcome, contentionIn(last.round.answers), request);
     }
     if (last?.outcome === "split") last = await revote(acquisition, budget, attempts, last);
-    if (last?.lease) return { lease: last.lease, attempts };
+    if (last?.lease) return over({ lease: last.lease, attempts });
     if (cancellation.reason) {
       // The rollback of an aborted acquire is awaited, for one nodeTimeout at most.
       await last?.rolledBack;
@@ -142,16 +144,12 @@ async function attemptUntilRefused(
     }
     // Answers from a previous database say nothing about the current one.
     if (last?.outcome === "moved" && !budget.ended.isOver) continue;
-    if (!last)
-      return previous && !budget.lateness
-        ? failure(request, previous, attempts)
-        : crowdedOut(acquisition, budget, attempts);
+    if (!last && previous && !budget.lateness) return over(failure(request, previous, attempts));
+    if (!last) return over(crowdedOut(acquisition, budget, attempts));
     const failed = failedWith(last.outcome, contentionIn(last.round.answers), request);
     const pause = budget.pauseAfter(last);
-    if (pause === undefined)
-      return mayWait(request.settings)
-        ? failureAfterWait(failed, attempts, acquisition, startedAt)
-        : failure(request, failed, attempts);
+    if (pause === undefined && !mayWait(request.settings)) return over(failure(request, failed, attempts));
+    if (pause === undefined) return over(await failureAfterWait(failed, attempts, acquisition, startedAt));
     const isHeld = isContended(last);
     if (isHeld && refused.hasSubscribers) traceRefusal(request, failed.resource, true);
     // PROTOCOL 10.8: not while it could not be granted.
@@ -253,6 +251,13 @@ async function resultOf(
   return failureAfterWait(failed, attempts, acquisition, startedAt);
 }
 
+/** A refusal that leads to the queues, or the result of a call that does not wait there. */
+type Tried = Failed | { readonly outcome: "over"; readonly result: AcquireResult };
+
+function over(result: AcquireResult): Tried {
+  return { outcome: "over", result };
+}
+
 /** A failed tally, for the error. */
 interface Failed {
   readonly outcome: Attempt["outcome"];
@@ -269,11 +274,6 @@ function failedWith(
   request: LockRequest,
 ): Failed {
   return { outcome, resource: resource ?? request.resources[0]!, owner, freeIn, ttl: request.ttl };
-}
-
-/** Assumes that others hold the lock, without having asked. */
-function assumedLocked({ resources, ttl }: LockRequest): Failed {
-  return { outcome: "locked", resource: resources[0]!, freeIn: 0, ttl };
 }
 
 /**

@@ -28,8 +28,8 @@ class QueuedMaster implements LockNode {
   readonly entries: Sent[] = [];
   /** Whether it stores a fencing token. */
   stores = true;
-  /** The tokens of each release, with its time, once there was an entry. */
-  readonly releases: { readonly at: number; readonly tokens: readonly string[] }[] = [];
+  /** The token of each release, with its time, once there was an entry. */
+  readonly releases: { readonly at: number; readonly token: string }[] = [];
   /** The proposals that a second round has stored. */
   readonly stored: (number | undefined)[] = [];
   answering: (entry: Sent) => Answer | "silence" = () => refusal("rival.1", Number.POSITIVE_INFINITY);
@@ -60,7 +60,7 @@ class QueuedMaster implements LockNode {
       this.#machine.receive(() => sink.answered(place, this.clock.observe(sent, time)), this.delay);
       return;
     } else if (verb === "release" || verb === "delete") {
-      if (this.entries.length > 0) this.releases.push({ at, tokens: words });
+      if (this.entries.length > 0) this.releases.push({ at, token: words[0]! });
       answer = { is: "done" };
     } else if (verb === "enqueue") {
       const { ticket, ttl: entryTtl } = entry!;
@@ -301,10 +301,10 @@ describe("an entry", () => {
     await time.advance(100);
     expect(outcome.error).toMatchObject({ name: "ResourceLockedError" });
     for (const master of masters)
-      expect(master.releases.map(({ tokens }) => tokens)).toEqual([[master.latest.token]]);
+      expect(master.releases.map(({ token }) => token)).toEqual([master.latest.token]);
     masters[1].grant();
     expect(masters.map(({ releases }) => releases.length)).toEqual([1, 2, 1]);
-    expect(masters[1].releases[1]!.tokens).toEqual([masters[1].latest.token]);
+    expect(masters[1].releases[1]!.token).toBe(masters[1].latest.token);
     await time.advance(2 * heartbeat);
     expect(masters[0].entries).toHaveLength(1);
   });
@@ -366,8 +366,8 @@ describe("a waiter that reaches less than a quorum", () => {
     const { time, masters } = await waiting({ retryDelay: 300 }, (all) => {
       for (const master of all.slice(1)) master.answering = () => fault;
     });
-    const left = masters[0].releases.map(({ at, tokens }) => ({ at, tokens }));
-    expect(left).toEqual([{ at: masters[0].latest.at + roundTrip, tokens: [masters[0].latest.token] }]);
+    const left = masters[0].releases.map(({ at, token }) => ({ at, token }));
+    expect(left).toEqual([{ at: masters[0].latest.at + roundTrip, token: masters[0].latest.token }]);
     await time.advance(310);
     const [first, second] = masters[0].entries;
     // The pause follows the deletion.
@@ -409,7 +409,7 @@ describe("votes that answer at once, with less than minimumValidity left,", () =
     await time.advance(500);
     expect(outcome.lock).toBeUndefined();
     const [first, second] = masters[0].entries;
-    expect(masters[0].releases[0]!.tokens).toEqual([first!.token]);
+    expect(masters[0].releases[0]!.token).toBe(first!.token);
     expect(second!.ticket - first!.ticket).toBeGreaterThanOrEqual(90_000);
     expect(second!.at - first!.at).toBeGreaterThanOrEqual(95 + 100);
   });
@@ -505,7 +505,7 @@ describe("the fencing token", () => {
       undefined,
       expect.objectContaining({ name: "ResourceLockedError" }),
     ]);
-    expect(masters[0].releases[0]!.tokens).toEqual([masters[0].latest.token]);
+    expect(masters[0].releases[0]!.token).toBe(masters[0].latest.token);
   });
 });
 

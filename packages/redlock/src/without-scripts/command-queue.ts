@@ -16,8 +16,8 @@ export interface Call<A> {
   readonly claim?: Claim | undefined;
   /** Evaluated when the call's turn comes: an answer to give instead of sending. */
   readonly refusal?: (() => Fault | undefined) | undefined;
-  /** The tokens in the command: secret, and removed from error messages. */
-  readonly tokens: readonly string[];
+  /** The words of the question: a token among them is secret, and removed from error messages. */
+  readonly words: readonly string[];
   /** Whether no other call may be sent until this one is answered. */
   readonly isExclusive: boolean;
   /** Sends the call immediately, and only on `session`: that of the connection it was posted on. */
@@ -210,13 +210,13 @@ export class CommandQueue {
     });
   }
 
-  #faultOf(error: unknown, { tokens }: PendingCall, { hasWritten }: Session): Fault {
+  #faultOf(error: unknown, { words }: PendingCall, { hasWritten }: Session): Fault {
     // The steps before the unsent one only read, or belong to a transaction that did not commit.
     if (error instanceof NotSent)
       return { ...unsent(this.#connection.name, error.message), sent: hasWritten };
     if (error instanceof UnexpectedReply) return unexpected(this.#connection.name, error.reply);
     const isReply = this.#connection.isErrorReply(error);
-    const fault = failed(this.#connection.name, error, isReply, tokens);
+    const fault = failed(this.#connection.name, error, isReply, words);
     if (isReply) this.#connection.onErrorReply?.(fault.error.error);
     return fault;
   }

@@ -127,8 +127,8 @@ describe("a vote for one resource", () => {
   test("refused, asks whose it is before whatever waits, and sets nothing by that", async () => {
     const { node, connection } = opened();
     const vote = ask(node).vote(claim);
-    const earlier = ask(node).release(["x"], ["t"]);
-    const later = ask(node).release(["y"], ["t"]);
+    const earlier = ask(node).release(["x"], "t");
+    const later = ask(node).release(["y"], "t");
     await connection.answer(null, ...free);
     expect(connection.sent).toEqual(["SET r t NX PX 1000", ...reads("x"), "DISCARD", ...reads("r")]);
     await connection.answer("OK", ...found("rival", 700));
@@ -183,10 +183,10 @@ describe("a claim", () => {
 
   test("that is abandoned while it waits is not sent, a release is", async () => {
     const { node, connection } = opened();
-    void ask(node).release(["x"], ["t"]);
+    void ask(node).release(["x"], "t");
     const given = { ...both, abandoned: false };
     const vote = ask(node).vote(given);
-    const release = ask(node).release(both.resources, ["t"]);
+    const release = ask(node).release(both.resources, "t");
     given.abandoned = true;
     expect(connection.sent).toEqual(reads("x"));
     await connection.answer(...free);
@@ -279,7 +279,7 @@ describe("an extension of a key", () => {
 describe("a release", () => {
   test("deletes keys that hold the token, or that of an earlier round", async () => {
     const { node, connection } = opened();
-    const release = ask(node).release(["a", "b"], ["w.3"]);
+    const release = ask(node).release(["a", "b"], "w.3");
     await connection.answer("OK", "w.2", 1, "w.3", 1, "OK");
     expect(connection.sent.slice(-3)).toEqual(["DEL a", "DEL b", "EXEC"]);
     await connection.answer("QUEUED", "QUEUED", [1, 1]);
@@ -288,7 +288,7 @@ describe("a release", () => {
 
   test("counts what was really deleted", async () => {
     const { node, connection } = opened();
-    const release = ask(node).release(["r"], ["t"]);
+    const release = ask(node).release(["r"], "t");
     await connection.answer(...found("t", 1));
     await connection.answer("QUEUED", [0]);
     expect(await release).toEqual({ is: "missed" });
@@ -296,7 +296,7 @@ describe("a release", () => {
 
   test("looks again where a key was touched, and is owed in the end", async () => {
     const { node, connection } = opened();
-    const release = ask(node).release(["r"], ["t"]);
+    const release = ask(node).release(["r"], "t");
     for (let transaction = 0; transaction < 5; transaction += 1) {
       await connection.answer(...found("t", 1000));
       await connection.answer("QUEUED", null);
@@ -315,7 +315,7 @@ describe("a connection that is lost", () => {
     const waiting = [
       ask(node).vote(claim),
       ask(node).extend(both, false),
-      ask(node).release(["r"], ["t"]),
+      ask(node).release(["r"], "t"),
       ask(node).inspect("r"),
     ];
     await connection.answer(...replies);
@@ -379,7 +379,7 @@ describe("a connection that another one takes the place of", () => {
   test("is not sent what waited for the one before, and what is asked from then on is", async () => {
     const { node, connection } = opened();
     void ask(node).extend(claim, true);
-    const before = [ask(node).vote(claim), ask(node).extend(both, false), ask(node).release(["r"], ["t"])];
+    const before = [ask(node).vote(claim), ask(node).extend(both, false), ask(node).release(["r"], "t")];
     connection.session += 1;
     void ask(node).vote({ ...claim, resources: ["later"] });
     for (const answer of await Promise.all(before)) expect(answer).toMatchObject(unsent);
@@ -405,11 +405,7 @@ describe("a first connection", () => {
 
   test("that failed is why nothing was sent", async () => {
     const { node, connection, over } = connecting();
-    const calls = Promise.all([
-      ask(node).vote(claim),
-      ask(node).release(["r"], ["t"]),
-      ask(node).inspect("r"),
-    ]);
+    const calls = Promise.all([ask(node).vote(claim), ask(node).release(["r"], "t"), ask(node).inspect("r")]);
     await over(false);
     for (const answer of await calls) {
       expect(answer).toMatchObject({
@@ -441,7 +437,7 @@ describe("a master that does not answer", () => {
 
   test("has at most 4096 requests, without abandoned ones: the others are given up", async () => {
     const { node } = opened();
-    void ask(node).release(["r"], ["t"]);
+    void ask(node).release(["r"], "t");
     const given = { ...claim, abandoned: false };
     const votes = Array.from({ length: 4096 }, () => ask(node).vote(given));
     const refused = { sent: false, error: { reason: "ABANDONED" } };
@@ -453,17 +449,17 @@ describe("a master that does not answer", () => {
 
   test("is asked to release and to extend however much waits, for as long as it may be merely slow", async () => {
     const { node, connection, pass } = opened();
-    const asked = Array.from({ length: 4096 }, () => ask(node).release(["r"], ["t"]));
-    asked.push(ask(node).release(["r"], ["t"]));
+    const asked = Array.from({ length: 4096 }, () => ask(node).release(["r"], "t"));
+    asked.push(ask(node).release(["r"], "t"));
     const extending = ask(node).extend(claim, true);
     pass(2501);
-    expect(await ask(node).release(["r"], ["t"])).toMatchObject({
+    expect(await ask(node).release(["r"], "t")).toMatchObject({
       sent: false,
       error: { reason: "UNREACHABLE" },
     });
     await connection.answer(...free);
     expect(await asked[0]).toEqual({ is: "missed" });
-    void ask(node).release(["r"], ["t"]);
+    void ask(node).release(["r"], "t");
     // The extension has overtaken the releases.
     await connection.answer("OK", ...found("t", 500));
     await connection.answer("QUEUED", [1]);
@@ -511,7 +507,7 @@ test("what waits while it is being found out where the connection leads goes on 
   connection.isReady = false;
   connection.isOpen = true;
   connection.first = gate.opened;
-  const later = ask(node).release(["r"], ["t"]);
+  const later = ask(node).release(["r"], "t");
   await connection.answer("OK", null, -2, null, -2, "OK");
   expect(connection.sent).toEqual(["SET a t PX 1000", "SET b t PX 1000", "EXEC"]);
   await connection.answer("QUEUED", "QUEUED", ["OK", "OK"]);
@@ -527,7 +523,7 @@ test("what waits while it is being found out where the connection leads goes on 
 
 test("closing waits for what was called before", async () => {
   const { node, connection } = opened();
-  const release = ask(node).release(["r"], ["t"]);
+  const release = ask(node).release(["r"], "t");
   const closed = node.close();
   await connection.answer(...found("t", 1000));
   expect(connection.isClosed).toBe(false);

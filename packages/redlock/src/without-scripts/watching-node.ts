@@ -66,16 +66,16 @@ export class WatchingNode implements LockNode {
 
   /** `undefined` if others changed the keys during each transaction. */
   #answerTo(question: Question): Promise<Answer | undefined> {
-    const { verb, keys, words, claim } = question;
+    const { verb, keys, claim } = question;
     if (verb === "inspect") return this.#inspect(keys[0]!);
-    if (!claim) return this.#release(keys, words);
+    if (!claim) return this.#release(question);
     if (verb !== "vote") return this.#claim(question, verb === "repair", "keep");
     return keys.length === 1 ? this.#voteForOne(question) : this.#voteForAll(question);
   }
 
-  #release(keys: readonly string[], tokens: readonly string[]): Promise<Outcome | Fault | undefined> {
-    const run = (session: Session) => deleteIfEqual(session, keys, tokens[0]!);
-    return this.#post<Outcome | Fault | undefined>({ purpose: "release", tokens, isExclusive: true, run });
+  #release({ keys, words }: Question): Promise<Outcome | Fault | undefined> {
+    const run = (session: Session) => deleteIfEqual(session, keys, words[0]!);
+    return this.#post<Outcome | Fault | undefined>({ purpose: "release", words, isExclusive: true, run });
   }
 
   #inspect(resource: string): Promise<KeyState | Fault> {
@@ -85,7 +85,7 @@ export class WatchingNode implements LockNode {
       const { owner, remaining: left } = foundKeyIn(value, pttl);
       return { is: "state", owner: owner && masked(owner), remaining: left, queueLength: 0 };
     };
-    return this.#post<KeyState>({ purpose: "request", tokens: [], isExclusive: false, run });
+    return this.#post<KeyState>({ purpose: "request", words: [], isExclusive: false, run });
   }
 
   async #voteForAll(question: Question): Promise<Answer> {
@@ -135,7 +135,7 @@ export class WatchingNode implements LockNode {
     const answer = await this.#post<Answer | undefined>({
       purpose: "request",
       claim: question.claim,
-      tokens: [token],
+      words: question.words,
       isExclusive: false,
       run: async (its) => {
         session = its;
@@ -149,7 +149,7 @@ export class WatchingNode implements LockNode {
     // The SET was refused: asks for the owner and the remaining time. The owner may be this very token, if an
     // earlier reply was lost (PROTOCOL 2.7). The question sets no key, so it may be asked even after the
     // round was rolled back. If it cannot be asked on the same connection, the key may hold the token.
-    if (!session?.isCurrent) return failed(this.name, this.#connection.notReadyReason, false, [token]);
+    if (!session?.isCurrent) return failed(this.name, this.#connection.notReadyReason, false, question.words);
     const owner = questionOf({ ...question, verb: "extend", claim: { abandoned: false } });
     return (await this.#claim(owner, false, "request", true)) ?? this.#contended();
   }
@@ -179,7 +179,7 @@ export class WatchingNode implements LockNode {
       }
       return undefined;
     };
-    const call = { purpose, claim, tokens: words, isExclusive: true, run };
+    const call = { purpose, claim, words, isExclusive: true, run };
     return this.#post<Answer | undefined>(call, first);
   }
 

@@ -28,7 +28,7 @@ export interface Asked extends Claim {
 interface Calls {
   vote(claim: Asked): Promise<Answer>;
   extend(claim: Asked, repair: boolean): Promise<Answer>;
-  release(resources: readonly string[], tokens: readonly string[]): Promise<Answer>;
+  release(resources: readonly string[], token: string): Promise<Answer>;
   inspect(resource: string): Promise<Answer>;
   enqueue(entry: Asked): Promise<Answer>;
   listen(channel: string, onPush?: OnPush, onChange?: () => void): Promise<void>;
@@ -49,7 +49,7 @@ export function ask(node: LockNode): Calls {
   return {
     vote: (claim) => answerOf(node, claimed("vote", claim)),
     extend: (claim, repair) => answerOf(node, claimed(repair ? "repair" : "extend", claim)),
-    release: (keys, words) => answerOf(node, questionOf({ verb: "release", keys, words })),
+    release: (keys, token) => answerOf(node, questionOf({ verb: "release", keys, words: [token] })),
     inspect: (key) => answerOf(node, questionOf({ verb: "inspect", keys: [key], words: [] })),
     enqueue: (entry) => answerOf(node, claimed("enqueue", entry)),
     listen: async (channel, onPush = () => {}, onChange = () => {}) => {

@@ -21,10 +21,10 @@ function yes(counter: number) {
 
 /** The counters stored for the resources: releases the locks of `claim`, then claims again to read them. */
 async function storedAfter(node: LockNode, claim: Asked): Promise<number> {
-  await ask(node).release(claim.resources, [claim.token]);
+  await ask(node).release(claim.resources, claim.token);
   const next = fenced(claim.resources, 1);
   const answer = await ask(node).vote(next);
-  await ask(node).release(next.resources, [next.token]);
+  await ask(node).release(next.resources, next.token);
   if (answer.is !== "yes" || answer.counter === undefined) throw new Error(JSON.stringify(answer));
   return answer.counter;
 }
@@ -62,7 +62,7 @@ function voteCases(context: Context): void {
     const { node } = context;
     const first = fenced(1, 5000);
     await ask(node).vote(first);
-    await ask(node).release(first.resources, [first.token]);
+    await ask(node).release(first.resources, first.token);
     const second = fenced(first.resources, 4000);
     expect(await ask(node).vote(second)).toEqual(yes(5000));
     expect(await storedAfter(node, second)).toBe(5000);
@@ -94,11 +94,11 @@ function voteCases(context: Context): void {
     ] as const) {
       const claim = fenced([resource], proposal);
       await ask(node).vote(claim);
-      await ask(node).release([resource], [claim.token]);
+      await ask(node).release([resource], claim.token);
     }
     const all = fenced([one, other, third], 5000);
     expect(await ask(node).vote(all)).toEqual(yes(7000));
-    await ask(node).release(all.resources, [all.token]);
+    await ask(node).release(all.resources, all.token);
     for (const resource of all.resources) expect(await storedAfter(node, fenced([resource], 1))).toBe(7000);
   });
 
@@ -125,7 +125,7 @@ function extensionCases(context: Context): void {
     const { node } = context;
     const gone = fenced(1, 1000);
     await ask(node).vote(gone);
-    await ask(node).release(gone.resources, [gone.token]);
+    await ask(node).release(gone.resources, gone.token);
     expect(await ask(node).extend({ ...gone, proposal: 9000 }, false)).toMatchObject({ is: "no" });
     const holder = fenced(gone.resources, 1);
     expect(await ask(node).vote(holder)).toEqual(yes(1000));
@@ -169,7 +169,7 @@ function queueCases(context: Context): void {
     const waiter = fenced(holder.resources, 1200, "w3.1");
     // It listens nowhere.
     await ask(node).enqueue(entryFor(waiter));
-    await ask(node).release(holder.resources, [holder.token]);
+    await ask(node).release(holder.resources, holder.token);
     expect(await context.master.get(holder.resources[0]!)).toBe("w3.1");
     const next = fenced(holder.resources, 1200, "w3.2");
     expect(await ask(node).enqueue(entryFor(next))).toEqual(yes(1000));
@@ -185,7 +185,7 @@ function pushCases(context: Context): void {
     await ask(node).vote(holder);
     const waiter = fenced(holder.resources, 1200, "w2.7");
     expect(await ask(node).enqueue(entryFor(waiter))).toMatchObject({ is: "no" });
-    await ask(node).release(holder.resources, [holder.token]);
+    await ask(node).release(holder.resources, holder.token);
     await until("it is told", () => heard.length > 0);
     expect(heard).toEqual([
       { is: "grant", token: "w2.7", counter: 1000, nextTicket: Number.POSITIVE_INFINITY },

@@ -276,21 +276,21 @@ function releaseCases(context: Context): void {
   it("deletes the key with its token", async () => {
     const claim = claimOf(3);
     await ask(context.node).vote(claim);
-    expect(await ask(context.node).release(claim.resources, [claim.token])).toEqual({ is: "done" });
+    expect(await ask(context.node).release(claim.resources, claim.token)).toEqual({ is: "done" });
     for (const resource of claim.resources) expect(await context.master.get(resource)).toBeNull();
   });
 
   it("is a no the second time, and changes nothing", async () => {
     const claim = claimOf(1);
     await ask(context.node).vote(claim);
-    await ask(context.node).release(claim.resources, [claim.token]);
-    expect(await ask(context.node).release(claim.resources, [claim.token])).toEqual({ is: "missed" });
+    await ask(context.node).release(claim.resources, claim.token);
+    expect(await ask(context.node).release(claim.resources, claim.token)).toEqual({ is: "missed" });
   });
 
   it("does not delete a foreign key", async () => {
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "another-client", 30_000);
-    expect(await ask(context.node).release([resource], ["mine"])).toEqual({ is: "missed" });
+    expect(await ask(context.node).release([resource], "mine")).toEqual({ is: "missed" });
     await expectKey(context, resource, "another-client", 30_000);
   });
 
@@ -299,7 +299,7 @@ function releaseCases(context: Context): void {
     const [mine, foreign] = claim.resources as [string, string];
     await context.master.set(mine, claim.token, long);
     await context.master.set(foreign, "another-client", long);
-    expect(await ask(context.node).release(claim.resources, [claim.token])).toEqual({ is: "missed" });
+    expect(await ask(context.node).release(claim.resources, claim.token)).toEqual({ is: "missed" });
     expect(await context.master.get(mine)).toBeNull();
     expect(await context.master.get(foreign)).toBe("another-client");
   });
@@ -354,7 +354,7 @@ function wrongTypeCases(context: Context): void {
     const claim = claimOf(2);
     await context.master.set(claim.resources[0]!, claim.token, long);
     await context.master.setList(claim.resources[1]!);
-    expect(await ask(context.node).release(claim.resources, [claim.token])).toEqual({ is: "missed" });
+    expect(await ask(context.node).release(claim.resources, claim.token)).toEqual({ is: "missed" });
     expect(await context.master.get(claim.resources[0]!)).toBeNull();
     expect(await context.master.pttl(claim.resources[1]!)).toBe(-1);
   });
@@ -398,7 +398,7 @@ function nameCases(context: Context): void {
           resource: each.resources[0],
           owner: shown(each.token),
         });
-        expect(await ask(context.node).release(each.resources, [each.token])).toEqual({ is: "done" });
+        expect(await ask(context.node).release(each.resources, each.token)).toEqual({ is: "done" });
       }
     });
   }
@@ -406,10 +406,10 @@ function nameCases(context: Context): void {
   it("compares tokens as text, also those that look like numbers", async () => {
     const claim = claimOf(1, long, "0007e1");
     await ask(context.node).vote(claim);
-    expect(await ask(context.node).release(claim.resources, ["70"])).toEqual({ is: "missed" });
+    expect(await ask(context.node).release(claim.resources, "70")).toEqual({ is: "missed" });
     const answer = await ask(context.node).vote(claimOf(claim.resources));
     expect(answer).toMatchObject({ is: "no", owner: shown("0007e1") });
-    expect(await ask(context.node).release(claim.resources, ["0007e1"])).toEqual({ is: "done" });
+    expect(await ask(context.node).release(claim.resources, "0007e1")).toEqual({ is: "done" });
   });
 }
 
@@ -421,7 +421,7 @@ function orderCases(context: Context): void {
     it(`a release right behind a vote for ${count} leaves nothing`, async () => {
       const claim = claimOf(count);
       const vote = ask(context.node).vote(claim);
-      const release = ask(context.node).release(claim.resources, [claim.token]);
+      const release = ask(context.node).release(claim.resources, claim.token);
       expect(await vote).toMatchObject({ is: "yes" });
       expect(await release).toEqual({ is: "done" });
       for (const resource of claim.resources) expect(await context.master.get(resource)).toBeNull();
@@ -430,7 +430,7 @@ function orderCases(context: Context): void {
     it(`a release right behind a repair of ${count} leaves nothing`, async () => {
       const claim = claimOf(count);
       const repair = ask(context.node).extend(claim, true);
-      const release = ask(context.node).release(claim.resources, [claim.token]);
+      const release = ask(context.node).release(claim.resources, claim.token);
       expect(await repair).toMatchObject({ is: "yes" });
       expect(await release).toEqual({ is: "done" });
       for (const resource of claim.resources) expect(await context.master.get(resource)).toBeNull();
@@ -441,7 +441,7 @@ function orderCases(context: Context): void {
     const mine = claimOf(2);
     const next = claimOf(mine.resources);
     await ask(context.node).vote(mine);
-    const release = ask(context.node).release(mine.resources, [mine.token]);
+    const release = ask(context.node).release(mine.resources, mine.token);
     const vote = ask(context.node).vote(next);
     expect(await release).toEqual({ is: "done" });
     expect(await vote).toMatchObject({ is: "yes" });
@@ -485,7 +485,7 @@ function orderCases(context: Context): void {
     expect(rivals.map((answer) => answer.is === "no" && answer.owner)).toEqual(
       claims.map(({ token }) => shown(token)),
     );
-    const releases = claims.map((claim) => ask(context.node).release(claim.resources, [claim.token]));
+    const releases = claims.map((claim) => ask(context.node).release(claim.resources, claim.token));
     expect((await Promise.all(releases)).every(({ is }) => is === "done")).toBe(true);
   });
 }
@@ -498,7 +498,7 @@ function forgottenScriptCases(context: Context): void {
     await context.master.forgetScripts();
     expect(await ask(context.node).extend({ ...claim, ttl: long }, true)).toMatchObject({ is: "yes" });
     await context.master.forgetScripts();
-    expect(await ask(context.node).release(claim.resources, [claim.token])).toEqual({ is: "done" });
+    expect(await ask(context.node).release(claim.resources, claim.token)).toEqual({ is: "done" });
   });
 
   it("still return the owner that refused a vote", async () => {
@@ -516,10 +516,10 @@ function forgottenScriptCases(context: Context): void {
       it(`leave nothing of a ${what} that was abandoned before the NOSCRIPT reply: ${forgotten}`, async () => {
         const claim = claimOf(2);
         await context.master.forgetScripts();
-        if (forgotten !== "all") await ask(context.node).release(claim.resources, [claim.token]);
+        if (forgotten !== "all") await ask(context.node).release(claim.resources, claim.token);
         const answer = call(context.node, claim);
         claim.abandoned = true;
-        const release = ask(context.node).release(claim.resources, [claim.token]);
+        const release = ask(context.node).release(claim.resources, claim.token);
         await answer;
         await release;
         for (const resource of claim.resources) expect(await context.master.get(resource)).toBeNull();
@@ -548,8 +548,8 @@ function firstConnectionCases(context: Context): void {
     const answers = [
       ask(node).vote(claim),
       ask(node).vote(next),
-      ask(node).release(claim.resources, [claim.token]),
-      ask(node).release(next.resources, [next.token]),
+      ask(node).release(claim.resources, claim.token),
+      ask(node).release(next.resources, next.token),
     ];
     await context.path.held();
     context.path.deliver();
@@ -595,7 +595,7 @@ function lostConnectionCases(context: Context): void {
   const calls: Record<string, (node: LockNode, claim: TestClaim) => Promise<unknown>> = {
     vote: (node, claim) => ask(node).vote(claim),
     extend: (node, claim) => ask(node).extend(claim, true),
-    release: (node, claim) => ask(node).release(claim.resources, [claim.token]),
+    release: (node, claim) => ask(node).release(claim.resources, claim.token),
     inspect: (node, claim) => ask(node).inspect(claim.resources[0]!),
   };
 
@@ -758,7 +758,7 @@ function endCases(context: Context): void {
   it("close sends earlier calls first", async () => {
     const claim = claimOf(1);
     await ask(context.node).vote(claim);
-    void ask(context.node).release(claim.resources, [claim.token]);
+    void ask(context.node).release(claim.resources, claim.token);
     await context.node.close();
     await until("the key is gone", async () => (await context.master.get(claim.resources[0]!)) === null);
   });
@@ -767,7 +767,7 @@ function endCases(context: Context): void {
 async function knowScripts(context: Context): Promise<void> {
   const claim = claimOf(2);
   await ask(context.node).extend(claim, false);
-  await ask(context.node).release(claim.resources, [claim.token]);
+  await ask(context.node).release(claim.resources, claim.token);
 }
 
 function expectBetween(answer: object, least: number, most: number): void {

@@ -38,7 +38,7 @@ async function waiterAt(node: LockNode, ticket: number, listens = true): Promise
     token,
     enqueue: (resources, { round = 1, ...options } = {}) =>
       ask(node).enqueue({ ...claimOf(resources, long, token(round)), ticket, entryTtl: long, ...options }),
-    leave: (resources, round = 1) => ask(node).release(resources, [token(round)]),
+    leave: (resources, round = 1) => ask(node).release(resources, token(round)),
   };
   const hear: OnPush = (push) => {
     const message = push.is === "timed" ? push.vote : push;
@@ -146,7 +146,7 @@ function enqueueCases(context: Context): void {
     await context.master.set(resource, "another-client", long);
     await second.enqueue([resource], { ticket: 5 });
     await first.enqueue([resource], { ticket: 5 });
-    await ask(context.node).release([resource], ["another-client"]);
+    await ask(context.node).release([resource], "another-client");
     expect(await context.master.get(resource)).toBe(first.token(1));
   });
 
@@ -158,7 +158,7 @@ function enqueueCases(context: Context): void {
     await dead.enqueue([resource], { entryTtl: 60 });
     await until("the place is gone", async () => (await context.master.place(resource, dead.id)) === -2);
     expect(await context.master.place(resource, alive.id)).toBeGreaterThan(long - slack);
-    await ask(context.node).release([resource], ["another-client"]);
+    await ask(context.node).release([resource], "another-client");
     expect(await context.master.get(resource)).toBe(alive.token(1));
   });
 
@@ -179,7 +179,7 @@ function enqueueCases(context: Context): void {
     await context.master.set(resource, "another-client", 2 * long);
     await deaf.enqueue([resource], { entryTtl: 20_000 });
     await waiter!.enqueue([resource]);
-    expect(await ask(context.node).release([resource], ["another-client"])).toEqual({ is: "done" });
+    expect(await ask(context.node).release([resource], "another-client")).toEqual({ is: "done" });
     await expectKey(context, resource, deaf.token(1), 20_000);
     expect(await ask(context.node).vote(claimOf([resource]))).toMatchObject({
       is: "no",
@@ -262,9 +262,9 @@ function severalCases(context: Context): void {
     for (const resource of [one, other]) await context.master.set(resource, "another-client", long);
     await narrow.enqueue([other]);
     await wide.enqueue([one, other]);
-    await ask(context.node).release([one], ["another-client"]);
+    await ask(context.node).release([one], "another-client");
     expect(await context.master.get(one)).toBe(wide.token(1));
-    await ask(context.node).release([other], ["another-client"]);
+    await ask(context.node).release([other], "another-client");
     for (const resource of [one, other]) expect(await context.master.get(resource)).toBe(wide.token(1));
     expect(await wide.enqueue([one, other], { round: 2 })).toMatchObject({ is: "yes" });
     for (const resource of [one, other]) await expectKey(context, resource, wide.token(2), long);
@@ -277,7 +277,7 @@ function severalCases(context: Context): void {
     await context.master.set(other, "another-client", long);
     await wide.enqueue([one, other]);
     await narrow.enqueue([other]);
-    await ask(context.node).release([other], ["another-client"]);
+    await ask(context.node).release([other], "another-client");
     expect(await context.master.get(other)).toBe(narrow.token(1));
     expect(await wide.enqueue([one, other], { round: 2 })).toMatchObject({ is: "no", resource: other });
     await narrow.leave([other]);
@@ -290,7 +290,7 @@ function severalCases(context: Context): void {
     const { resources } = claimOf(3);
     for (const resource of resources) await context.master.set(resource, "another-client", long);
     await waiter!.enqueue(resources);
-    expect(await ask(context.node).release(resources, ["another-client"])).toEqual({ is: "done" });
+    expect(await ask(context.node).release(resources, "another-client")).toEqual({ is: "done" });
     for (const resource of resources) expect(await context.master.get(resource)).toBe(waiter!.token(1));
   });
 }
@@ -307,7 +307,7 @@ function leaveCases(context: Context): void {
     expect(await context.master.get(free)).toBe(second.token(1));
     expect(await context.master.get(taken)).toBe("another-client");
     expect(await context.master.place(taken, first.id)).toBe(-2);
-    await ask(context.node).release([taken], ["another-client"]);
+    await ask(context.node).release([taken], "another-client");
     expect(await context.master.get(taken)).toBe(third.token(1));
   });
 
@@ -350,7 +350,7 @@ function leaveCases(context: Context): void {
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "another-client.1", long);
     for (const token of ["another-clien.2", "another-client", "another-client.x.2", ".2"]) {
-      expect(await ask(context.node).release([resource], [token])).toEqual({ is: "missed" });
+      expect(await ask(context.node).release([resource], token)).toEqual({ is: "missed" });
     }
     await expectKey(context, resource, "another-client.1", long);
   });
@@ -363,7 +363,7 @@ function pushCases(context: Context): void {
     await context.master.set(resource, "another-client", 5000);
     await second.enqueue([resource]);
     await first.enqueue([resource], { entryTtl: 1000 });
-    expect(await ask(context.node).release([resource], ["another-client"])).toEqual({ is: "done" });
+    expect(await ask(context.node).release([resource], "another-client")).toEqual({ is: "done" });
     await expectKey(context, resource, first.token(1), long);
     await until("it is told", () => first.heard.length > 0);
     expect(await queueLength(context, resource)).toBe(1);
@@ -379,7 +379,7 @@ function pushCases(context: Context): void {
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "another-client", long);
     for (const waiter of all) await waiter.enqueue([resource]);
-    await ask(context.node).release([resource], ["another-client"]);
+    await ask(context.node).release([resource], "another-client");
     await until("the first is told", () => first.heard.length > 0);
     await first.leave([resource]);
     await until("the second is told", () => second.heard.length > 0);
@@ -403,7 +403,7 @@ function pushCases(context: Context): void {
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "another-client", long);
     for (const round of [1, 2, 3]) await waiter!.enqueue([resource], { round });
-    await ask(context.node).release([resource], ["another-client"]);
+    await ask(context.node).release([resource], "another-client");
     await until("it is told", () => waiter!.heard.length > 0);
     expect(waiter!.heard).toEqual([waiter!.token(3)]);
     expect(await context.master.get(resource)).toBe(waiter!.token(3));
@@ -416,9 +416,9 @@ function pushCases(context: Context): void {
     const all = [free, one, other];
     expect(await waiter!.enqueue(all, { entryTtl: 20_000 })).toMatchObject({ is: "no", resource: one });
     // Not by a key that did not block it: that one is reserved.
-    await ask(context.node).release([other], ["another-client"]);
+    await ask(context.node).release([other], "another-client");
     await expectKey(context, other, waiter!.token(1), 20_000);
-    await ask(context.node).release([one], ["another-client"]);
+    await ask(context.node).release([one], "another-client");
     await until("it is woken", () => waiter!.heard.length > 0);
     expect(waiter!.heard).toEqual([`wake ${waiter!.token(1)}`]);
     for (const resource of all) await expectKey(context, resource, waiter!.token(1), 20_000);
@@ -435,7 +435,7 @@ function pushCases(context: Context): void {
     await context.master.set(resource, "another-client", long);
     await context.master.set(strange, "left alone", long);
     await waiter!.enqueue([resource, strange]);
-    expect(await ask(context.node).release([resource], ["another-client"])).toEqual({ is: "done" });
+    expect(await ask(context.node).release([resource], "another-client")).toEqual({ is: "done" });
     await expectKey(context, strange, "left alone", long);
   });
 
@@ -447,7 +447,7 @@ function pushCases(context: Context): void {
     await wide.enqueue([one, other]);
     // It expires, say.
     await context.master.remove(other);
-    await ask(context.node).release([one], ["another-client"]);
+    await ask(context.node).release([one], "another-client");
     expect(await context.master.get(one)).toBe(wide.token(1));
     expect(await context.master.get(other)).toBeNull();
     // It asks for both then, and learns that.
@@ -470,7 +470,7 @@ function pushCases(context: Context): void {
       "the channel has no subscriber",
       async () => (await context.master.listeners(gone.channel)) === 0,
     );
-    await ask(context.node).release([resource], ["another-client"]);
+    await ask(context.node).release([resource], "another-client");
     await until("the next one is told", () => next.heard.length > 0);
     expect(await context.master.get(resource)).toBe(next.token(1));
     expect(await context.master.place(resource, gone.id)).toBe(-2);
@@ -501,7 +501,7 @@ function pushCases(context: Context): void {
     await until("it is told", async () => {
       await context.master.set(resource, "another-client", long);
       await waiter!.enqueue([resource]);
-      await ask(context.node).release([resource], ["another-client"]);
+      await ask(context.node).release([resource], "another-client");
       return waiter!.heard.length > 0;
     });
   });
