@@ -221,6 +221,30 @@ export const acquire: readonly Behaviour[] = [
 
   behaviour(
     "2.6",
+    "A master that missed the vote, and had the key of an extension, is cleaned when it is back",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const redlock = await bench.redlock();
+      const last = masters.slice(2);
+      await faults.kill(last);
+      await time.pass(20);
+      const lock = await redlock.acquire("r", 60_000);
+      await faults.restart(last);
+      await time.until("it has the key", async () => {
+        await lock.extend(60_000);
+        return (await valuesOf(last, "r"))[0] === lock.value;
+      });
+      await faults.kill(last);
+      await time.pass(20);
+      await lock.release();
+      await faults.restart(last, true);
+      await untilGone(bench, masters, "r");
+    },
+    { masters: 3 },
+  ),
+
+  behaviour(
+    "2.6",
     "A master that was never asked is sent no delete",
     async (bench) => {
       const { time, faults, masters } = bench;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Behaviour, behaviour } from "./bench.ts";
-import { failed, held, occupy, within } from "./looking.ts";
+import { failed, held, within } from "./looking.ts";
 
 const suspended = { notOn: { real: "no test puts its machine to sleep" } };
 const machineClock = { notOn: { real: "no test steps the clock of its machine" } };
@@ -16,6 +16,20 @@ export const deadlines: readonly Behaviour[] = [
       const { took, value } = await time.took(redlock.acquire("r", 2000));
       // (ttl - 1) * (1 - driftFactor) - 1 from the send.
       within(bench, value!.remaining(), 1798.1 - took, 1798.1 - took + 0.001, "what remains");
+    },
+    { masters: 1 },
+  ),
+
+  behaviour(
+    "3.1",
+    "A lock that was asked for with a larger driftFactor keeps to it when it is verified and extended",
+    async (bench) => {
+      const { redlock } = await held(bench);
+      const lock = await redlock.acquire("s", 2000, { driftFactor: 0.1 });
+      await lock.verify();
+      within(bench, lock.remaining(), 1700, 1798.1, "what remains");
+      await lock.extend(2000);
+      within(bench, lock.remaining(), 1700, 1798.1, "what remains");
     },
     { masters: 1 },
   ),
@@ -71,6 +85,20 @@ export const deadlines: readonly Behaviour[] = [
   ),
   behaviour(
     "3.3",
+    "An answer takes nothing from a lock, though what it says has become less on its way",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const { redlock, lock } = await held(bench);
+      await faults.slow(redlock, masters, 100, "requests");
+      const [before, begun] = [lock.remaining(), time.now()];
+      assert.equal(await lock.verify(), true);
+      within(bench, lock.remaining(), before - (time.now() - begun) - 1, 2000, "what remains");
+    },
+    { masters: 1, notOn: { "without scripts": "an operation takes several round trips" } },
+  ),
+
+  behaviour(
+    "3.3",
     "A missing answer takes nothing from a lock",
     async (bench) => {
       const { time, faults, masters } = bench;
@@ -85,16 +113,48 @@ export const deadlines: readonly Behaviour[] = [
     { masters: 1 },
   ),
 
-  behaviour("3.3", "A master that refuses counts no longer", async (bench) => {
-    const { time, faults, masters } = bench;
-    const { lock } = await held(bench);
-    await faults.lose(masters.slice(0, 2), "r");
-    await occupy(masters.slice(0, 2), "r");
-    await faults.hang(masters.slice(2, 3));
-    failed(await time.took(lock.extend(4000)), "NO_QUORUM");
-    // Two of the five have extended; a third one has the old key.
-    within(bench, lock.remaining(), 1, 1980, "what remains");
-  }),
+  behaviour(
+    "3.3",
+    "A vote that comes too late for its round counts for the end of its lock",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const redlock = await bench.redlock();
+      await faults.slow(redlock, masters.slice(2), 250, "replies");
+      const lock = await redlock.acquire("r", 5000);
+      await time.pass(400);
+      await faults.lose(masters.slice(0, 1), "r");
+      await faults.hang(masters.slice(2));
+      failed(await time.took(lock.verify()), "NO_QUORUM");
+      assert.equal(lock.state, "unknown");
+      within(bench, lock.remaining(), 4000, 4948, "what remains");
+      await faults.resume(masters);
+    },
+    { masters: 3 },
+  ),
+
+  behaviour(
+    "3.3",
+    "A master that refuses counts no longer, and the holder is told by what the others keep",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const { redlock, lock } = await held(bench, 1000);
+      const lost = new Promise((resolve) => redlock.on("lost", resolve));
+      const begun = time.now();
+      await lock.extend(2000);
+      await time.pass(50);
+      await faults.hang(masters.slice(2));
+      await lock.extend(20_000);
+      await time.pass(1200);
+      await faults.slow(redlock, masters.slice(0, 1), 20);
+      await faults.lose(masters.slice(0, 1), "r");
+      failed(await time.took(lock.verify()), "NO_QUORUM");
+      within(bench, lock.remaining(), 1, 1978, "what remains");
+      await lost;
+      within(bench, time.now() - begun, 1900, 1978, "ms until it was lost");
+      await faults.resume(masters);
+    },
+    { masters: 3 },
+  ),
 
   behaviour(
     "3.4",
@@ -162,8 +222,13 @@ export const deadlines: readonly Behaviour[] = [
     async (bench) => {
       const { time, faults } = bench;
       const { redlock, lock } = await held(bench, 1000);
+      const [released, detached] = [await redlock.acquire("s", 1000), await redlock.acquire("t", 1000)];
       await faults.block(redlock, 1100);
       // No timer has fired yet.
+      const releasing = released.release();
+      assert.equal(released.state, "lost");
+      failed(await time.took(detached.detach()), "LOCK_LOST");
+      assert.equal((await releasing).outcome, "expired");
       assert.equal(lock.signal.aborted, true);
       assert.equal(lock.remaining(), 0);
       assert.equal(lock.state, "lost");

@@ -38,6 +38,23 @@ export const extend: readonly Behaviour[] = [
     { notOn: { real: "the block would have to begin while the answers are on their way" } },
   ),
 
+  behaviour(
+    "4.1",
+    "A machine that slept past the end is not revived by an answer that it reads then",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const { redlock, lock } = await held(bench, 1000, { nodeTimeout: 900 });
+      await faults.slow(redlock, masters, 50, "replies");
+      const extending = time.took(lock.extend(5000));
+      await time.pass(10);
+      await faults.suspend(redlock, 1100);
+      failed(await extending, "LOCK_LOST");
+      assert.equal(lock.state, "lost");
+      assert.equal(lock.remaining(), 0);
+    },
+    { notOn: { real: "no test puts its machine to sleep" } },
+  ),
+
   behaviour("4.2", "An extension sets the key again on masters that have lost it", async (bench) => {
     const { masters, faults } = bench;
     const { lock } = await held(bench);
@@ -79,6 +96,27 @@ export const extend: readonly Behaviour[] = [
       assert.equal(lock.state, "held");
     },
     { masters: 1 },
+  ),
+
+  behaviour(
+    "4.3",
+    "Extensions of one lock are asked one after the other, in turn with those that try again",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const { redlock, lock } = await held(bench, 20_000);
+      await faults.slow(redlock, masters, 50, "replies");
+      const all = await time.took(Promise.all([1, 2, 3].map(() => lock.extend(20_000))));
+      within(bench, all.took, 150, 160, "three extensions");
+      await faults.slow(redlock, masters, 0);
+      await faults.hang(masters);
+      const patient = time.took(redlock.extend(lock, 20_000, { retryCount: 2, retryDelay: 100 }));
+      const hasty = await time.took(redlock.extend(lock, 20_000));
+      failed(hasty, "NO_QUORUM");
+      within(bench, hasty.took, 390, 410, "the one that does not try again");
+      await faults.resume(masters);
+      await patient;
+    },
+    { masters: 1, notOn: { "without scripts": "an operation takes several round trips" } },
   ),
 
   behaviour("4.3", "A majority that refuses ends the lock at once", async (bench) => {
@@ -146,6 +184,25 @@ export const extend: readonly Behaviour[] = [
     assert.equal(await lock.verify(), false);
     assert.equal(lock.state, "lost");
   }),
+
+  behaviour(
+    "4.6",
+    "An extension that waits to be tried again settles when its lock is lost",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const { redlock, lock } = await held(bench, 20_000, { retryCount: -1, retryDelay: 2000 });
+      await faults.hang(masters);
+      const extending = time.took(lock.extend(20_000));
+      await time.pass(500);
+      await faults.step(redlock, 20_000);
+      assert.equal(lock.state, "lost");
+      failed(await extending, "LOCK_LOST");
+      const { took, error } = await extending;
+      within(bench, took, 500, 501, "the call");
+      assert.equal(error.attempts.length, 1);
+    },
+    { masters: 1, notOn: { real: "no test steps the clock of its machine" } },
+  ),
 
   behaviour(
     "4.6",

@@ -126,7 +126,10 @@ export const readme: readonly Behaviour[] = [
       const { time, masters } = bench;
       const redlock = await bench.redlock();
       await occupy(masters, "s");
-      failed(await time.took(redlock.acquire(["r", "s", "t"], 2000)), "RESOURCE_LOCKED");
+      const refused = await time.took(redlock.acquire(["r", "s", "t"], 2000));
+      failed(refused, "RESOURCE_LOCKED");
+      assert.equal(refused.error.resource, "s");
+      within(bench, refused.error.remaining, 59_000, 60_000, "what is left of it");
       await untilGone(bench, masters, "r");
       await untilGone(bench, masters, "t");
       await bench.faults.lose(masters, "s");
@@ -157,6 +160,56 @@ export const readme: readonly Behaviour[] = [
       const { took, error } = await waiting;
       assert.equal(error, undefined);
       within(bench, took, 200, 1000, "the call");
+    },
+  ),
+
+  behaviour(
+    "README",
+    "`ready` ends with its signal, and with `quit`",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      await faults.hang(masters);
+      const redlock = await bench.redlock({ isCold: true });
+      const controller = new AbortController();
+      const aborted = time.took(redlock.ready({ signal: controller.signal }));
+      const closed = time.took(redlock.ready());
+      controller.abort();
+      failed(await aborted, "ABORTED");
+      const quit = redlock.quit();
+      failed(await closed, "CLOSED");
+      within(bench, (await closed).took, 0, 205, "the call");
+      await quit;
+      failed(await time.took(redlock.ready()), "CLOSED");
+      await faults.resume(masters);
+    },
+    { masters: 1 },
+  ),
+
+  behaviour(
+    "README",
+    "`inspect` shows what each server knows of a lock, or why it says nothing",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const redlock = await bench.redlock();
+      await masters[0]!.call("SET", "r", "0123456789abcdef", "PX", 60_000);
+      await masters[1]!.call("SET", "r", "short");
+      await faults.kill(masters.slice(2, 3));
+      await faults.hang(masters.slice(3, 4));
+      await time.pass(20);
+      const { took, value } = await time.took(redlock.inspect("r"));
+      within(bench, took, 195, 205, "the call");
+      const rows = value!.map(({ owner, disagrees, unreachable }) => [owner, disagrees, unreachable?.reason]);
+      assert.deepEqual(rows, [
+        ["01234567…", true, undefined],
+        ["sh…", true, undefined],
+        [undefined, false, "UNREACHABLE"],
+        [undefined, false, "TIMEOUT"],
+        [undefined, false, undefined],
+      ]);
+      const [left, ...others] = value!.map(({ remaining }) => remaining);
+      within(bench, left!, 59_000, 60_000, "what is left");
+      assert.deepEqual(others, [Number.POSITIVE_INFINITY, 0, 0, 0]);
+      await faults.resume(masters.slice(3, 4));
     },
   ),
 

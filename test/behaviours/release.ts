@@ -1,6 +1,16 @@
 import assert from "node:assert/strict";
 import { type Behaviour, behaviour } from "./bench.ts";
-import { failed, held, lifetimesOn, occupy, untilGone, untilVoted, valuesOf, within } from "./looking.ts";
+import {
+  endsBeforeItsKeys,
+  failed,
+  held,
+  lifetimesOn,
+  occupy,
+  untilGone,
+  untilVoted,
+  valuesOf,
+  within,
+} from "./looking.ts";
 
 /** Section 5 of docs/protocol.md. */
 export const release: readonly Behaviour[] = [
@@ -82,6 +92,32 @@ export const release: readonly Behaviour[] = [
   ),
 
   behaviour(
+    "5.2",
+    "A release says whether a majority has deleted the key, cannot have had it, or did not answer",
+    async (bench) => {
+      const { faults, masters } = bench;
+      const redlock = await bench.redlock();
+      const outcomes = {
+        "yes yes yes no": "released",
+        "yes yes yes -": "released",
+        "yes yes no no": "expired",
+        "yes yes no -": "partial",
+        "yes - - -": "partial",
+      };
+      for (const [answers, outcome] of Object.entries(outcomes)) {
+        const lock = await redlock.acquire(answers, 5000);
+        await Promise.all(lock.attempts);
+        const which = (answer: string) => masters.filter((_, index) => answers.split(" ")[index] === answer);
+        await faults.lose(which("no"), answers);
+        await faults.hang(which("-"));
+        assert.equal((await lock.release()).outcome, outcome, answers);
+        await faults.resume(masters);
+      }
+    },
+    { masters: 4 },
+  ),
+
+  behaviour(
     "5.3",
     "A lock has ended before its release is sent",
     async (bench) => {
@@ -105,13 +141,33 @@ export const release: readonly Behaviour[] = [
       const { time, faults, masters } = bench;
       const { redlock, lock } = await held(bench);
       await faults.slow(redlock, masters, 30);
-      const extending = time.took(lock.extend(30_000));
+      const extending = [time.took(lock.extend(30_000)), time.took(lock.extend(30_000))];
       await time.pass(5);
       assert.equal((await lock.release()).outcome, "released");
-      failed(await extending, "LOCK_LOST");
+      for (const outcome of await Promise.all(extending)) failed(outcome, "LOCK_LOST");
       await untilGone(bench, masters, "r");
       await time.pass(200);
       for (const value of await valuesOf(masters, "r")) assert.equal(value, null);
+    },
+    { masters: 1 },
+  ),
+
+  behaviour(
+    "5.3",
+    "A lock that was released is not lost, whatever is answered afterwards",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const { redlock, lock } = await held(bench);
+      const lost: unknown[] = [];
+      redlock.on("lost", (one) => lost.push(one));
+      await faults.lose(masters, "r");
+      await faults.slow(redlock, masters, 30);
+      const verifying = lock.verify();
+      await time.pass(5);
+      await lock.release();
+      assert.equal(await verifying, false);
+      await time.pass(2000);
+      assert.deepEqual([lock.state, lock.signal.aborted, lost], ["released", false, []]);
     },
     { masters: 1 },
   ),
@@ -226,6 +282,30 @@ export const release: readonly Behaviour[] = [
       within(bench, resumed.remaining(), 1, 2000, "what remains");
       assert.equal((await resumed.release()).outcome, "released");
       await untilGone(bench, masters, "r");
+    },
+    { masters: 1 },
+  ),
+
+  behaviour(
+    "5.10",
+    "A resumed lock ends before its keys, and lasts for its own ttl at most",
+    async (bench) => {
+      const { time, masters } = bench;
+      const { lock } = await held(bench, 1000);
+      await time.pass(300);
+      const receiver = await bench.redlock({ minimumValidity: 3000 });
+      const lost: unknown[] = [];
+      receiver.on("lost", (one) => lost.push(one));
+      const resumed = receiver.resume(JSON.parse(JSON.stringify(await lock.detach())));
+      assert.equal(await resumed.verify(), true);
+      within(bench, resumed.remaining(), 500, 700, "what remains");
+      await endsBeforeItsKeys(bench, resumed);
+      for (const master of masters) await master.call("PEXPIRE", "r", 60_000);
+      await resumed.verify();
+      within(bench, resumed.remaining(), 900, 1000, "what remains");
+      await time.until("it has ended", () => lost.length > 0);
+      assert.deepEqual(lost, [resumed]);
+      assert.equal(resumed.state, "lost");
     },
     { masters: 1 },
   ),
