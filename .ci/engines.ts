@@ -1,15 +1,8 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
+import { reportIn } from "./report.ts";
 
 // The contract, the queue and the faults on servers of other versions than the machine's, and the page that lists them.
 // Servers come from wheels of PyPI, and need no installation; `REDLOCK_ENGINE` names another one. With `--others` the
@@ -50,15 +43,6 @@ function versionOf(server: string): string {
   return `${name} ${version}`;
 }
 
-/** The part of vitest's report that is counted here. */
-interface Report {
-  readonly testResults: readonly {
-    readonly name: string;
-    readonly status: string;
-    readonly assertionResults: readonly { readonly status: string }[];
-  }[];
-}
-
 interface Counts {
   readonly passed: number;
   readonly failed: number;
@@ -67,16 +51,13 @@ interface Counts {
 /** The counts of each suite. */
 function run(server: string): Counts[] {
   rmSync(results, { force: true });
-  const files = Object.values(suites).flat();
-  spawnSync("vitest", ["run", "--project", "fast", ...files], {
+  spawnSync("vitest", ["run", "--project", "fast", ...Object.values(suites).flat()], {
     stdio: "inherit",
     env: { ...process.env, REDLOCK_ENGINE: server },
   });
-  const report: Report = existsSync(results)
-    ? JSON.parse(readFileSync(results, "utf8"))
-    : { testResults: [] };
+  const files = reportIn(results)?.testResults ?? [];
   return Object.values(suites).map((paths) => {
-    const found = report.testResults.filter(({ name }) =>
+    const found = files.filter(({ name }) =>
       paths.some((path) => relative(process.cwd(), name).startsWith(path)),
     );
     const tests = found.flatMap(({ assertionResults }) => assertionResults);

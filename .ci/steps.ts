@@ -1,7 +1,8 @@
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, readFileSync, rmSync } from "node:fs";
-import { join, relative } from "node:path";
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { failuresOf, reportIn } from "./report.ts";
 import { type Group, turns } from "./turns.ts";
 
 // Runs the steps, goes on after a failure, and counts. A step that runs tests counts each of them, any other counts as one.
@@ -65,33 +66,6 @@ async function step(name: string, command: Command, isBeside = false): Promise<v
   console.log(`=== ${name}: ${good ? "passed" : "FAILED"} in ${seconds} s`);
 }
 
-/** The part of vitest's report that the end of this run needs. */
-interface Report {
-  readonly numPassedTests: number;
-  readonly numFailedTests: number;
-  readonly numPendingTests: number;
-  readonly testResults: readonly {
-    readonly name: string;
-    readonly message: string;
-    readonly assertionResults: readonly {
-      readonly status: string;
-      readonly fullName: string;
-      readonly failureMessages: readonly string[];
-    }[];
-  }[];
-}
-
-function failuresOf(report: Report): string[] {
-  return report.testResults.flatMap(({ name, message, assertionResults }) => {
-    const file = relative(process.cwd(), name);
-    const failed = assertionResults.filter(({ status }) => status === "failed");
-    const tests = failed.map(({ fullName, failureMessages }) => {
-      return `${file}: ${fullName}\n${failureMessages.join("\n")}`;
-    });
-    return message === "" ? tests : [...tests, `${file}: ${message}`];
-  });
-}
-
 /** A run of vitest, by the counts in its report; one that left no report failed before its first test. */
 async function tests(name: string, given: Command, isBeside = false): Promise<void> {
   runs += 1;
@@ -99,11 +73,12 @@ async function tests(name: string, given: Command, isBeside = false): Promise<vo
   rmSync(results, { force: true });
   const command = [...given, `--outputFile.json=${results}`] as const;
   await step(name, command, isBeside);
-  if (!existsSync(results)) return;
-  const report = JSON.parse(readFileSync(results, "utf8")) as Report;
+  const report = reportIn(results);
+  if (!report) return;
   passed += report.numPassedTests;
   failed += report.numFailedTests;
-  failures.push(...failuresOf(report));
+  for (const { file, name: test, messages } of failuresOf(report))
+    failures.push([`${file}: ${test}`, ...messages].join("\n"));
   if (report.numPendingTests > 0) untried.push(`${report.numPendingTests} tests were skipped in "${name}"`);
 }
 

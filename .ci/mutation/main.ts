@@ -1,7 +1,8 @@
 import { execFileSync, spawn } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
+import { type Failure, failuresOf, reportIn } from "../report.ts";
 import { drawn, interval, type Mutant, mutantsOf } from "./mutants.ts";
 import type { Plan, TimedTest } from "./plan.ts";
 
@@ -44,8 +45,6 @@ interface Result {
   readonly seconds: number;
 }
 
-type Failure = Pick<TimedTest, "file" | "line"> & { readonly name: string };
-
 /** Of a run of vitest: whether all passed; which tests failed, none if it was something else. */
 interface Verdict {
   readonly isGood: boolean;
@@ -85,28 +84,6 @@ function ended(args: readonly string[], silence: number): Promise<{ code: number
   });
 }
 
-interface Report {
-  readonly testResults: readonly {
-    readonly name: string;
-    readonly message: string;
-    readonly assertionResults: readonly {
-      readonly status: string;
-      readonly fullName: string;
-      readonly location?: { readonly line: number };
-    }[];
-  }[];
-}
-
-/** Those in a file whose hooks fail, or that cannot be loaded, are one failure: the file. */
-function failuresOf({ testResults }: Report): Failure[] {
-  return testResults.flatMap(({ name, message, assertionResults }) => {
-    const file = relative(process.cwd(), name);
-    const failed = assertionResults.filter(({ status }) => status === "failed");
-    if (failed.length === 0) return message === "" ? [] : [{ file, line: 0, name: message }];
-    return failed.map(({ fullName, location }) => ({ file, line: location?.line ?? 0, name: fullName }));
-  });
-}
-
 /** No test may take longer than `limit`, ms. One that never leaves its turn is known by the silence that follows. */
 async function run(plan: Plan, filters: readonly string[], limit: number): Promise<Verdict> {
   writeFileSync(paths.plan, JSON.stringify(plan));
@@ -122,10 +99,12 @@ async function run(plan: Plan, filters: readonly string[], limit: number): Promi
     silence,
   );
   if (isSilent) return { isGood: false, failures: [], otherwise: `no test ended for ${silence / 1000} s` };
-  const failures = existsSync(paths.report)
-    ? failuresOf(JSON.parse(readFileSync(paths.report, "utf8")) as Report)
-    : [];
-  return { isGood: code === 0, failures, otherwise: "an error outside of the tests" };
+  const report = reportIn(paths.report);
+  return {
+    isGood: code === 0,
+    failures: report ? failuresOf(report) : [],
+    otherwise: "an error outside of the tests",
+  };
 }
 
 interface Coverage {
