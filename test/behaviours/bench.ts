@@ -94,16 +94,38 @@ export interface Outcome<T> {
   readonly error?: any;
 }
 
-export interface Time {
-  /** ms. */
-  now(): number;
-  pass(ms: number): Promise<void>;
-  /** Never rejects; the call may be awaited later. */
-  took<T>(call: Promise<T>): Promise<Outcome<T>>;
-  /** Asks again until it is true; rejects with `what` after 5 s. */
-  until(what: string, ask: () => Promise<boolean> | boolean): Promise<void>;
+export abstract class Time {
   /** By how much a time may differ from what it should be, on a machine that does other work, ms. */
-  readonly slack: number;
+  abstract readonly slack: number;
+  /** The pause between two questions of `until`, ms. */
+  protected abstract readonly pause: number;
+
+  /** ms. */
+  abstract now(): number;
+  abstract pass(ms: number): Promise<void>;
+
+  /** The time without that in which the case could not run, ms. */
+  protected net(): number {
+    return this.now();
+  }
+
+  /** Never rejects; the call may be awaited later. */
+  took<T>(call: Promise<T>): Promise<Outcome<T>> {
+    const begun = this.net();
+    return call.then(
+      (value) => ({ took: this.net() - begun, value }),
+      (error: unknown) => ({ took: this.net() - begun, error }),
+    );
+  }
+
+  /** Asks again until it is true; rejects with `what` after 5 s. */
+  async until(what: string, ask: () => Promise<boolean> | boolean): Promise<void> {
+    const end = this.now() + 5000;
+    while (!(await ask())) {
+      if (this.now() > end) throw new Error(`not within 5 s: ${what}`);
+      await this.pass(this.pause);
+    }
+  }
 }
 
 export interface OpenOptions extends RedlockOptions {

@@ -22,10 +22,9 @@ import {
   type Faults,
   type Master,
   type OpenOptions,
-  type Outcome,
   type Place,
   type Tap,
-  type Time,
+  Time,
   type WriteRefusal,
 } from "./bench.ts";
 import { isConnected, scriptsIn } from "./looking.ts";
@@ -386,35 +385,23 @@ async function each(
   await Promise.all((masters as readonly RealMaster[]).map(act));
 }
 
-class RealTime implements Time {
+class RealTime extends Time {
   readonly slack = slack;
+  protected readonly pause = 1;
   readonly #stalls = new Stalls();
 
   now(): number {
     return performance.now();
   }
 
+  protected override net(): number {
+    return this.now() - this.#stalls.total;
+  }
+
   pass(ms: number): Promise<void> {
     return new Promise((resolve) => {
       setTimeout(resolve, ms);
     });
-  }
-
-  took<T>(call: Promise<T>): Promise<Outcome<T>> {
-    const net = (): number => this.now() - this.#stalls.total;
-    const begun = net();
-    return call.then(
-      (value) => ({ took: net() - begun, value }),
-      (error: unknown) => ({ took: net() - begun, error }),
-    );
-  }
-
-  async until(what: string, ask: () => Promise<boolean> | boolean): Promise<void> {
-    const end = this.now() + 5000;
-    while (!(await ask())) {
-      if (this.now() > end) throw new Error(`not within 5 s: ${what}`);
-      await this.pass(1);
-    }
   }
 
   end(): void {

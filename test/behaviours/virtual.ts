@@ -12,7 +12,7 @@ import {
   type OpenOptions,
   type Outcome,
   type Tap,
-  type Time,
+  Time,
   type WriteRefusal,
 } from "./bench.ts";
 import { isConnected, scriptsIn } from "./looking.ts";
@@ -376,13 +376,15 @@ class VirtualFaults implements Faults {
   }
 }
 
-class VirtualTime implements Time {
+class VirtualTime extends Time {
   readonly slack = 0;
+  protected readonly pause = 0.1;
   readonly #kernel: Kernel;
   readonly #process: Process;
 
   /** `process`: in whose turns the case goes on. */
   constructor(kernel: Kernel, process: Process) {
+    super();
     this.#kernel = kernel;
     this.#process = process;
   }
@@ -396,21 +398,5 @@ class VirtualTime implements Time {
       const turn = (): void => this.#process.deliver(resolve);
       this.#kernel.engine.schedule(turn, Math.max(1, Math.round(ms * 1000)));
     });
-  }
-
-  took<T>(call: Promise<T>): Promise<Outcome<T>> {
-    const begun = this.now();
-    return call.then(
-      (value) => ({ took: this.now() - begun, value }),
-      (error: unknown) => ({ took: this.now() - begun, error }),
-    );
-  }
-
-  async until(what: string, ask: () => Promise<boolean> | boolean): Promise<void> {
-    const end = this.now() + 5000;
-    while (!(await ask())) {
-      if (this.now() > end) throw new Error(`not within 5 s: ${what}`);
-      await this.pass(0.1);
-    }
   }
 }

@@ -4,6 +4,7 @@ import { type Behaviour, type Bench, behaviour } from "./bench.ts";
 import {
   endsBeforeItsKeys,
   failed,
+  type Held,
   held,
   lifetimesOn,
   occupy,
@@ -47,6 +48,22 @@ class Line {
     await Promise.all(this.#ends);
     assert.deepEqual(this.served, names, `served: ${this.served.join(", ")}`);
   }
+
+  /** They are served in this order, if the lock is released when all of them stand in the queues. */
+  async isServedBehind(bench: Bench, { redlock, lock }: Held, ...names: readonly string[]): Promise<void> {
+    await untilWaiting(bench, redlock, names.length);
+    await lock.release();
+    await this.isServed(...names);
+  }
+}
+
+/** The first that calls is served first. */
+async function inOrder(bench: Bench, before: Held, first: Redlock, second: Redlock): Promise<void> {
+  const line = new Line();
+  line.wait(first, "the first", { nodeTimeout: 2000 });
+  await bench.time.pass(20);
+  line.wait(second, "the second", { nodeTimeout: 2000 });
+  await line.isServedBehind(bench, before, "the first", "the second");
 }
 
 /** Redlocks that have read the clocks of the masters, since they have waited before. */
@@ -137,20 +154,14 @@ export const waiting: readonly Behaviour[] = [
     "7.2",
     "A process that hears answers late when its calls begin does not pass those before it",
     async (bench) => {
-      const { faults, masters, time } = bench;
+      const { faults, masters } = bench;
       const [early] = await warm(bench, 1);
       // Used once, so its connections were made while it had nothing else to do.
       const busy = await bench.redlock();
       await (await busy.acquire("another", 20_000)).release();
-      const { redlock, lock } = await held(bench, 20_000);
+      const before = await held(bench, 20_000);
       await faults.slow(busy, masters, 100, "replies");
-      const line = new Line();
-      line.wait(early!, "the first");
-      await time.pass(20);
-      line.wait(busy, "the second", { nodeTimeout: 2000 });
-      await untilWaiting(bench, redlock, 2);
-      await lock.release();
-      await line.isServed("the first", "the second");
+      await inOrder(bench, before, early!, busy);
     },
     terms,
   ),
@@ -159,17 +170,9 @@ export const waiting: readonly Behaviour[] = [
     "7.2",
     "The wall clocks of clients do not matter",
     async (bench) => {
-      const { faults, time } = bench;
       const [right, slow] = [await bench.redlock(), await bench.redlock()];
-      await faults.step(slow, -3_600_000);
-      const { redlock, lock } = await held(bench, 20_000);
-      const line = new Line();
-      line.wait(right, "the first");
-      await time.pass(50);
-      line.wait(slow, "the second");
-      await untilWaiting(bench, redlock, 2);
-      await lock.release();
-      await line.isServed("the first", "the second");
+      await bench.faults.step(slow, -3_600_000);
+      await inOrder(bench, await held(bench, 20_000), right, slow);
     },
     noClocks,
   ),
@@ -178,18 +181,11 @@ export const waiting: readonly Behaviour[] = [
     "7.2",
     "A client that has read other clocks than those before it goes behind the calls that it finds",
     async (bench) => {
-      const { faults, masters, time } = bench;
+      const { faults, masters } = bench;
       const [early] = await warm(bench, 1);
-      const { redlock, lock } = await held(bench, 60_000);
+      const before = await held(bench, 60_000);
       await faults.step(masters, 5000);
-      const late = await bench.redlock();
-      const line = new Line();
-      line.wait(late, "the first");
-      await time.pass(50);
-      line.wait(early!, "the second");
-      await untilWaiting(bench, redlock, 2);
-      await lock.release();
-      await line.isServed("the first", "the second");
+      await inOrder(bench, before, await bench.redlock(), early!);
     },
     noClocks,
   ),
@@ -224,28 +220,25 @@ export const waiting: readonly Behaviour[] = [
     async (bench) => {
       const { faults, masters, time } = bench;
       const [one, other] = await warm(bench, 2);
-      const { redlock, lock } = await held(bench, 60_000);
+      const before = await held(bench, 60_000);
       await faults.step(masters, 500);
       const line = new Line();
       line.wait(await bench.redlock(), "a fast clock");
       await time.pass(20);
       await faults.step(masters, -500);
       line.wait(one!, "one that finds it");
-      await untilWaiting(bench, redlock, 2);
-      await lock.release();
-      await line.isServed("a fast clock", "one that finds it");
+      await line.isServedBehind(bench, before, "a fast clock", "one that finds it");
       await time.pass(70_000);
       await occupy(masters, "again");
       await time.took(one!.acquire("again", 1000, { waitTimeout: 50 }));
-      const again = await redlock.acquire("r", 20_000);
+      const { redlock } = before;
+      const lock = await redlock.acquire("r", 20_000);
       await faults.slow(one!, masters, 100);
       const later = new Line();
       later.wait(one!, "the first", { nodeTimeout: 2000 });
       await time.pass(150);
       later.wait(other!, "the second");
-      await untilWaiting(bench, redlock, 2);
-      await again.release();
-      await later.isServed("the first", "the second");
+      await later.isServedBehind(bench, { redlock, lock }, "the first", "the second");
     },
     noClocks,
   ),
@@ -591,7 +584,7 @@ export const waiting: readonly Behaviour[] = [
     async (bench) => {
       const { faults, masters, time } = bench;
       const [one, other] = await warm(bench, 2);
-      const { redlock, lock } = await held(bench, 60_000);
+      const before = await held(bench, 60_000);
       const line = new Line();
       line.wait(one!, "the first", { retryDelay: 500 });
       await time.pass(250);
@@ -601,9 +594,7 @@ export const waiting: readonly Behaviour[] = [
       await faults.heal(one!, masters);
       // Messages that were on their way are over by then.
       await time.pass(5000);
-      await untilWaiting(bench, redlock, 2);
-      await lock.release();
-      await line.isServed("the first", "the second");
+      await line.isServedBehind(bench, before, "the first", "the second");
     },
     terms,
   ),
