@@ -251,15 +251,11 @@ const isListed: ReadonlySet<Verb> = new Set(["restoreCounters", "guardState"]);
 /** The meaning of a reply; `undefined` if it is not a valid answer to the question. */
 export function answerIn(question: Question, reply: unknown): Answer | undefined {
   const { verb, keys } = question;
-  if (verb === "release" || verb === "delete") {
+  if (verb === "release" || verb === "delete" || verb === "restoreCounters" || verb === "mark") {
+    const all = verb === "restoreCounters" || verb === "mark" ? 1 : keys.length;
     // The usual reply, without a look at what else it may be.
-    if (reply === keys.length) return done;
-    return countIn(reply, keys.length) === undefined ? undefined : missed;
-  }
-  if (verb === "restoreCounters" || verb === "mark") {
-    const restored = countIn(reply, 1);
-    if (restored === undefined) return undefined;
-    return restored === 1 ? done : missed;
+    if (reply === all) return done;
+    return countIn(reply, all) === undefined ? undefined : missed;
   }
   if (verb === "time") {
     const time = timeIn(reply);

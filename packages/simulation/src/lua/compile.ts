@@ -63,22 +63,15 @@ function unknown(node: Node, what: string): Error {
 class Names {
   /** How often each name in Lua has been declared. */
   readonly counts: Map<string, number>;
-  /** The variables of loops that count: always numbers, so nothing is assigned to them. */
-  readonly counters: Set<string>;
-  /** The variables of functions that return one value. */
-  readonly single: Set<string>;
-  /** Those that are made once, not in each run: nothing is assigned to them. */
-  readonly fixed: Set<string>;
+  /**
+   * Those that nothing is assigned to: the counter of a loop, always a number; a function that returns one value; another
+   * function, which is made once and not in each run.
+   */
+  readonly kinds: Map<string, "counter" | "single" | "function">;
 
   constructor(around?: Names) {
     this.counts = new Map(around?.counts);
-    this.counters = new Set(around?.counters);
-    this.single = new Set(around?.single);
-    this.fixed = new Set(around?.fixed);
-  }
-
-  isConstant(name: string): boolean {
-    return this.counters.has(name) || this.single.has(name) || this.fixed.has(name);
+    this.kinds = new Map(around?.kinds);
   }
 }
 
@@ -184,7 +177,7 @@ ${body}};
         const values = this.#values(node, node.init, node.variables.length);
         const declared = node.variables.map(({ name }) => this.#declared(name));
         for (const [index, name] of declared.entries())
-          if (globals.has(values[index]!) && !open.has(values[index]!)) this.#names.single.add(name);
+          if (globals.has(values[index]!) && !open.has(values[index]!)) this.#names.kinds.set(name, "single");
         if (this.#depth === 0) this.#variables.push(...declared);
         const assignments = declared.map((name, index) => `${name} = ${values[index]}`).join(", ");
         return `${this.#depth === 0 ? "" : "let "}${assignments};`;
@@ -202,7 +195,7 @@ ${body}};
       case "FunctionDeclaration": {
         if (!node.isLocal || node.identifier?.type !== "Identifier") throw unknown(node, "a global function");
         const name = this.#declared(node.identifier.name);
-        this.#names.fixed.add(name);
+        this.#names.kinds.set(name, "function");
         const text = this.#declaration(node, name);
         if (this.#depth > 0) return text;
         this.#functions.push(text);
@@ -238,7 +231,7 @@ ${body}};
     if (target.type !== "Identifier")
       return `set(${this.#expression(target.base)}, ${this.#key(target)}, ${value});`;
     const name = this.#variable(target.name);
-    if (name === undefined || this.#names.isConstant(name))
+    if (name === undefined || this.#names.kinds.has(name))
       throw unknown(target, `an assignment to ${target.name}`);
     return `${name} = ${value};`;
   }
@@ -254,7 +247,7 @@ ${body}};
       return `function ${name}(${names.join(", ")}) ${this.#function(body)}`;
     });
     this.#names = around;
-    if (this.#isSingle.pop()) around.single.add(name);
+    if (this.#isSingle.pop()) around.kinds.set(name, "single");
     return text;
   }
 
@@ -272,7 +265,7 @@ ${body}};
     const [from, to] = [this.#number(start), this.#number(end)];
     return this.#nested(() => {
       const [counter, last] = [this.#declared(variable.name), this.#fresh("last")];
-      this.#names.counters.add(counter);
+      this.#names.kinds.set(counter, "counter");
       const goesOn = `${counter} ${by < 0 ? ">=" : "<="} ${last}`;
       return `for (let ${counter} = ${from}, ${last} = ${to}; ${goesOn}; ${counter} += ${by}) ${this.#block(body)}`;
     });
@@ -289,7 +282,7 @@ ${body}};
       if (kind === "string.gmatch")
         return `for (let [${names.join(", ")}] of matches(${over})) ${this.#block(body)}`;
       const [index, value = this.#fresh("value")] = names as [string, string?];
-      this.#names.counters.add(index);
+      this.#names.kinds.set(index, "counter");
       const table = this.#fresh("table");
       const next = `(${value} = get(${table}, ${index})) !== undefined`;
       return `for (let ${index} = 1, ${table} = ${over}, ${value}; ${next}; ${index} += 1) ${this.#block(body)}`;
@@ -328,7 +321,7 @@ ${body}};
     const path = pathOf(node.base);
     if (path === undefined) return true;
     const own = this.#variable(path);
-    return own === undefined ? open.has(path) || !globals.has(path) : !this.#names.single.has(own);
+    return own === undefined ? open.has(path) || !globals.has(path) : this.#names.kinds.get(own) !== "single";
   }
 
   /** The same where it stands last: with brackets around it, which the parser drops, it has one value. */
@@ -461,7 +454,8 @@ ${body}};
   }
 
   #isNumber(node: Expression): boolean {
-    if (node.type === "Identifier") return this.#names.counters.has(this.#variable(node.name) ?? "");
+    if (node.type === "Identifier")
+      return this.#names.kinds.get(this.#variable(node.name) ?? "") === "counter";
     if (node.type === "BinaryExpression") return node.operator !== ".." && !comparisons.has(node.operator);
     return node.type === "NumericLiteral" || (node.type === "UnaryExpression" && node.operator !== "not");
   }
