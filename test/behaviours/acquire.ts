@@ -59,6 +59,8 @@ export const acquire: readonly Behaviour[] = [
     const outcome = await time.took(redlock.acquire("r", 2000));
     failed(outcome, "NO_QUORUM");
     within(bench, outcome.took, 0, 10, "the call");
+    for (const { name } of masters.slice(0, 3))
+      assert.ok(outcome.error.message.includes(`${name}: UNREACHABLE`), outcome.error.message);
     await faults.restart(masters.slice(0, 3));
     // Nothing was kept, to be sent now.
     await time.pass(500);

@@ -33,6 +33,37 @@ export const onTheWire: readonly Behaviour[] = [
 
   behaviour(
     "13.1",
+    "What is done to a lock on several resources is one command, and a refusal asks once whose it is",
+    async (bench) => {
+      const { masters, time } = bench;
+      const redlock = await bench.redlock();
+      const tap = await masters[0]!.tap();
+      const lock = await redlock.acquire(["r", "s"], 2000);
+      await lock.extend(2000);
+      assert.equal(await lock.verify(), true);
+      assert.equal((await lock.release()).outcome, "released");
+      assert.equal((await tap.commands()).length, 4);
+      await occupy(masters, "r");
+      const before = (await tap.commands()).length;
+      assert.equal(await redlock.tryAcquire("r", 2000), null);
+      await time.pass(20);
+      const sent = (await tap.commands()).slice(before);
+      assert.deepEqual(
+        sent.map(([command]) => command),
+        ["SET", "EVALSHA"],
+      );
+    },
+    {
+      masters: 1,
+      notOn: {
+        "without scripts": "a transaction takes several commands",
+        "a Cluster": "its vote is a script",
+      },
+    },
+  ),
+
+  behaviour(
+    "13.1",
     "A lock, and one of another library on the same key, exclude each other",
     async (bench) => {
       const { masters } = bench;

@@ -142,20 +142,6 @@ describe("a Cluster", () => {
     expect(errors[0]!.message).toMatch(/one server, 127\.0\.0\.1:\d+;/);
   });
 
-  it("alone is a quorum of one", async () => {
-    const redlock = new Redlock([clusterClient()], { nodeTimeout });
-    for (let round = 0; round < 20; round += 1) {
-      const resource = fresh("spread over the slots");
-      const lock = await redlock.acquire(resource, 20_000);
-      expect(await valueIn(resource)).toBe(lock.value);
-      expect(await redlock.tryAcquire(resource, 20_000)).toBeNull();
-      await lock.extend(30_000);
-      expect(await lock.verify()).toBe(true);
-      expect((await lock.release()).outcome).toBe("released");
-      expect(await valueIn(resource)).toBeNull();
-    }
-  });
-
   it("votes beside ordinary masters", async () => {
     const { clients } = fleet.open();
     const client = clusterClient();
@@ -166,14 +152,6 @@ describe("a Cluster", () => {
     expect(votesOf([client, ...clients], stats!)).toEqual([true, true, true]);
     expect(await valueIn(resource)).toBe(lock.value);
     expect(await fleet.values(resource)).toEqual([lock.value, lock.value]);
-    expect((await lock.release()).outcome).toBe("released");
-  });
-
-  it("locks several resources that share a hash tag", async () => {
-    const redlock = new Redlock([clusterClient()], { nodeTimeout });
-    const resources = ["{order}:1", "{order}:2", "{order}:3"];
-    const lock = await redlock.acquire(resources, 20_000);
-    for (const resource of resources) expect(await valueIn(resource)).toBe(lock.value);
     expect((await lock.release()).outcome).toBe("released");
   });
 
@@ -310,31 +288,6 @@ describe("a Cluster", () => {
     },
   );
 
-  it("gives the lock of a process that died with it to a waiter, when its time is over", async () => {
-    const [dying, waiter] = [await openBy("ioredis"), await openBy("ioredis")];
-    const resource = fresh();
-    await dying.acquire(resource, 600, { nodeTimeout: 300 });
-    clusters[0]!.disconnect();
-    await (await waiter.acquire(resource, 20_000)).release();
-  });
-
-  it.each(libraries)("by %s has semaphores, and readers and writers", async (library) => {
-    const [one, other] = [await openBy(library), await openBy(library)];
-    const name = fresh();
-    const [permits, others] = [one, other].map((redlock) => new Semaphore(redlock, name, 2));
-    const both = await permits!.acquire(20_000, { permits: 2 });
-    expect(await others!.tryAcquire(20_000)).toBeNull();
-    const permit = others!.acquire(20_000);
-    await both.release();
-    await (await permit).release();
-    const [reports, same] = [one, other].map((redlock) => new ReadWriteLock(redlock, name));
-    const writing = await reports!.write(20_000);
-    expect(await same!.tryRead(20_000)).toBeNull();
-    const reading = same!.read(20_000);
-    const downgraded = await writing.downgrade();
-    await Promise.all([downgraded.release(), (await reading).release()]);
-  });
-
   it("works after one of its masters was restarted", async () => {
     const redlock = new Redlock([clusterClient()], { retryCount: -1, retryDelay: 20, nodeTimeout: 500 });
     const resource = fresh();
@@ -412,29 +365,6 @@ describe("a slot that moves", () => {
     expect(new Set(reasons)).toEqual(new Set(["TRYAGAIN"]));
     await (await redlock.acquire([`{${tag}}4`, `{${tag}}5`], 20_000)).release();
   });
-
-  it.each(libraries)(
-    "by %s: a semaphore gives its permits, and inspections show the holder",
-    async (library) => {
-      const [source, target] = cluster.admins as [Redis, Redis];
-      const redlock = await openBy(library);
-      const name = await lockedBy(source);
-      const semaphore = new Semaphore(redlock, name, 10);
-      const held = [await semaphore.tryAcquire(20_000)];
-      const lock = await redlock.acquire(name, 20_000);
-      const slot = await source.cluster("KEYSLOT", name);
-      const between = async () => {
-        held.push(await semaphore.tryAcquire(20_000));
-        expect((await redlock.inspect(name))[0]).toMatchObject({ owner: expect.any(String) });
-      };
-      await moveSlot({ slot, from: source, to: target, keysAtOnce: 1, between });
-      expect(held.length).toBeGreaterThan(2);
-      const slots = held.flatMap((permit) => permit?.resources ?? []);
-      expect(new Set(slots).size).toBe(held.length);
-      for (const permit of held) await permit?.release();
-      await lock.release();
-    },
-  );
 
   it.each(libraries)(
     "by %s: readers keep writers out, and a writer readers, wherever their keys are",
@@ -546,15 +476,6 @@ describe("a plain client of a Cluster's master", () => {
     expect((await lock.release()).outcome).toBe("released");
     await until("all errors are told", () => errors.length >= 3);
     expect(new Set(errors.map((error: NodeError) => error.reason))).toEqual(new Set(["MOVED"]));
-  });
-
-  it("CROSSSLOT is one too", async () => {
-    const clusterMaster = cluster.masters[0] as Master;
-    const { redlock, clients } = fleet.open({ on: [clusterMaster, ...fleet.masters] });
-    const lock = await redlock.acquire(["one", "two"], 20_000);
-    const [stats] = await Promise.all(lock.attempts);
-    expect(stats!.votesAgainst.get(clients[0]!)).toMatchObject({ code: "NODE", reason: "CROSSSLOT" });
-    expect((await lock.release()).outcome).toBe("released");
   });
 });
 

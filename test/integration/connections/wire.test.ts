@@ -1,4 +1,3 @@
-import { claimScript, leaveScript } from "@quorlock/redlock/internal";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { turn, until } from "../../contract/until.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
@@ -27,58 +26,6 @@ async function tapped(options: Parameters<Fleet["open"]>[0] = {}): Promise<Retur
 
 const words = async (): Promise<(readonly string[])[]> =>
   (await tap.commands()).map((command) => command.words);
-
-it("a lock on one resource is SET NX PX, and its release one script: nothing else", async () => {
-  const { redlock } = await tapped();
-  const resource = fresh();
-  const lock = await redlock.acquire([resource], 5000);
-  await Promise.all(lock.attempts);
-  await Promise.all((await lock.release()).attempts);
-  expect(await words()).toEqual([
-    ["SET", resource, lock.value, "NX", "PX", "5000"],
-    ["EVALSHA", leaveScript.sha1, "1", resource, lock.value],
-  ]);
-});
-
-it("several resources are one script, and their release one", async () => {
-  const { redlock } = await tapped();
-  const [one, two] = [fresh(), fresh()];
-  const lock = await redlock.acquire([one, two], 5000);
-  await Promise.all(lock.attempts);
-  await Promise.all((await lock.release()).attempts);
-  expect(await words()).toEqual([
-    ["EVALSHA", claimScript.sha1, "2", one, two, lock.value, "5000", "1"],
-    ["EVALSHA", leaveScript.sha1, "2", one, two, lock.value],
-  ]);
-});
-
-it("a refusal asks whose it is, and takes nothing back where nothing was set", async () => {
-  // One master: of several, those whose answer was not needed may have been sent a roll-back.
-  const { redlock } = await tapped({ on: fleet.masters.slice(0, 1), retryCount: 0 });
-  const resource = fresh();
-  await fleet.occupy(resource);
-  const marked = (await words()).length;
-  expect(await redlock.tryAcquire(resource, 5000)).toBeNull();
-  const [set, question, ...more] = (await words()).slice(marked);
-  expect(set).toEqual(["SET", resource, expect.any(String), "NX", "PX", "5000"]);
-  expect(question).toEqual(["EVALSHA", claimScript.sha1, "1", resource, set![2], "5000", "0"]);
-  expect(more).toEqual([]);
-  await fleet.free(resource);
-});
-
-it("an extension and verify are one script each", async () => {
-  const { redlock } = await tapped();
-  const resource = fresh();
-  const lock = await redlock.acquire(resource, 5000);
-  await lock.extend(6000);
-  await Promise.all(lock.attempts);
-  await lock.verify();
-  await Promise.all((await lock.release()).attempts);
-  expect((await words()).slice(1, 3)).toEqual([
-    ["EVALSHA", claimScript.sha1, "1", resource, lock.value, "6000", "1"],
-    ["EVALSHA", claimScript.sha1, "1", resource, lock.value, "1", "0"],
-  ]);
-});
 
 it("nothing is sent while nothing is locked", async () => {
   const { redlock } = await tapped();

@@ -1,11 +1,5 @@
 import { once } from "node:events";
-import {
-  InvalidArgumentError,
-  type Lock,
-  Redlock,
-  type RedlockOptions,
-  ResourceLockedError,
-} from "@quorlock/redlock";
+import { InvalidArgumentError, type Lock, Redlock, type RedlockOptions } from "@quorlock/redlock";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import {
   type Master,
@@ -18,7 +12,7 @@ import { Cluster, Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ask } from "../../contract/ask.ts";
 import { until } from "../../contract/until.ts";
-import { Fleet, fresh, rejection } from "../fleet/fleet.ts";
+import { Fleet, fresh } from "../fleet/fleet.ts";
 import { itWithIoredis } from "../fleet/library.ts";
 import { WireTap } from "../fleet/wire-tap.ts";
 
@@ -30,34 +24,6 @@ const ttl = 20_000;
 describe("masters that have no EVAL", () => {
   const config = ["EVAL", "EVALSHA"].flatMap((command) => ["--rename-command", command, ""]);
   const fleet = Fleet.forTests(3, { config });
-
-  it.each([[["one"]], [["several", "resources"]]])("are locked, extended and released: %j", async (names) => {
-    const { redlock, errors } = fleet.open({ scripts });
-    const resources = names.map((name) => fresh(name));
-    const lock = await redlock.acquire(resources, ttl);
-    await Promise.all(lock.attempts);
-    for (const resource of resources) {
-      expect(await fleet.values(resource)).toEqual(fleet.masters.map(() => lock.value));
-    }
-    expect(await redlock.tryAcquire(resources.slice(-1), ttl)).toBeNull();
-    const refused = await rejection(redlock.acquire(resources, ttl, { retryCount: 1, retryDelay: 10 }));
-    expect(refused).toBeInstanceOf(ResourceLockedError);
-    expect((refused as ResourceLockedError).remaining).toBeGreaterThan(ttl / 2);
-    await lock.extend(2 * ttl);
-    await Promise.all(lock.attempts);
-    for (const left of await fleet.lifetimes(resources[0]!)) expect(left).toBeGreaterThan(ttl);
-    expect(await lock.verify()).toBe(true);
-    const resumed = redlock.resume(JSON.parse(JSON.stringify(await lock.detach())));
-    expect(await resumed.verify()).toBe(true);
-    for (const inspection of await redlock.inspect(resources[0]!)) {
-      expect(inspection.remaining).toBeGreaterThan(ttl);
-      expect(inspection.unreachable).toBeUndefined();
-    }
-    expect((await resumed.release()).outcome).toBe("released");
-    for (const resource of resources) await fleet.untilGone(resource);
-    expect((await lock.release()).outcome).toBe("detached");
-    expect(errors).toEqual([]);
-  });
 
   it("are sent nothing but the commands of the user's rule", async () => {
     const { redlock } = await fleet.openWarm({ scripts, on: fleet.masters.slice(0, 1) });
@@ -76,39 +42,6 @@ describe("masters that have no EVAL", () => {
       ["DEL", resource],
       ["EXEC"],
     ]);
-  });
-
-  it("keep a lock that `using` extends, and are free after it", async () => {
-    const { redlock } = fleet.open({ scripts });
-    const resource = fresh();
-    const result = await redlock.using(resource, 1000, async (signal, lock) => {
-      const first = lock.expiration;
-      await until("the first ttl is over twice", () => lock.expiration > first + 2000 || signal.aborted);
-      return signal.aborted;
-    });
-    expect(result).toBe(false);
-    await fleet.untilGone(resource);
-  });
-
-  it("grant a lock to a waiter, which polls", async () => {
-    const holder = fleet.open({ scripts });
-    const waiter = fleet.open({ scripts, retryCount: -1, retryDelay: 20, retryJitter: 10 });
-    const resource = fresh();
-    const lock = await holder.redlock.acquire(resource, ttl);
-    const waiting = waiter.redlock.acquire(resource, ttl);
-    await lock.release();
-    await (await waiting).release();
-  });
-
-  it("are free when it has quit", async () => {
-    const { redlock } = fleet.open({ scripts });
-    const [one, ...several] = [fresh(), fresh(), fresh()] as const;
-    await redlock.acquire(one, ttl);
-    await redlock.acquire(several, ttl);
-    await redlock.quit();
-    for (const resource of [one, ...several]) {
-      expect(await fleet.values(resource)).toEqual(fleet.masters.map(() => null));
-    }
   });
 
   it("have one connection for all Redlocks of a client, and these exclude each other", async () => {
