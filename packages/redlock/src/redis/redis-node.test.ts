@@ -1,20 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { NodeError } from "../errors.ts";
-import type { Guard, Push, Question } from "../protocol/node.ts";
-import { answerOf, questionOf } from "../protocol/question.ts";
+import type { Guard, Push } from "../protocol/node.ts";
 import { maxUnanswered } from "../protocol/shared-reads.ts";
-import {
-  batchScript,
-  claimScript,
-  enqueueScript,
-  guardedClaimScript,
-  guardedReleaseScript,
-  releaseAndGrantScript,
-  releaseScript,
-  sharedBatchScript,
-} from "../scripts.generated.ts";
-import { ask, Gate, settle, type TestClaim } from "../virtual-time.test.ts";
+import { claimScript, guardedClaimScript, guardedReleaseScript } from "../scripts.generated.ts";
+import { ask, Gate, type TestClaim } from "../virtual-time.test.ts";
 import type { Connection } from "./connection.ts";
 import { RedisNode } from "./redis-node.ts";
 
@@ -112,103 +102,12 @@ const claim: TestClaim = { resources: ["r"], token: "t", ttl: 1000, abandoned: f
 const both: TestClaim = { ...claim, resources: ["a", "b"] };
 const abandoned: TestClaim = { ...claim, abandoned: true };
 
-describe("a vote", () => {
-  test("for one resource is the bare SET", async () => {
-    const { node, connection } = nodeWith("OK");
-    expect(await ask(node).vote(claim)).toEqual({ is: "yes", remaining: 1000 });
-    expect(connection.sent).toEqual([["SET", "r", "t", "NX", "PX", 1000]]);
-  });
-
-  test("refused, reads the owner and the remaining time, and sets nothing by that", async () => {
-    const { node, connection } = nodeWith(null, [1, "rival", 700]);
-    expect(await ask(node).vote(claim)).toEqual({
-      is: "no",
-      resource: "r",
-      owner: "rival",
-      remaining: 700,
-    });
-    expect(connection.sent[1]).toEqual(["EVALSHA", claimScript.sha1, 1, "r", "t", 1000, 0]);
-  });
-
-  test("refused for its own token is a yes", async () => {
-    const { node } = nodeWith(null, 1000);
-    expect(await ask(node).vote(claim)).toEqual({ is: "yes", remaining: 1000 });
-  });
-
-  test("for several resources is one script", async () => {
-    const { node, connection } = nodeWith(1000, [2, "rival", 5]);
-    expect(await ask(node).vote(both)).toEqual({ is: "yes", remaining: 1000 });
-    expect(await ask(node).vote(both)).toEqual({ is: "no", resource: "b", owner: "rival", remaining: 5 });
-    expect(connection.sent[0]).toEqual(["EVALSHA", claimScript.sha1, 2, "a", "b", "t", 1000, 1]);
-  });
-
-  test("behind a key without expiry says so", async () => {
-    const { node } = nodeWith(null, [1, "rival", -1]);
-    expect(await ask(node).vote(claim)).toMatchObject({ is: "no", remaining: Number.POSITIVE_INFINITY });
-  });
-
-  test("is sent in the call itself: nothing is awaited first", () => {
-    const { node, connection } = nodeWith("OK", "OK", 1);
-    void ask(node).vote(claim);
-    void ask(node).release(["r"], "t");
-    expect(connection.sent.map(([command]) => command)).toEqual(["SET", "EVALSHA"]);
-  });
-});
-
-describe("an extension", () => {
-  test.each([
-    [true, 1],
-    [false, 0],
-  ])("with repair %j asks the script for that", async (repair, flag) => {
-    const { node, connection } = nodeWith(5000);
-    expect(await ask(node).extend(claim, repair)).toEqual({ is: "yes", remaining: 5000 });
-    expect(connection.sent).toEqual([["EVALSHA", claimScript.sha1, 1, "r", "t", 1000, flag]]);
-  });
-
-  test("of a key that is gone is a no without an owner", async () => {
-    const { node } = nodeWith([1, null, -2]);
-    expect(await ask(node).extend(claim, false)).toEqual({
-      is: "no",
-      resource: "r",
-      owner: undefined,
-      remaining: 0,
-    });
-  });
-});
-
-describe("a release", () => {
-  test.each([
-    [["r"], 1, "done"],
-    [["r"], 0, "missed"],
-    [["a", "b"], 2, "done"],
-    [["a", "b"], 1, "missed"],
-  ])("of %j with %i given up is %s", async (resources, given, is) => {
-    const { node, connection } = nodeWith(given);
-    expect(await ask(node).release(resources, "t")).toEqual({ is });
-    const keys = [resources.length, ...resources];
-    expect(connection.sent).toEqual([["EVALSHA", releaseAndGrantScript.sha1, ...keys, "t"]]);
-  });
-
-  test("without queues knows nothing of them", async () => {
-    const connection = new ScriptedConnection(1);
-    const node = new RedisNode(connection, { groupCommit: false, queue: false });
-    expect(await ask(node).release(["r"], "t")).toEqual({ is: "done" });
-    expect(connection.sent).toEqual([["EVALSHA", releaseScript.sha1, 1, "r", "t"]]);
-  });
-});
-
 describe("an inspection", () => {
   const holdings = [
     ["held", ["rival", 700], { owner: "rival", remaining: 700 }],
     ["held without expiry", ["rival", -1], { owner: "rival", remaining: Number.POSITIVE_INFINITY }],
     ["free", [null, -2], { owner: undefined, remaining: 0 }],
   ] as const;
-
-  test.each(holdings)("of a key that is %s", async (_, [owner, left], holding) => {
-    const { node, connection } = nodeWith([[owner, left, 2]]);
-    expect(await ask(node).inspect("r")).toEqual({ is: "state", ...holding, queueLength: 2 });
-    expect(connection.sent).toEqual([["EVALSHA", batchScript.sha1, 1, "r", "i1,0;"]]);
-  });
 
   test.each(holdings)("without queues, of a key that is %s, asks a script", async (_, replies, holding) => {
     const connection = new ScriptedConnection([1, ...replies]);
@@ -221,47 +120,10 @@ describe("an inspection", () => {
     const node = new RedisNode(new ScriptedConnection(700), { queue: false });
     expect(await ask(node).inspect("r")).toEqual({ is: "state", owner: "-", remaining: 700, queueLength: 0 });
   });
-
-  test("without queues keeps its place behind what was asked for before", async () => {
-    const connection = new ScriptedConnection("OK", [1, "t", 1000]);
-    const node = new RedisNode(connection, { queue: false, groupCommit: false });
-    void ask(node).vote(claim);
-    await ask(node).inspect("r");
-    expect(connection.sent.map(([command]) => command)).toEqual(["SET", "EVALSHA"]);
-  });
 });
 
 describe("a queue", () => {
   const entry = { ...claim, token: "w.1", ticket: 17, entryTtl: 300 };
-
-  test("there is none where it is not wanted", () => {
-    expect(new RedisNode(new ScriptedConnection(), { queue: false }).queue).toBeUndefined();
-  });
-
-  test("enqueues, and returns the owner that refused it and the latest ticket", async () => {
-    const { node, connection } = nodeWith([1, "rival", 70, "99"], 1000);
-    const refusal = { is: "no", resource: "r", owner: "rival", remaining: 70, latestTicket: 99 };
-    expect(await ask(node).enqueue(entry)).toEqual(refusal);
-    expect(await ask(node).enqueue(entry)).toEqual({ is: "yes", remaining: 1000 });
-    const words = ["EVALSHA", enqueueScript.sha1, 1, "r", "w.1", 1000, 17, 300, "", "-"];
-    expect(connection.sent).toEqual([words, words]);
-  });
-
-  test("takes the proposal", async () => {
-    const { node, connection } = nodeWith([-1, 1000, "5"]);
-    const granted = { is: "yes", remaining: 1000 };
-    expect(await ask(node).enqueue({ ...entry, proposal: 7 })).toEqual({ ...granted, counter: 5 });
-    expect(connection.sent.map((words) => words.slice(4))).toEqual([["w.1", 1000, 17, 300, 7, "-"]]);
-  });
-
-  test("a restart guard applies to a queue entry in a batch", async () => {
-    const { node, connection } = nodeWith([1000]);
-    node.watchGuard(guard);
-    expect(await ask(node).enqueue(entry)).toEqual({ is: "yes", remaining: 1000 });
-    expect(connection.sent).toEqual([
-      ["EVALSHA", batchScript.sha1, 1, "r", "g0,0;q1,1000,17,300;", terms, "w.1", "-"],
-    ]);
-  });
 
   test("a restart guard checks single votes, extensions and dequeueing", async () => {
     const { node, connection } = nodeWith(1000, [-2, 900], [-1, 1000, "6"], 1, 1);
@@ -279,14 +141,6 @@ describe("a queue", () => {
       [...guarded, "v", "t", 1000, 8, terms],
       ["EVALSHA", guardedReleaseScript.sha1, 1, "r", terms, "t"],
     ]);
-  });
-
-  test("where there is no queue, the guard has nothing to look at in a release", async () => {
-    const connection = new ScriptedConnection(1);
-    const node = new RedisNode(connection, { queue: false, groupCommit: false, runtime: standstill });
-    node.watchGuard(guard);
-    expect(await ask(node).release(["r"], "t")).toEqual({ is: "done" });
-    expect(connection.sent).toEqual([["EVALSHA", releaseScript.sha1, 1, "r", "t"]]);
   });
 
   test("what fails is a fault with the master's word, alone and in a batch of one", async () => {
@@ -409,38 +263,6 @@ describe("a script that the master does not know", () => {
   });
 });
 
-test("a release of a lock that may be shared grants nothing on a master without a queue", async () => {
-  const connection = new ScriptedConnection([1]);
-  const node = new RedisNode(connection, { queue: false, runtime: standstill });
-  const [key, ...others] = ["readers", "write", "rounds", "marks"].map((part) => `quorlock:rw:{r}:${part}`);
-  expect(await ask(node).release([key!], "t")).toEqual({ is: "done" });
-  const sent = ["EVALSHA", sharedBatchScript.sha1, 4, key, ...others, "r1,0;", "t"];
-  expect(connection.sent).toEqual([sent]);
-});
-
-/** The commands that a Cluster gets for one question after the other, all in one turn. */
-async function sentToCluster(...all: readonly Question[]) {
-  const connection: Connection & ScriptedConnection = new ScriptedConnection(...all.map(() => 1));
-  const node = new RedisNode(Object.assign(connection, { isCluster: true }), { runtime: standstill });
-  for (const question of all) void answerOf(node, question);
-  await settle();
-  return { node, sent: connection.sent };
-}
-
-describe("on a Cluster", () => {
-  const released = questionOf({ verb: "release", keys: ["{}r"], words: ["t"] });
-
-  test("there is no queue, and no counter", async () => {
-    const { node } = await sentToCluster();
-    expect([node.queue, node.keepsCounters, node.records.isCluster]).toEqual([undefined, false, true]);
-  });
-
-  test("each question is a command of its own, which names all keys that it looks at", async () => {
-    const { sent } = await sentToCluster(released, { ...released, keys: ["s"] });
-    expect(sent).toEqual(["{}r", "s"].map((key) => ["EVALSHA", releaseScript.sha1, 1, key, "t"]));
-  });
-});
-
 test("a master that does not answer is asked once for the lists of each key, and not for any number of them", async () => {
   const { node, connection } = nodeWith();
   connection.send = (...sent) => {
@@ -459,16 +281,6 @@ test("a master that does not answer is asked once for the lists of each key, and
 });
 
 describe("a first connection", () => {
-  test("is waited for", async () => {
-    const { node, connection } = nodeWith("OK");
-    const connected = connection.connecting();
-    const voting = ask(node).vote(claim);
-    await settle();
-    expect(connection.sent).toEqual([]);
-    connected(true);
-    expect(await voting).toMatchObject({ is: "yes" });
-  });
-
   test("that becomes ready after the claim was abandoned sends nothing, and answers so", async () => {
     const { node, connection } = nodeWith("OK", 1000);
     const connected = connection.connecting();
@@ -487,71 +299,9 @@ describe("a first connection", () => {
     connected(true);
     expect(await releasing).toEqual({ is: "done" });
   });
-
-  test("keeps the order of the calls", async () => {
-    const { node, connection } = nodeWith("OK", 1);
-    const connected = connection.connecting();
-    const both = Promise.all([ask(node).vote(claim), ask(node).release(["r"], "t")]);
-    connected(true);
-    await both;
-    expect(connection.sent.map(([command]) => command)).toEqual(["SET", "EVALSHA"]);
-  });
-
-  test("that failed is the reason why nothing was sent", async () => {
-    const { node, connection } = nodeWith("OK");
-    const connected = connection.connecting();
-    const voting = ask(node).vote(claim);
-    connected(false);
-    expect(await voting).toMatchObject({ is: "fault", sent: false, error: { reason: "UNREACHABLE" } });
-    expect(await voting).toMatchObject({ error: { message: expect.stringContaining("ECONNREFUSED") } });
-    expect(connection.sent).toEqual([]);
-  });
-});
-
-describe("a master that does not answer", () => {
-  test("is sent 512 releases and requests at a time, and 512 extensions", async () => {
-    const { node, connection } = nodeWith();
-    const replies: Array<(reply: unknown) => void> = [];
-    connection.send = () => new Promise((resolve) => replies.push(resolve));
-    const releasing = Array.from({ length: 5000 }, () => ask(node).release(["r"], "t"));
-    void ask(node).vote(claim);
-    expect(replies).toHaveLength(512);
-    for (let count = 0; count < 600; count += 1) void ask(node).extend(claim, true);
-    expect(replies).toHaveLength(1024);
-    replies[0]!(1);
-    await releasing[0];
-    expect(replies).toHaveLength(1025);
-  });
-
-  test("is sent some again once it fails: what failed counts as answered", async () => {
-    const { node, connection } = nodeWith();
-    connection.send = () => Promise.reject(new Error("Connection is closed."));
-    await Promise.all(Array.from({ length: 4096 }, () => ask(node).vote(claim)));
-    connection.send = () => Promise.resolve("OK");
-    expect(await ask(node).vote(claim)).toMatchObject({ is: "yes" });
-  });
 });
 
 describe("faults", () => {
-  test("a connection that is lost is one at once, and nothing is sent", async () => {
-    const { node, connection } = nodeWith();
-    connection.isReady = false;
-    const asked = [
-      ask(node).vote(claim),
-      ask(node).extend(claim, true),
-      ask(node).release(["r"], "t"),
-      ask(node).inspect("r"),
-    ];
-    for (const answer of await Promise.all(asked)) {
-      expect(answer).toMatchObject({
-        is: "fault",
-        sent: false,
-        error: { reason: "UNREACHABLE", node: "host:1" },
-      });
-    }
-    expect(connection.sent).toEqual([]);
-  });
-
   test("a connection that breaks after the send leaves it open what happened", async () => {
     const cause = new Error("Connection is closed.");
     const { node } = nodeWith(cause);

@@ -2,11 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { Answer } from "../protocol/node.ts";
 import { answerOf, timeRead } from "../protocol/question.ts";
 import {
-  batchScript,
-  claimScript,
   releaseAndGrantScript,
   releaseBatchScript,
-  releaseScript,
   sharedBatchScript,
   voteBatchScript,
 } from "../scripts.generated.ts";
@@ -193,19 +190,6 @@ describe("where more is asked than may be in flight", () => {
     expect(sent()[2]!.slice(0, 3)).toEqual(["SET", "v2", "v2"]);
   });
 
-  test("an abandoned vote that still waits is not sent, and neither is its release", async () => {
-    const given = { ...claimOf("v", "v"), abandoned: false };
-    const { connection, answers, sent } = await crowded((node) => {
-      const vote = ask(node).vote(given);
-      given.abandoned = true;
-      return [vote, ask(node).release(["v"], "v")];
-    });
-    await reply(connection, 0, oneEach(4));
-    expect(await answers[0]).toMatchObject(givenUp);
-    expect(await answers[1]).toEqual({ is: "missed" });
-    expect(sent().slice(1)).toEqual([]);
-  });
-
   test("what waits for room is not sent on the next connection", async () => {
     const { connection, answers, sent } = await crowded((node) => [
       ask(node).vote(claimOf("v", "v")),
@@ -226,26 +210,6 @@ describe("where more is asked than may be in flight", () => {
     expect(sent()[1]).toEqual(["EVALSHA", releaseAndGrantScript.sha1, 1, "r", "t"]);
     await reply(connection, 1, 1);
     expect(await answers[0]).toEqual({ is: "done" });
-  });
-
-  test("what has not left in its turn is sent while it is being found out where the connection leads, and its script too", async () => {
-    const { connection, node, sent } = start();
-    const released = ask(node).release(["r"], "t");
-    connection.isReady = false;
-    connection.isOpen = true;
-    await settle();
-    expect(sent()).toEqual([["EVALSHA", releaseAndGrantScript.sha1, 1, "r", "t"]]);
-    await reply(connection, 0, new ReplyError("NOSCRIPT No matching script"));
-    expect(sent()[1]).toEqual(["EVAL", releaseAndGrantScript.source, 1, "r", "t"]);
-    await reply(connection, 1, 1);
-    expect(await released).toEqual({ is: "done" });
-  });
-
-  test("nothing of it is given up if the loss is noticed by what is in flight", async () => {
-    const { connection, answers } = await crowded((node) => [ask(node).release(["r"], "t")]);
-    connection.isReady = false;
-    await reply(connection, 0, new Error("Connection is closed."));
-    expect(await answers[0]).toMatchObject(unreachable);
   });
 
   test("all of it is sent at the end", async () => {
@@ -323,94 +287,7 @@ describe("while no more than one batch is in flight", () => {
   });
 });
 
-describe("while nothing is in flight", () => {
-  test("one alone is sent in its turn, as the bare command", async () => {
-    const { connection, node, sent } = start();
-    const voting = ask(node).vote(claimOf("t", "r"));
-    await settle();
-    expect(sent()).toEqual([["SET", "r", "t", "NX", "PX", 1000]]);
-    await reply(connection, 0, "OK");
-    expect(await voting).toEqual(yes);
-    void ask(node).release(["r"], "t");
-    await settle();
-    expect(sent()[1]).toEqual(["EVALSHA", releaseAndGrantScript.sha1, 1, "r", "t"]);
-  });
-
-  test("what is asked for in one go goes out together", async () => {
-    const { node, sent } = start();
-    void ask(node).vote(claimOf("t1", "r1"));
-    void ask(node).release(["r2"], "t2");
-    await settle();
-    expect(sent()).toEqual([["EVALSHA", batchScript.sha1, 2, "r1", "r2", "v1,1000;l1,0;", "t1", "t2"]]);
-  });
-
-  test("without queues a release is one", async () => {
-    const { node, sent } = start(new SilentConnection(), { queue: false });
-    void ask(node).release(["r"], "t");
-    await settle();
-    expect(sent()).toEqual([["EVALSHA", releaseScript.sha1, 1, "r", "t"]]);
-  });
-});
-
-test("questions that the check of a claim sends are behind the earlier ones", async () => {
-  const { connection, node, sent } = start(new SilentConnection(), { window: 2 });
-  const alone = new RedisNode(connection, { groupCommit: false });
-  void ask(node).vote(claimOf("t0", "r0"));
-  void ask(node).vote(claimOf("t1", "r1"));
-  await settle();
-  // The window is full: a vote waits for room, and behind it a claim whose hold is found to be over in the refill.
-  void ask(node).vote(claimOf("t2", "r2"));
-  let looks = 0;
-  let last = Number.POSITIVE_INFINITY;
-  const found = {
-    ...claimOf("t3", "r3"),
-    get abandoned() {
-      looks += 1;
-      if (looks === last) void ask(alone).release(["r2"], "t2");
-      return looks >= last;
-    },
-  };
-  const answer = ask(node).vote(found);
-  await settle();
-  last = looks + 1;
-  connection.sent.shift()!.reply(2);
-  expect(await answer).toMatchObject(givenUp);
-  expect(sent().map((words) => words.slice(0, 3))).toEqual([
-    ["SET", "r2", "t2"],
-    ["EVALSHA", releaseAndGrantScript.sha1, 1],
-  ]);
-});
-
 describe("while something is in flight", () => {
-  test("what comes waits for the answer, and goes out together, in order", async () => {
-    const { connection, answers, sent } = await gathered((node) => [
-      ask(node).vote(claimOf("t1", "r1")),
-      ask(node).vote(claimOf("t2", "a", "b")),
-      ask(node).extend(claimOf("t3", "r3"), true),
-      ask(node).extend(claimOf("t4", "r4"), false),
-      ask(node).release(["r5", "r6"], "t5"),
-      ask(node).enqueue({ ...claimOf("t8.1", "r8"), ttl: 1000.1, ticket: 16.5, entryTtl: 70.2 }),
-    ]);
-    expect(sent()).toHaveLength(1);
-    await reply(connection, 0, "OK");
-    expect(sent()).toHaveLength(2);
-    expect(sent()[1]).toEqual([
-      ...["EVALSHA", batchScript.sha1, 8, "r1", "a", "b", "r3", "r4", "r5", "r6", "r8"],
-      "v1,1000;v2,1000;p1,1000;e1,1000;l2,0;q1,1001,17,71;",
-      ...["t1", "t2", "t3", "t4", "t5", "t8.1", "-"],
-    ]);
-    const replies = [1000, [2, "rival", 5], 1700, [1, null, -2], 2, [1, "rival", 5, "16"]];
-    await reply(connection, 1, replies);
-    expect(await Promise.all(answers)).toEqual([
-      yes,
-      { is: "no", resource: "b", owner: "rival", remaining: 5 },
-      { is: "yes", remaining: 1700 },
-      { is: "no", resource: "r4", owner: undefined, remaining: 0 },
-      { is: "done" },
-      { is: "no", resource: "r8", owner: "rival", remaining: 5, latestTicket: 16 },
-    ]);
-  });
-
   test("nothing waits for longer than 1 ms: a distant master's answer takes its time", async () => {
     const { sent, time } = await gathered((node) => [ask(node).vote(claimOf("t1", "r1"))]);
     time.pass(0.9);
@@ -453,12 +330,6 @@ describe("while something is in flight", () => {
     void ask(node).release(["r"], "t.4");
     await settle();
     expect(sent()[1]).toEqual(["EVALSHA", releaseAndGrantScript.sha1, 1, "r", "t.4"]);
-  });
-
-  test("a single one that waited is sent alone", async () => {
-    const { connection, sent } = await gathered((node) => [ask(node).vote(claimOf("t1", "r1"))]);
-    await reply(connection, 0, "OK");
-    expect(sent()[1]![0]).toBe("SET");
   });
 
   test("a batch has at most 128 questions, and a full one does not wait", async () => {
@@ -523,27 +394,6 @@ describe("while something is in flight", () => {
     ]);
   });
 
-  test("an inspection keeps its place", async () => {
-    const { connection, node, sent } = await gathered((node) => [ask(node).vote(claimOf("t1", "r1"))]);
-    const inspecting = ask(node).inspect("r1");
-    await reply(connection, 0, "OK");
-    expect(sent()[1]!.slice(2)).toEqual([2, "r1", "r1", "v1,1000;i1,0;", "t1"]);
-    await reply(connection, 1, [1000, ["t1", 1000, 3]]);
-    expect(await inspecting).toEqual({ is: "state", owner: "t1", remaining: 1000, queueLength: 3 });
-  });
-
-  test("the owner is asked for after a refusal even if the claim was abandoned meanwhile: it sets nothing", async () => {
-    const given = { ...claimOf("t0", "r0"), abandoned: false };
-    const { connection, node, sent } = start();
-    const voting = ask(node).vote(given);
-    await settle();
-    given.abandoned = true;
-    await reply(connection, 0, null);
-    expect(sent()[1]).toEqual(["EVALSHA", claimScript.sha1, 1, "r0", "t0", 1000, 0]);
-    await reply(connection, 1, [1, "rival", 40]);
-    expect(await voting).toMatchObject({ is: "no" });
-  });
-
   test("a question that is lost leaves it open whether the vote is there", async () => {
     const { connection, first } = await gathered(() => []);
     await reply(connection, 0, null);
@@ -572,12 +422,6 @@ async function answeredWith(value: unknown) {
 }
 
 describe("in a batch", () => {
-  test("a question that fails is a fault for its caller alone", async () => {
-    const { answers } = await answeredWith([[0, "WRONGTYPE Operation against a key"], 1000]);
-    expect(await answers[0]).toMatchObject({ is: "fault", sent: true, error: { reason: "WRONGTYPE" } });
-    expect(await answers[1]).toEqual(yes);
-  });
-
   test.each([["OK"], [null], [1], [3], [1000], ["2"], [[1000]], [{}], [["x", "y"]]])(
     "%j is no answer to two votes",
     async (value) => {
@@ -586,52 +430,6 @@ describe("in a batch", () => {
       expect(await answers[1]).toMatchObject(unexpected);
     },
   );
-
-  test("of votes alone, their number says that all of them are granted", async () => {
-    const { answers, sent } = await answeredWith(2);
-    expect(sent()[1]).toEqual(["EVALSHA", voteBatchScript.sha1, 2, "a1", "b2", 1000, "t1", "t2"]);
-    expect(await Promise.all(answers)).toEqual([yes, yes]);
-  });
-
-  test("of votes and more, their number is no answer", async () => {
-    const { connection, answers } = await gathered((node) => [
-      ask(node).vote(claimOf("t1", "r1")),
-      ask(node).release(["r2"], "t2"),
-    ]);
-    await reply(connection, 0, "OK");
-    await reply(connection, 1, 2);
-    const unexpected = { is: "fault", error: { reason: "UNEXPECTED_REPLY" } };
-    expect(await Promise.all(answers)).toMatchObject([unexpected, unexpected]);
-  });
-
-  test.each([
-    [2, "done"],
-    [1, "fault"],
-    [3, "fault"],
-  ])("of two releases alone, the reply %j is %j to each", async (replied, is) => {
-    const { connection, answers } = await gathered((node) => [
-      ask(node).release(["r1"], "t1"),
-      ask(node).release(["r2"], "t2"),
-    ]);
-    await reply(connection, 0, "OK");
-    await reply(connection, 1, replied);
-    expect(await Promise.all(answers)).toMatchObject([{ is }, { is }]);
-  });
-
-  test.each([
-    "LOADING Redis is loading the dataset in memory",
-    "ERR Error running script (call to f_0): attempt to index a nil value",
-  ])("the error reply %j is a fault of each, and may hold all keys", async (message) => {
-    const { answers, sent } = await answeredWith(new ReplyError(message));
-    for (const answer of await Promise.all(answers)) {
-      expect(answer).toMatchObject({
-        is: "fault",
-        sent: true,
-        error: { reason: /^[A-Z]+/.exec(message)![0] },
-      });
-    }
-    expect(sent()).toHaveLength(2);
-  });
 
   test("that is refused for one key's sake each goes out alone, as nothing was done", async () => {
     const { connection, answers, sent } = await answeredWith(
@@ -657,16 +455,6 @@ describe("in a batch", () => {
     await reply(connection, 2, new ReplyError("NOPERM No permissions to access a key"));
     expect(sent().slice(3)).toEqual([["EVALSHA", releaseAndGrantScript.sha1, 1, "b4", "t4"]]);
     expect(await more[0]).toMatchObject(givenUp);
-  });
-
-  test("that a server of a Cluster refuses each goes out alone", async () => {
-    const { connection, answers, sent } = await answeredWith(
-      new ReplyError("CROSSSLOT Keys in request don't hash to the same slot"),
-    );
-    expect(sent().slice(2)).toHaveLength(2);
-    await reply(connection, 2, "OK");
-    await reply(connection, 3, "OK");
-    expect(await Promise.all(answers)).toEqual([yes, yes]);
   });
 
   test("an unknown script is sent as text", async () => {
@@ -786,35 +574,6 @@ describe("a master that does not answer", () => {
     expect(await Promise.race([wanted[0], Promise.resolve("waits")])).toBe("waits");
   });
 
-  test("has its waiting requests read once in a turn, however many are refused there", async () => {
-    const { node } = start();
-    let read = 0;
-    const waiting = {
-      ...claimOf("t0", "r0"),
-      get abandoned(): boolean {
-        read += 1;
-        return false;
-      },
-    };
-    for (let count = 0; count < 512 + 4096; count += 1) void ask(node).vote(waiting);
-    await settle();
-    read = 0;
-    const refused = Array.from({ length: 1000 }, () => ask(node).vote(claimOf("t1", "r1")));
-    await settle();
-    for (const answer of await Promise.all(refused)) expect(answer).toMatchObject(givenUp);
-    // A turn is at most 128 of them.
-    expect(read).toBeLessThanOrEqual(4096 * 8);
-  });
-
-  test("is sent no abandoned vote, however many there are", async () => {
-    const { sent, node, time } = await gathered(() => []);
-    const given = { ...claimOf("t1", "r1"), abandoned: true };
-    const votes = Array.from({ length: 4000 }, () => ask(node).vote(given));
-    time.pass(1);
-    for (const answer of await Promise.all(votes)) expect(answer).toMatchObject(givenUp);
-    expect(sent()).toHaveLength(1);
-  });
-
   test("is asked for no vote: the answer to a question in flight shows that it is back", async () => {
     const { node, sent, time } = await silent();
     const [voting, extending, inspecting] = [
@@ -891,41 +650,6 @@ describe("a master that does not answer", () => {
     await node.close();
     expect(sent()[2]!.slice(2)).toEqual([1, "r1", "t1"]);
   });
-
-  test("has not been sent its clean-ups if it is lost", async () => {
-    const { connection, node, release } = await silent();
-    const late = ask(node).release(["r1"], "t1");
-    connection.isReady = false;
-    await reply(connection, 0, new Error("Connection is closed."));
-    await reply(connection, 1, new Error("Connection is closed."));
-    expect(await release).toMatchObject({ is: "fault", sent: true });
-    expect(await late).toMatchObject(unreachable);
-  });
-});
-
-describe("nodes over one connection", () => {
-  test("share batches, each with its own options", async () => {
-    const { connection, node, time, sent } = start();
-    const other = new RedisNode(connection, { runtime: time, queue: false });
-    void ask(node).release(["a"], "t1");
-    void ask(other).release(["b"], "t2");
-    await settle();
-    expect(sent()).toEqual([["EVALSHA", batchScript.sha1, 2, "a", "b", "l1,0;r1,0;", "t1", "t2"]]);
-  });
-
-  test("one without group commit sends at once and alone, behind what was asked for before", () => {
-    const { connection, node, time, sent } = start();
-    const hasty = new RedisNode(connection, { runtime: time, groupCommit: false });
-    void ask(node).vote(claimOf("t1", "r1"));
-    void ask(node).vote(claimOf("t2", "r2"));
-    void ask(hasty).vote(claimOf("t3", "r3"));
-    void ask(hasty).vote(claimOf("t4", "r4"));
-    expect(sent().map((words) => words.slice(0, 3))).toEqual([
-      ["EVALSHA", voteBatchScript.sha1, 2],
-      ["SET", "r3", "t3"],
-      ["SET", "r4", "t4"],
-    ]);
-  });
 });
 
 // PROTOCOL 10.3: the text for exclusive locks lets a writer in beside readers.
@@ -945,40 +669,7 @@ test.each([
   expect(sent()[shared]).not.toContain("r");
 });
 
-describe("an acquire that is found to be abandoned", () => {
-  test("is not sent, if it asks at once and alone, before what was asked for earlier", async () => {
-    const { connection, node, time, sent } = start();
-    const hasty = new RedisNode(connection, { runtime: time, groupCommit: false });
-    const claim = claimOf("t1", "r1");
-    let asks = 0;
-    void ask(node).vote({
-      ...claim,
-      get abandoned() {
-        asks += 1;
-        if (asks === 1) void ask(hasty).release(["r2"], "t2");
-        return true;
-      },
-    });
-    void ask(node).vote(claimOf("t2", "r2"));
-    await settle();
-    expect(sent().map(([command]) => command)).toEqual(["SET", "EVALSHA"]);
-  });
-});
-
 describe("on a Cluster", () => {
-  test("each question is a command of its own", async () => {
-    const { node, sent } = start(new ClusterConnection());
-    void ask(node).vote(claimOf("t1", "a1"));
-    void ask(node).vote(claimOf("t2", "a2"));
-    void ask(node).release(["a1"], "t1");
-    await settle();
-    expect(sent().map((words) => words.slice(0, 4))).toEqual([
-      ["SET", "a1", "t1", "NX"],
-      ["SET", "a2", "t2", "NX"],
-      ["EVALSHA", releaseScript.sha1, 1, "a1"],
-    ]);
-  });
-
   test("a server that does not answer is no reason to spare the others", async () => {
     const { node, sent, time } = start(new ClusterConnection());
     const claim = { ...claimOf("t1", "a1"), abandoned: false };
@@ -1013,12 +704,6 @@ describe("the clock of the master", () => {
     expect(best?.ofMonotonic).toBe(100_000 - 41);
   });
 
-  test("is unknown where it may not be read: an earlier reading may be of another server", async () => {
-    const { sent, best } = await connected([2], [new ReplyError("NOPERM")]);
-    expect(sent()).toEqual([["TIME"]]);
-    expect(best).toBeUndefined();
-  });
-
   test("is read on the connection that there is: what an earlier one answers is not of its server", async () => {
     const { connection, node } = await connected([], []);
     connection.replace();
@@ -1026,12 +711,5 @@ describe("the clock of the master", () => {
     expect(node.clock.best?.ofMonotonic).toBe(1);
     await reply(connection, 1, second(200));
     expect(node.clock.best?.ofMonotonic).toBe(200_000);
-  });
-
-  test("is not read where nobody waits in a queue", async () => {
-    const { connection, sent } = start(undefined, { queue: false });
-    connection.replace();
-    await settle();
-    expect(sent()).toEqual([]);
   });
 });
