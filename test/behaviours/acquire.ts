@@ -255,6 +255,7 @@ export const acquire: readonly Behaviour[] = [
       await faults.kill(masters.slice(0, 1));
       await time.pass(20);
       assert.equal(await redlock.tryAcquire("r", 60_000), null);
+      await (await redlock.acquire("s", 60_000)).release();
       await faults.restart(masters.slice(0, 1));
       const tap = await masters[0]!.tap();
       await time.pass(2500);

@@ -80,7 +80,6 @@ function opened() {
   };
 }
 
-const queued = ["QUEUED", "OK"];
 const reads = (key: string) => [`WATCH ${key}`, `GET ${key}`, `PTTL ${key}`, "MULTI"];
 /** The replies to {@link reads}. */
 const found = (owner: string | null, left: number) => ["OK", owner, left, "OK"];
@@ -112,54 +111,7 @@ function connecting() {
   return { node, connection, over };
 }
 
-describe("a vote for one resource", () => {
-  test("is the bare SET, and the next is sent behind it without waiting", async () => {
-    const { node, connection } = opened();
-    const votes = Promise.all([ask(node).vote(claim), ask(node).vote({ ...claim, resources: ["s"] })]);
-    expect(connection.sent).toEqual(["SET r t NX PX 1000", "SET s t NX PX 1000"]);
-    await connection.answer("OK", "OK");
-    expect(await votes).toEqual([
-      { is: "yes", remaining: 1000 },
-      { is: "yes", remaining: 1000 },
-    ]);
-  });
-
-  test("refused, asks whose it is before whatever waits, and sets nothing by that", async () => {
-    const { node, connection } = opened();
-    const vote = ask(node).vote(claim);
-    const earlier = ask(node).release(["x"], "t");
-    const later = ask(node).release(["y"], "t");
-    await connection.answer(null, ...free);
-    expect(connection.sent).toEqual(["SET r t NX PX 1000", ...reads("x"), "DISCARD", ...reads("r")]);
-    await connection.answer("OK", ...found("rival", 700));
-    expect(await vote).toEqual({ is: "no", resource: "r", owner: "ri***", remaining: 700 });
-    expect(connection.sent).toEqual(["DISCARD", ...reads("y")]);
-    await connection.answer("OK", ...free);
-    expect(await Promise.all([earlier, later])).toEqual([{ is: "missed" }, { is: "missed" }]);
-  });
-
-  test("refused for its own token renews that", async () => {
-    const { node, connection } = opened();
-    const vote = ask(node).vote(claim);
-    await connection.answer(null, ...[]);
-    await connection.answer(...found("t", 400));
-    expect(connection.sent.at(-2)).toBe("PEXPIRE r 1000");
-    await connection.answer("QUEUED", [1]);
-    expect(await vote).toEqual({ is: "yes", remaining: 1000 });
-  });
-});
-
 describe("a claim", () => {
-  test("writes when all that it read allows it, in one transaction", async () => {
-    const { node, connection } = opened();
-    const vote = ask(node).vote(both);
-    expect(connection.sent).toEqual(["WATCH a b", "GET a", "PTTL a", "GET b", "PTTL b", "MULTI"]);
-    await connection.answer("OK", "t", 3000, null, -2, "OK");
-    expect(connection.sent).toEqual(["PTTL a", "SET b t PX 1000", "EXEC"]);
-    await connection.answer(...queued.with(1, "QUEUED"), [3000, "OK"]);
-    expect(await vote).toEqual({ is: "yes", remaining: 1000 });
-  });
-
   test("is not written to a master that refuses MULTI", async () => {
     const { node, connection } = opened();
     const vote = ask(node).vote(both);
@@ -231,14 +183,6 @@ describe("a claim", () => {
 
 describe("an extension of a key", () => {
   test.each([
-    ["is renewed for the ttl where it has less", "t", 400, "PEXPIRE r 1000"],
-    ["is only looked at where it has more", "t", 4000, "PTTL r"],
-    ["without expiry is only looked at", "t", -1, "PTTL r"],
-  ])("%s", async (_, owner, left, expected) => {
-    expect((await extension(owner, left)).command).toBe(expected);
-  });
-
-  test.each([
     ["is given the new token", 400, "SET r w.2 XX PX 1000"],
     ["and is not shortened by that", 4000, "SET r w.2 XX PX 4000"],
     ["and keeps living for ever", -1, "SET r w.2 XX"],
@@ -256,44 +200,9 @@ describe("an extension of a key", () => {
     const owner = holder.replace(/^./, "*");
     expect(await answer).toEqual({ is: "no", resource: "r", owner, remaining: 400 });
   });
-
-  // Masters before Redis 6.2 execute the transaction nevertheless.
-  test.each([
-    ["PEXPIRE", 400, 0],
-    ["PTTL", 4000, -2],
-  ])("that expired before %s was executed looks again", async (_, left, reply) => {
-    const { connection, answer } = await extension("t", left);
-    await connection.answer("QUEUED", [reply]);
-    expect(connection.sent.slice(-4)).toEqual(reads("r"));
-    await connection.answer(...free);
-    expect(await answer).toEqual({ is: "no", resource: "r", owner: undefined, remaining: 0 });
-  });
-
-  test("reads the state at the time of its execution", async () => {
-    const { connection, answer } = await extension("t", 4000);
-    await connection.answer("QUEUED", [3990]);
-    expect(await answer).toEqual({ is: "yes", remaining: 3990 });
-  });
 });
 
 describe("a release", () => {
-  test("deletes keys that hold the token, or that of an earlier round", async () => {
-    const { node, connection } = opened();
-    const release = ask(node).release(["a", "b"], "w.3");
-    await connection.answer("OK", "w.2", 1, "w.3", 1, "OK");
-    expect(connection.sent.slice(-3)).toEqual(["DEL a", "DEL b", "EXEC"]);
-    await connection.answer("QUEUED", "QUEUED", [1, 1]);
-    expect(await release).toEqual({ is: "done" });
-  });
-
-  test("counts what was really deleted", async () => {
-    const { node, connection } = opened();
-    const release = ask(node).release(["r"], "t");
-    await connection.answer(...found("t", 1));
-    await connection.answer("QUEUED", [0]);
-    expect(await release).toEqual({ is: "missed" });
-  });
-
   test("looks again where a key was touched, and is owed in the end", async () => {
     const { node, connection } = opened();
     const release = ask(node).release(["r"], "t");
@@ -402,39 +311,9 @@ describe("a first connection", () => {
     expect(connection.sent).toEqual(["SET r t NX PX 1000", "SET r u NX PX 1000"]);
     expect(await abandoned).toMatchObject({ sent: false, error: { reason: "ABANDONED" } });
   });
-
-  test("that failed is why nothing was sent", async () => {
-    const { node, connection, over } = connecting();
-    const calls = Promise.all([ask(node).vote(claim), ask(node).release(["r"], "t"), ask(node).inspect("r")]);
-    await over(false);
-    for (const answer of await calls) {
-      expect(answer).toMatchObject({
-        sent: false,
-        error: { message: expect.stringContaining("ECONNREFUSED") },
-      });
-    }
-    expect(connection.sent).toEqual([]);
-  });
 });
 
 describe("a master that does not answer", () => {
-  test("has its waiting requests read once in a turn, however many are refused there", async () => {
-    const { node } = opened();
-    let read = 0;
-    const waiting = {
-      ...both,
-      get abandoned(): boolean {
-        read += 1;
-        return false;
-      },
-    };
-    for (let count = 0; count < 4096; count += 1) void ask(node).vote(waiting);
-    read = 0;
-    const refused = await Promise.all(Array.from({ length: 1000 }, () => ask(node).vote(claim)));
-    for (const answer of refused) expect(answer).toMatchObject({ sent: false });
-    expect(read).toBeLessThanOrEqual(4096);
-  });
-
   test("has at most 4096 requests, without abandoned ones: the others are given up", async () => {
     const { node } = opened();
     void ask(node).release(["r"], "t");
@@ -519,16 +398,4 @@ test("what waits while it is being found out where the connection leads goes on 
   expect(connection.sent).toEqual(reads("r"));
   await connection.answer(...free);
   expect(await later).toEqual({ is: "missed" });
-});
-
-test("closing waits for what was called before", async () => {
-  const { node, connection } = opened();
-  const release = ask(node).release(["r"], "t");
-  const closed = node.close();
-  await connection.answer(...found("t", 1000));
-  expect(connection.isClosed).toBe(false);
-  await connection.answer("QUEUED", [1]);
-  expect(await release).toEqual({ is: "done" });
-  await closed;
-  expect(connection.isClosed).toBe(true);
 });
