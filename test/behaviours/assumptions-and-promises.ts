@@ -55,8 +55,7 @@ export const assumptionsAndPromises: readonly Behaviour[] = [
     const waiting = await time.took(redlock.acquire("r", 5000, { waitTimeout: 1000 }));
     within(bench, waiting.took, 900, 1205, "an acquire that waits");
     failed(waiting, "NO_QUORUM");
-    for (const { name } of masters)
-      assert.ok(waiting.error.message.includes(`${name}: TIMEOUT`), waiting.error.message);
+    assert.equal(waiting.error.message.match(/: TIMEOUT/g).length, masters.length);
     within(bench, (await time.took(lock.release())).took, 150, 205, "release");
     within(bench, (await time.took(redlock.quit())).took, 0, 1000, "quit");
     await faults.resume(masters);
