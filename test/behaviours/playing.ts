@@ -1,5 +1,7 @@
 import { argv } from "node:process";
-import { behaviourMutants, everyMutant, mutatedCopy, publishedCopy } from "@quorlock/simulation/mutants";
+import { mutatedCopy } from "@quorlock/simulation/mutants";
+import { mutants } from "./mutants.ts";
+import { publishedCopy } from "./published-copy.ts";
 import { sections } from "./sections.ts";
 import { play } from "./virtual.ts";
 
@@ -15,7 +17,7 @@ const cases = Object.values(sections)
 process.on("unhandledRejection", () => {});
 
 for (const name of argv.slice(2)) {
-  const mutant = [...behaviourMutants, ...everyMutant].find((one) => one.name === name);
+  const mutant = mutants.find((one) => one.name === name);
   const copy = mutant ? await mutatedCopy(mutant) : publishedCopy;
   for (const one of cases) {
     say({ begins: one.rule });

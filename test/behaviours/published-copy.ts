@@ -4,7 +4,7 @@ import * as lead from "@quorlock/redlock/lead";
 import * as once from "@quorlock/redlock/once";
 import * as readWrite from "@quorlock/redlock/read-write-lock";
 import * as semaphore from "@quorlock/redlock/semaphore";
-import type { ClientCopy } from "./mutated-client.ts";
+import type { ClientCopy } from "@quorlock/simulation/mutants";
 
 /** The client as it is. */
 export const publishedCopy: ClientCopy = {

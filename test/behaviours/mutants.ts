@@ -1,7 +1,7 @@
-import type { Mutant } from "./mutant.ts";
+import { everyMutant, type Mutant } from "@quorlock/simulation/mutants";
 
 /** Faults that a case of test/behaviours shows, and no random run: nothing there answers twice, or counts the milliseconds of a notice. */
-export const behaviourMutants: readonly Mutant[] = [
+const behaviourMutants: readonly Mutant[] = [
   {
     name: "a holder is told at the deadline, not before it",
     breaks: ["1.11"],
@@ -43,3 +43,6 @@ export const behaviourMutants: readonly Mutant[] = [
     edits: { "redis/reply-numbers.ts digitsIn isSafeInteger": "true" },
   },
 ];
+
+/** All faults that the cases are played against. */
+export const mutants: readonly Mutant[] = [...behaviourMutants, ...everyMutant];
