@@ -103,6 +103,22 @@ describe("the watch", () => {
     expect(Math.abs(offset - 300)).toBeLessThanOrEqual(uncertainty);
   });
 
+  test("notices a step between two readings that are on their way together; of two that agree the earlier one stays", () => {
+    const { now, ahead, clocks, masters, pass, events } = setting();
+    const readTwice = (): void => {
+      const sent = [masters[0]!.now(), masters[0]!.now()];
+      pass(1);
+      masters[0]!.observe(sent[0]!, now.wall - 1);
+      pass(9);
+      masters[0]!.observe(sent[1]!, now.wall - 1 + ahead[0]!);
+    };
+    readTwice();
+    expect(clocks[0]!.latest!.uncertainty).toBeLessThan(2);
+    ahead[0] = 500;
+    readTwice();
+    expect(events.map(({ kind }) => kind)).toEqual(["stepped"]);
+  });
+
   test("reports the skewed master, and when it is synced again", () => {
     const { ahead, events, read } = setting({ maxOffset: 100 });
     ahead[1] = -5000;

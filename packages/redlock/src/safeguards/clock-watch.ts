@@ -106,12 +106,11 @@ export class WatchedClock implements ClockJudge {
 
   #hear(reading: Reading): void {
     const before = this.#latest;
-    // A reading counts only if it was sent after the previous one had arrived: the longer of two overlapping
-    // ones would hide a step.
-    if (before && reading.sent.monotonic < before.heard.monotonic) return;
+    const step = before ? stepBetween(before, reading, this.#watch.driftFactor) : 0;
+    // Of two on their way together that agree the earlier one stays: the longer of them would hide a step.
+    if (before && step === 0 && reading.sent.monotonic < before.heard.monotonic) return;
     this.#latest = reading;
     const { uncertainty } = reading;
-    const step = before ? stepBetween(before, reading, this.#watch.driftFactor) : 0;
     if (step !== 0) {
       this.#steppedAt = reading.heard.monotonic;
       this.#emit("stepped", step, uncertainty + before!.uncertainty);

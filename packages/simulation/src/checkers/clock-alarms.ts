@@ -9,8 +9,10 @@ import type { LockInterval } from "./lock-intervals.ts";
 interface Heard {
   /** The sum of the clock's steps when it was read, ms. */
   readonly steppedBy: number;
-  /** When the client heard of it; true time, us, and by its own clocks, ms. */
+  /** When the client asked, and when it heard of it; true time, us. */
+  readonly sentAt: number;
   readonly at: number;
+  /** When it heard of it by its own clocks, ms. */
   readonly monotonic: number;
   readonly wall: number;
 }
@@ -19,6 +21,8 @@ interface Heard {
 interface Watched {
   /** The last three, the latest first. */
   heard: readonly Heard[];
+  /** With the one of this turn, which may overlap the one before it, and show its step too vaguely to be noticed. */
+  withLatest: readonly Heard[];
   /** A step that the client must report in this very turn, ms. */
   owed: number | undefined;
   /** The readings at the client's last report. */
@@ -62,14 +66,15 @@ export class ClockAlarms {
   heard(client: Process, master: Master, steppedBy: number, sentAt: number): void {
     if (!this.#telling.has(client)) return;
     const watched = this.#watchedBy(client, master);
-    // The history of a clock goes from one reading to the next; what overlaps is read for a vote alone.
-    if (watched.heard[0] && sentAt < watched.heard[0].at) return;
     this.#judge(watched, client, master);
     const { now, clocks } = client;
-    const latest = { steppedBy, at: now, monotonic: clocks.monotonicAt(now), wall: clocks.wallAt(now) };
-    watched.heard = [latest, ...watched.heard.slice(0, 2)];
-    const step = stepIn(watched);
-    if (Math.abs(step) > uncertaintyIn(watched)) watched.owed = step;
+    const [monotonic, wall] = [clocks.monotonicAt(now), clocks.wallAt(now)];
+    const heard = [{ steppedBy, sentAt, at: now, monotonic, wall }, ...watched.heard.slice(0, 2)];
+    watched.withLatest = heard;
+    const step = stepIn(heard);
+    if (Math.abs(step) > uncertaintyIn(heard)) watched.owed = step;
+    // The history of a clock goes from one reading to the next; one that overlaps has a place in it if it shows a step.
+    if (watched.owed !== undefined || sentAt >= (heard[1]?.at ?? 0)) watched.heard = heard;
   }
 
   /** No lock that is asked for once a master is left out counts its votes. */
@@ -101,11 +106,12 @@ export class ClockAlarms {
     if (kind !== "stepped") return;
     const master = this.#masters.find(({ name }) => name === node)!;
     const watched = this.#watchedBy(client, master);
+    watched.heard = watched.withLatest;
     const what = `${client.name} was told that ${node} has stepped by ${offset} ms`;
-    const step = stepIn(watched);
+    const step = stepIn(watched.heard);
     if (step === 0) this.#findings.violated("clock", `${what}, and it has not`);
     else if (Math.sign(step) !== Math.sign(offset)) this.#findings.violated("clock", `${what}, not ${step}`);
-    else if (watched.owed !== undefined && Math.abs(offset - step) > uncertainty + driftIn(watched))
+    else if (watched.owed !== undefined && Math.abs(offset - step) > uncertainty + driftIn(watched.heard))
       this.#findings.violated("clock", `${what} (within ${uncertainty} ms), not ${step}`);
     watched.owed = undefined;
     watched.told = watched.heard[0];
@@ -128,28 +134,34 @@ export class ClockAlarms {
   #watchedBy(client: Process, master: Master): Watched {
     const masters = this.#watched.get(client) ?? new Map<Master, Watched>();
     this.#watched.set(client, masters);
-    const watched = masters.get(master) ?? { heard: [], owed: undefined, told: undefined };
+    const watched = masters.get(master) ?? { heard: [], withLatest: [], owed: undefined, told: undefined };
     masters.set(master, watched);
     return watched;
   }
 }
 
 /** The sum of the clock's steps between the last two readings, ms. */
-function stepIn({ heard: [latest, before] }: Watched): number {
+function stepIn([latest, before]: readonly Heard[]): number {
   return latest && before ? latest.steppedBy - before.steppedBy : 0;
 }
 
 /**
- * Upper bound on the error of the last two readings, ms: each was requested after the previous one had arrived.
- * Infinite if the client's own clocks have jumped meanwhile: then it cannot judge.
+ * Upper bound on the error of the last two readings, ms. Infinite if the client's own clocks have jumped meanwhile: then it
+ * cannot judge.
  */
-function uncertaintyIn({ heard: [latest, , first] }: Watched): number {
+function uncertaintyIn(heard: readonly Heard[]): number {
+  const [latest, , first] = heard;
   if (!latest || !first) return Number.POSITIVE_INFINITY;
   const hasLeapt = Math.abs(latest.wall - latest.monotonic - (first.wall - first.monotonic)) > 1;
-  return hasLeapt ? Number.POSITIVE_INFINITY : ((latest.at - first.at) / 1000) * fastest + grains;
+  return hasLeapt ? Number.POSITIVE_INFINITY : spanOf(heard) * fastest + grains;
+}
+
+/** The time in which the last two readings were made, ms: the later one was asked for no earlier. */
+function spanOf([latest, before, first]: readonly Heard[]): number {
+  return (latest!.at - Math.min(first!.at, before!.sentAt)) / 1000;
 }
 
 /** Drift that the clock rates may add to a step, ms. */
-function driftIn({ heard: [latest, , first] }: Watched): number {
-  return ((latest!.at - first!.at) / 1000) * (fastest - 1) + grains;
+function driftIn(heard: readonly Heard[]): number {
+  return spanOf(heard) * (fastest - 1) + grains;
 }

@@ -56,27 +56,34 @@ function unknown(node: Node, what: string): Error {
   return new Error(`line ${node.loc?.start.line} of the script: ${what} is not known to the compiler`);
 }
 
+/**
+ * The names in JavaScript at one place. Those of a function end with it: its own begin where those around it are, so that equal
+ * functions of two scripts have equal texts, which the packed file has once.
+ */
+class Names {
+  /** How often each name in Lua has been declared. */
+  readonly counts: Map<string, number>;
+  /**
+   * Those that nothing is assigned to: the counter of a loop, always a number; a function that returns one value; another
+   * function, which is made once and not in each run.
+   */
+  readonly kinds: Map<string, "counter" | "single" | "function">;
+
+  constructor(around?: Names) {
+    this.counts = new Map(around?.counts);
+    this.kinds = new Map(around?.kinds);
+  }
+}
+
 class Compiler {
   readonly #source: string;
   /** The variables of the blocks around a place, the innermost last: their names in JavaScript by those in Lua. */
   readonly #scopes: Array<Map<string, string>> = [new Map()];
-  /**
-   * What is known at the place. The names in JavaScript of a function end with it: its own begin where those around it are, so
-   * that equal functions of two scripts have equal texts, which the packed file has once.
-   */
-  #own = {
-    /** How often each name in Lua has been declared. */
-    counts: new Map<string, number>(),
-    /**
-     * Those that nothing is assigned to: the counter of a loop, always a number; a function that returns one value; another
-     * function, which is made once and not in each run.
-     */
-    kinds: new Map<string, "counter" | "single" | "function">(),
-    /** How many variables the function has for values that are needed twice. */
-    spares: 0,
-    /** Whether all its returns so far are of one value. */
-    isSingle: true,
-  };
+  /** Variables for values that are needed twice, of the functions around the place. */
+  readonly #spares: string[][] = [];
+  #names = new Names();
+  /** Of the functions around the place: whether all returns so far are of one value. */
+  readonly #isSingle: boolean[] = [];
   /** The loops and functions around the place. */
   #depth = 0;
   /** The variables that are declared outside of them. */
@@ -109,14 +116,16 @@ ${body}};
 
   /** Another one for each: JavaScript has reserved words, and lets no block declare a name twice. */
   #fresh(name: string): string {
-    const count = (this.#own.counts.get(name) ?? 0) + 1;
-    this.#own.counts.set(name, count);
+    const count = (this.#names.counts.get(name) ?? 0) + 1;
+    this.#names.counts.set(name, count);
     return `${name}$${count}`;
   }
 
   #spare(): string {
-    this.#own.spares += 1;
-    return `$${this.#own.spares}`;
+    const spares = this.#spares.at(-1)!;
+    const name = `$${spares.length + 1}`;
+    spares.push(name);
+    return name;
   }
 
   #variable(name: string): string | undefined {
@@ -148,8 +157,10 @@ ${body}};
 
   /** The body of a function, with its braces. */
   #function(statements: readonly Statement[]): string {
+    this.#spares.push([]);
+    this.#isSingle.push(true);
     const body = statements.map((statement) => this.#statement(statement)).join("\n");
-    const spares = Array.from({ length: this.#own.spares }, (_, index) => `$${index + 1}`);
+    const spares = this.#spares.pop()!;
     return `{\n${spares.length > 0 ? `let ${spares.join(", ")};\n` : ""}${body}\n}`;
   }
 
@@ -166,7 +177,7 @@ ${body}};
         const values = this.#values(node, node.init, node.variables.length);
         const declared = node.variables.map(({ name }) => this.#declared(name));
         for (const [index, name] of declared.entries())
-          if (globals.has(values[index]!) && !open.has(values[index]!)) this.#own.kinds.set(name, "single");
+          if (globals.has(values[index]!) && !open.has(values[index]!)) this.#names.kinds.set(name, "single");
         if (this.#depth === 0) this.#variables.push(...declared);
         const assignments = declared.map((name, index) => `${name} = ${values[index]}`).join(", ");
         return `${this.#depth === 0 ? "" : "let "}${assignments};`;
@@ -184,7 +195,7 @@ ${body}};
       case "FunctionDeclaration": {
         if (!node.isLocal || node.identifier?.type !== "Identifier") throw unknown(node, "a global function");
         const name = this.#declared(node.identifier.name);
-        this.#own.kinds.set(name, "function");
+        this.#names.kinds.set(name, "function");
         const text = this.#declaration(node, name);
         if (this.#depth > 0) return text;
         this.#functions.push(text);
@@ -220,15 +231,14 @@ ${body}};
     if (target.type !== "Identifier")
       return `set(${this.#expression(target.base)}, ${this.#key(target)}, ${value});`;
     const name = this.#variable(target.name);
-    if (name === undefined || this.#own.kinds.has(name))
+    if (name === undefined || this.#names.kinds.has(name))
       throw unknown(target, `an assignment to ${target.name}`);
     return `${name} = ${value};`;
   }
 
   #declaration({ parameters, body }: FunctionDeclaration, name: string): string {
-    const around = this.#own;
-    const own = { counts: new Map(around.counts), kinds: new Map(around.kinds), spares: 0, isSingle: true };
-    this.#own = own;
+    const around = this.#names;
+    this.#names = new Names(around);
     const text = this.#nested(() => {
       const names = parameters.map((parameter) => {
         if (parameter.type !== "Identifier") throw unknown(parameter, parameter.type);
@@ -236,8 +246,8 @@ ${body}};
       });
       return `function ${name}(${names.join(", ")}) ${this.#function(body)}`;
     });
-    this.#own = around;
-    if (own.isSingle) around.kinds.set(name, "single");
+    this.#names = around;
+    if (this.#isSingle.pop()) around.kinds.set(name, "single");
     return text;
   }
 
@@ -245,7 +255,7 @@ ${body}};
     const [only] = values;
     if (!only) return "";
     if (values.length === 1 && !this.#isOpen(only)) return this.#expression(only);
-    this.#own.isSingle = false;
+    this.#isSingle[this.#isSingle.length - 1] = false;
     return values.length === 1 ? this.#call(only) : `new Several([${this.#list(values)}])`;
   }
 
@@ -255,7 +265,7 @@ ${body}};
     const [from, to] = [this.#number(start), this.#number(end)];
     return this.#nested(() => {
       const [counter, last] = [this.#declared(variable.name), this.#fresh("last")];
-      this.#own.kinds.set(counter, "counter");
+      this.#names.kinds.set(counter, "counter");
       const goesOn = `${counter} ${by < 0 ? ">=" : "<="} ${last}`;
       return `for (let ${counter} = ${from}, ${last} = ${to}; ${goesOn}; ${counter} += ${by}) ${this.#block(body)}`;
     });
@@ -272,7 +282,7 @@ ${body}};
       if (kind === "string.gmatch")
         return `for (let [${names.join(", ")}] of matches(${over})) ${this.#block(body)}`;
       const [index, value = this.#fresh("value")] = names as [string, string?];
-      this.#own.kinds.set(index, "counter");
+      this.#names.kinds.set(index, "counter");
       const table = this.#fresh("table");
       const next = `(${value} = get(${table}, ${index})) !== undefined`;
       return `for (let ${index} = 1, ${table} = ${over}, ${value}; ${next}; ${index} += 1) ${this.#block(body)}`;
@@ -311,7 +321,7 @@ ${body}};
     const path = pathOf(node.base);
     if (path === undefined) return true;
     const own = this.#variable(path);
-    return own === undefined ? open.has(path) || !globals.has(path) : this.#own.kinds.get(own) !== "single";
+    return own === undefined ? open.has(path) || !globals.has(path) : this.#names.kinds.get(own) !== "single";
   }
 
   /** The same where it stands last: with brackets around it, which the parser drops, it has one value. */
@@ -444,7 +454,8 @@ ${body}};
   }
 
   #isNumber(node: Expression): boolean {
-    if (node.type === "Identifier") return this.#own.kinds.get(this.#variable(node.name) ?? "") === "counter";
+    if (node.type === "Identifier")
+      return this.#names.kinds.get(this.#variable(node.name) ?? "") === "counter";
     if (node.type === "BinaryExpression") return node.operator !== ".." && !comparisons.has(node.operator);
     return node.type === "NumericLiteral" || (node.type === "UnaryExpression" && node.operator !== "not");
   }

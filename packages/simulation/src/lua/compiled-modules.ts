@@ -24,7 +24,9 @@ function pathOf(file: string): string {
 
 function moduleWith(scripts: readonly Script[], library: string): string {
   // By length: scripts that share much stand near each other, and a packer sees no further than 32 kB.
-  const inOrder = scripts.toSorted((one, other) => one.source.length - other.source.length);
+  const inOrder = scripts.toSorted(
+    (one, other) => one.source.length - other.source.length || (one.sha1 < other.sha1 ? -1 : 1),
+  );
   const entries = inOrder.map(({ source, sha1 }) => `  "${sha1}": ${compiled(source)},\n`);
   return `// @ts-nocheck
 // Scripts as JavaScript, by their digests. Written by \`pnpm scripts\`.

@@ -5,6 +5,8 @@ export { membershipPlan } from "../plan/membership.ts";
 export { guardedPlan, watchedPlan } from "../plan/swarm.ts";
 export { theReadWriteLock } from "../read-write/read-write-client.ts";
 export { theSemaphore } from "../semaphore/semaphore-client.ts";
+export { behaviourMutants } from "./behaviour-mutants.ts";
 export { everyMutant, type Hunt, hunts } from "./every-mutant.ts";
 export type { Mutant } from "./mutant.ts";
 export { type ClientCopy, mutatedClient, mutatedCopy } from "./mutated-client.ts";
+export { publishedCopy } from "./published-copy.ts";
