@@ -1,10 +1,7 @@
-import { type Lock, Redlock, type Runtime, systemRuntime } from "@quorlock/redlock";
-import { type Connection, RedisNode } from "@quorlock/redlock/internal";
+import { type Lock, type Redlock, type Runtime, systemRuntime } from "@quorlock/redlock";
 import { type Master, startProxy } from "@quorlock/testbed";
-import { Redis } from "ioredis";
+import type { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
-// The package makes nodes of clients: these have the name that a Sentinel group would give them.
-import { connectionOf } from "../../../packages/redlock/src/adapters/client-libraries.ts";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, rejection, untilConnected } from "../fleet/fleet.ts";
 import { GuardedFleet, restartGuard, ttl } from "../fleet/guarded-fleet.ts";
@@ -27,16 +24,6 @@ async function fencedBy(redlock: Redlock, resource: string): Promise<number> {
   return votesFor.size;
 }
 
-/** The same connection under another name. */
-function named(connection: Connection, name: string): Connection {
-  return new Proxy(connection, {
-    get(target, key) {
-      const value = key === "name" ? name : Reflect.get(target, key, target);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
-}
-
 /** The content of a replica. */
 async function copyAll(from: Redis, to: Redis): Promise<void> {
   for (const key of await from.keys("*")) {
@@ -57,25 +44,6 @@ async function holdByTwo(fleet: Fleet, redlock: Redlock, resource: string): Prom
 
 // Each has its own masters, and mostly waits for the end of a quarantine: so they are run beside each other.
 describe.concurrent("what is believed of a guarded master", () => {
-  it("is its own: three groups of one name, of which one has forgotten its counters", async () => {
-    await using guarded = await GuardedFleet.start("none", 3);
-    const { fleet } = guarded;
-    const clients = fleet.masters.map(({ port, host }) => new Redis(port, host));
-    const nodes = clients.map((client) => new RedisNode(named(connectionOf(client), "mymaster")));
-    const redlock = new Redlock(nodes, { restartGuard, fencing: true, nodeTimeout: 900 });
-    await untilConnected({ redlock });
-    await redlock.initialize();
-    expect(await fencedBy(redlock, "fenced")).toBe(3);
-    await fleet.admins[2]!.flushall();
-    expect(await fencedBy(redlock, "fenced")).toBe(2);
-    await until(
-      "it votes for fenced locks again",
-      async () => (await fencedBy(redlock, "fenced")) === 3,
-      15_000,
-    );
-    await redlock.quit();
-  });
-
   it("comes from this process: what an old snapshot says of its counters is no floor", async () => {
     await using guarded = await GuardedFleet.start("rdb", 3);
     const { fleet } = guarded;
@@ -127,8 +95,8 @@ describe.concurrent("what is believed of a guarded master", () => {
     await using proxy = await startProxy(fleet.masters[2]!);
     const late = fleet.open({ restartGuard, on: [...fleet.masters.slice(0, 2), proxy] });
     await untilConnected(late);
-    // The third is asked whether it is new, and what comes after that is held up.
-    const looked = proxy.nextReply((bytes) => bytes.toString().startsWith("*1\r\n*"));
+    // The third is asked whether it is new, and what comes after that is held up. (Beside the answer may be a reading of its clock.)
+    const looked = proxy.nextReply((bytes) => bytes.toString().includes("*1\r\n*"));
     void looked.then(() => proxy.hold("requests"));
     const stuck = rejection(late.redlock.initialize());
     await looked;
@@ -138,13 +106,14 @@ describe.concurrent("what is believed of a guarded master", () => {
     await fleet.admins[0]!.flushall();
     await fleet.admins[1]!.flushall();
     const holder = await guarded.openNew();
-    const rival = await guarded.openGuarded();
     const resource = fresh("late");
     const lock = await holdByTwo(fleet, holder.redlock, resource);
     await fleet.admins[2]!.flushall();
     proxy.release("requests");
     await until("it has arrived", () => proxy.counters.requests.held === 0);
     await fleet.admins[2]!.ping();
+    // One that had seen the epoch of the quarantine would know that the declaration is older (9.5).
+    const rival = fleet.open({ restartGuard });
     expect(await rival.redlock.tryAcquire(resource, ttl)).toBeNull();
     expect(lock.state).toBe("held");
   });

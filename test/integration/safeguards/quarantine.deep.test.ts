@@ -1,9 +1,8 @@
-import { ExecutionError, InvalidArgumentError } from "@quorlock/redlock";
 import type { MastersOptions } from "@quorlock/testbed";
 import { describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
-import { fresh, type Opened, rejection, untilConnected } from "../fleet/fleet.ts";
-import { GuardedFleet, restartGuard, ttl } from "../fleet/guarded-fleet.ts";
+import { fresh, type Opened, untilConnected } from "../fleet/fleet.ts";
+import { GuardedFleet, ttl } from "../fleet/guarded-fleet.ts";
 
 // PROTOCOL 8.8.
 
@@ -34,23 +33,6 @@ async function untilFirstVotes({ redlock, clients }: Opened): Promise<number[]> 
 // that take longest first.
 
 describe.concurrent("with masters that keep running", () => {
-  it("if too many have forgotten them, the clock sets the floor, and an error event reports it", async () => {
-    await using guarded = await GuardedFleet.start();
-    const { fleet } = guarded;
-    const opened = await guarded.openNew({ fencing: true });
-    await Promise.all(fleet.admins.slice(0, 3).map((admin) => admin.flushall()));
-    await until(
-      "there is a quorum again",
-      async () => {
-        const lock = await opened.redlock.tryAcquire("fenced", ttl).catch(() => null);
-        await lock?.release();
-        return lock !== null;
-      },
-      25_000,
-    );
-    expect(opened.errors.map(({ reason }) => reason)).toContain("UNCERTAIN_FLOOR");
-  });
-
   it("a master that forgot its counters is given the floor of the others before it votes", async () => {
     await using guarded = await GuardedFleet.start();
     const { fleet } = guarded;
@@ -65,23 +47,6 @@ describe.concurrent("with masters that keep running", () => {
     expect(mark).toMatch(/ 0$/);
     expect(Number(await fleet.admins[0]!.get("quorlock:floor"))).toBeGreaterThanOrEqual(first! + 1e12);
     expect(opened.errors.map(({ reason }) => reason)).not.toContain("UNCERTAIN_FLOOR");
-  });
-
-  it("new masters do not vote for maxTtl, unless they are declared new", async () => {
-    await using guarded = await GuardedFleet.start();
-    const { fleet } = guarded;
-    const { redlock, errors } = fleet.open({ restartGuard });
-    const error = await rejection(redlock.acquire(fresh("new"), ttl, { retryCount: 0 }));
-    expect(error).toBeInstanceOf(ExecutionError);
-    expect((error as Error).message).toContain("QUARANTINE");
-    expect(new Set(errors.map(({ reason }) => reason))).toEqual(new Set(["QUARANTINE"]));
-    expect(await rejection(redlock.initialize())).toBeInstanceOf(InvalidArgumentError);
-    await until("the quarantine is over", async () => {
-      const left = await Promise.all(fleet.masters.map((master) => guarded.quarantineOf(master)));
-      return left.every((ms) => ms === -2);
-    });
-    await using lock = await redlock.acquire(fresh("new"), ttl);
-    expect(lock.state).toBe("held");
   });
 });
 
