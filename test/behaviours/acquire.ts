@@ -6,6 +6,7 @@ import {
   endsBeforeItsKeys,
   failed,
   held,
+  lasted,
   lifetimesOn,
   occupy,
   untilGone,
@@ -34,7 +35,8 @@ export const acquire: readonly Behaviour[] = [
   behaviour("2.1", "Each attempt has a token of its own", async (bench) => {
     const { masters } = bench;
     const redlock = await bench.redlock();
-    const tap = await masters[0]!.tap();
+    // It has to refuse, so no attempt ends before it was asked.
+    const tap = await masters[2]!.tap();
     await occupy(masters.slice(2), "r");
     for (let attempt = 0; attempt < 3; attempt += 1) assert.equal(await redlock.tryAcquire("r", 1000), null);
     const tokens = (await tap.commands()).filter(([name]) => name === "SET").map(([, , token]) => token);
@@ -47,7 +49,7 @@ export const acquire: readonly Behaviour[] = [
     const redlock = await bench.redlock();
     await faults.slow(redlock, masters, 40, "requests");
     const { took, value } = await time.took(redlock.acquire("r", 2000));
-    within(bench, took, 40, 42, "the round");
+    lasted(bench, took, 40, 42, "the round");
     await untilVoted(bench, masters, value!);
   }),
 
@@ -58,8 +60,12 @@ export const acquire: readonly Behaviour[] = [
     await time.pass(20);
     const outcome = await time.took(redlock.acquire("r", 2000));
     failed(outcome, "NO_QUORUM");
-    within(bench, outcome.took, 0, 10, "the call");
-    assert.equal(outcome.error.message.match(/: UNREACHABLE/g).length, 3);
+    lasted(bench, outcome.took, 0, 10, "the call");
+    for (const master of masters.slice(0, 3))
+      assert.ok(
+        outcome.error.message.includes(`${bench.addressOf(redlock, master)}: UNREACHABLE`),
+        outcome.error.message,
+      );
     await faults.restart(masters.slice(0, 3));
     // Nothing was kept, to be sent now.
     await time.pass(500);
@@ -78,7 +84,7 @@ export const acquire: readonly Behaviour[] = [
     const redlock = await bench.redlock();
     await faults.hang(masters.slice(0, 2));
     const { took, value } = await time.took(redlock.acquire("r", 2000));
-    within(bench, took, 0, 2, "the call");
+    lasted(bench, took, 0, 2, "the call");
     assert.equal(value?.state, "held");
     await faults.resume(masters);
   }),
@@ -90,7 +96,7 @@ export const acquire: readonly Behaviour[] = [
     await faults.hang(masters.slice(3));
     const { took, value } = await time.took(redlock.tryAcquire("r", 2000));
     assert.equal(value, null);
-    within(bench, took, 0, 2, "the call");
+    lasted(bench, took, 0, 2, "the call");
     await faults.resume(masters);
   }),
 
@@ -112,7 +118,7 @@ export const acquire: readonly Behaviour[] = [
     const redlock = await bench.redlock();
     await faults.slow(redlock, masters, 150, "replies");
     const { took, value } = await time.took(redlock.acquire("r", 2000));
-    within(bench, took, 150, 160, "the call");
+    lasted(bench, took, 150, 160, "the call");
     const remaining = value!.remaining();
     within(bench, remaining, 1978 - took, 1978 - 150, "what remains");
     await endsBeforeItsKeys(bench, value!);
@@ -157,9 +163,10 @@ export const acquire: readonly Behaviour[] = [
       await time.pass(850);
       await lock.release();
       const { took, value } = await waiting;
-      within(bench, took, 850, 860, "the wait");
+      lasted(bench, took, 850, 860, "the wait");
       within(bench, value!.remaining(), 3600, 4000, "what remains");
     },
+    { notOn: { "without scripts": "it keeps no queue" } },
   ),
 
   behaviour(
@@ -182,7 +189,7 @@ export const acquire: readonly Behaviour[] = [
       const waiting = time.took(other.acquire("r", 4000));
       await time.pass(500);
       await lock.release();
-      within(bench, (await waiting).took, 500, 2500, "the wait");
+      lasted(bench, (await waiting).took, 500, 2500, "the wait");
       await Promise.all(slow.map((redlock) => redlock.quit()));
     },
   ),
@@ -235,11 +242,10 @@ export const acquire: readonly Behaviour[] = [
         await lock.extend(60_000);
         return (await valuesOf(last, "r"))[0] === lock.value;
       });
-      await faults.cut(redlock, last);
-      await faults.reset(redlock, last);
+      await faults.kill(last);
       await time.pass(20);
       await lock.release();
-      await faults.heal(redlock, last);
+      await faults.restart(last, true);
       await untilGone(bench, masters, "r");
     },
     { masters: 3 },
@@ -279,7 +285,7 @@ export const acquire: readonly Behaviour[] = [
       await faults.heal(waiter, masters);
       const { value, took } = await waiting;
       assert.equal(value?.state, "held");
-      within(bench, took, 300, 2500, "the wait");
+      lasted(bench, took, 300, 2500, "the wait");
     },
   ),
 

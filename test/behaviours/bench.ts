@@ -86,7 +86,7 @@ export interface Faults {
   suspend(of: Redlock, ms: number): Promise<void>;
 }
 
-/** How a call ended, and after how long, ms; in real time without the time in which this process did not run. */
+/** How a call ended, and after how long, ms. */
 export interface Outcome<T> {
   readonly took: number;
   readonly value?: T;
@@ -97,6 +97,8 @@ export interface Outcome<T> {
 export abstract class Time {
   /** By how much a time may differ from what it should be, on a machine that does other work, ms. */
   abstract readonly slack: number;
+  /** How much later than that something may end that began so long ago, ms, since the process of the case stood still. */
+  abstract lateness(ago: number): number;
   /** The pause between two questions of `until`, ms. */
   protected abstract readonly pause: number;
 
@@ -104,17 +106,12 @@ export abstract class Time {
   abstract now(): number;
   abstract pass(ms: number): Promise<void>;
 
-  /** The time without that in which the case could not run, ms. */
-  protected net(): number {
-    return this.now();
-  }
-
   /** Never rejects; the call may be awaited later. */
   took<T>(call: Promise<T>): Promise<Outcome<T>> {
-    const begun = this.net();
+    const begun = this.now();
     return call.then(
-      (value) => ({ took: this.net() - begun, value }),
-      (error: unknown) => ({ took: this.net() - begun, error }),
+      (value) => ({ took: this.now() - begun, value }),
+      (error: unknown) => ({ took: this.now() - begun, error }),
     );
   }
 
@@ -151,6 +148,8 @@ export interface Bench {
    * 200 ms to answer, and writes no record of its owner.
    */
   redlock(options?: OpenOptions): Promise<Redlock>;
+  /** By which a Redlock reaches a master. */
+  addressOf(redlock: Redlock, master: Master): string;
 }
 
 /** Of every Redlock, unless a case says otherwise. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { ClockEvent, Lock, Redlock } from "@quorlock/redlock";
 import { type Behaviour, type Bench, behaviour, type OpenOptions } from "./bench.ts";
-import { failed, occupy, untilVoted, untilVotes, valuesOf, votesFor, within } from "./looking.ts";
+import { failed, lasted, occupy, untilVoted, untilVotes, valuesOf, votesFor, within } from "./looking.ts";
 
 const notOn = {
   "without scripts": "the watch of clocks needs scripts",
@@ -161,7 +161,7 @@ export const clocksOfMasters: readonly Behaviour[] = [
       await faults.slow(redlock, masters.slice(1, 2), 50, "replies");
       const { took, value } = await time.took(redlock.acquire("r", 2000));
       assert.equal(value?.state, "held");
-      within(bench, took, 50, 52, "the call");
+      lasted(bench, took, 50, 52, "the call");
       await faults.kill(masters.slice(1, 2));
       await time.pass(20);
       failed(await time.took(redlock.acquire("s", 2000)), "NO_QUORUM");
@@ -178,7 +178,7 @@ export const clocksOfMasters: readonly Behaviour[] = [
       const redlock = await excluding(bench);
       await faults.hang(masters.slice(3));
       const { took } = await time.took(redlock.acquire("r", 2000));
-      within(bench, took, 0, 2, "the call");
+      lasted(bench, took, 0, 2, "the call");
     },
     { notOn },
   ),
@@ -193,7 +193,7 @@ export const clocksOfMasters: readonly Behaviour[] = [
       assert.equal(await votesFor(redlock), 2);
       await faults.step(masters.slice(2), -far);
       assert.equal(await votesFor(redlock), 2);
-      within(bench, await untilVotes(bench, redlock, 3), 3950, 4050, "ms until it counts");
+      lasted(bench, await untilVotes(bench, redlock, 3), 3950, 4050, "ms until it counts");
     },
     { masters: 3, notOn },
   ),

@@ -1,5 +1,5 @@
+import { behaviourMutants, everyMutant } from "@quorlock/simulation/mutants";
 import { codeOf, rules, variants } from "../architecture/protocol.ts";
-import { mutants as everyFault } from "./mutants.ts";
 import { sections } from "./sections.ts";
 import { unobservable } from "./unobservable.ts";
 
@@ -10,7 +10,9 @@ export type Measured = ReadonlyMap<string, number>;
 
 /** The faults in the client, by their names, with the rules that each breaks. (Some change the plan of a run, and not the client.) */
 export const mutants: ReadonlyMap<string, readonly string[]> = new Map(
-  everyFault.filter(({ planOf }) => planOf === undefined).map(({ name, breaks }) => [name, breaks]),
+  [...behaviourMutants, ...everyMutant]
+    .filter(({ planOf }) => planOf === undefined)
+    .map(({ name, breaks }) => [name, breaks]),
 );
 
 const nothing = "no case; the simulator";

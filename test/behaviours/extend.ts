@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Behaviour, behaviour } from "./bench.ts";
-import { failed, held, lifetimesOn, occupy, untilVoted, valuesOf, within } from "./looking.ts";
+import { failed, held, lasted, lifetimesOn, occupy, untilVoted, valuesOf, within } from "./looking.ts";
 
 /** Section 4 of docs/protocol.md. */
 export const extend: readonly Behaviour[] = [
@@ -116,7 +116,7 @@ export const extend: readonly Behaviour[] = [
       await faults.resume(masters);
       await patient;
     },
-    { masters: 1, notOn: { real: "a busy machine does not tell two rounds from one by their time" } },
+    { masters: 1, notOn: { "without scripts": "an operation takes several round trips" } },
   ),
 
   behaviour("4.3", "A majority that refuses ends the lock at once", async (bench) => {
@@ -126,7 +126,7 @@ export const extend: readonly Behaviour[] = [
     await occupy(masters.slice(0, 3), "r");
     const outcome = await time.took(lock.extend(60_000));
     failed(outcome, "LOCK_LOST");
-    within(bench, outcome.took, 0, 5, "the call");
+    lasted(bench, outcome.took, 0, 5, "the call");
     assert.equal(lock.signal.reason.reason, "MAJORITY");
   }),
 
@@ -148,7 +148,7 @@ export const extend: readonly Behaviour[] = [
         assert.equal(signal.aborted, false);
       });
       for (const [index, at] of renewals.entries())
-        within(bench, at - (renewals[index - 1] ?? 0), 890, 1010, "between two");
+        lasted(bench, at - (renewals[index - 1] ?? 0), 890, 1010, "between two");
     },
     { masters: 1, notOn: { "without scripts": "it knows an extension by its script" } },
   ),
@@ -209,13 +209,16 @@ export const extend: readonly Behaviour[] = [
     "An extension that retries without limit settles by the end that the lock had",
     async (bench) => {
       const { time, faults, masters } = bench;
-      const { redlock, lock } = await held(bench, 2000, { retryCount: -1, retryDelay: 50, nodeTimeout: 100 });
+      // No round begins before the answers to the one before: masters that work off others have more time. Twice the
+      // time is too short for them as well: they have it where the process stood still (12.9).
+      const pause = { retryDelay: 200, retryJitter: 0 };
+      const { redlock, lock } = await held(bench, 2000, { retryCount: -1, nodeTimeout: 100, ...pause });
       const left = lock.remaining();
       // Each answer comes too late for its round, and in time to prolong the lock.
-      await faults.slow(redlock, masters, 150, "replies");
+      await faults.slow(redlock, masters, 250, "replies");
       const outcome = await time.took(lock.extend(2000));
       failed(outcome, "NO_QUORUM");
-      within(bench, outcome.took, left - 200, left + 105, "the call");
+      lasted(bench, outcome.took, left - 200, left + 105, "the call");
       within(bench, lock.remaining(), 1000, 2000, "what remains");
     },
     { masters: 1, notOn: { "without scripts": "an operation takes several round trips" } },

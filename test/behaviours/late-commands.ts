@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Behaviour, behaviour } from "./bench.ts";
-import { failed, untilVoted, valuesOf, within } from "./looking.ts";
+import { failed, lasted, untilVoted, valuesOf } from "./looking.ts";
 
 /** Section 6 of docs/protocol.md. */
 export const lateCommands: readonly Behaviour[] = [
@@ -18,7 +18,7 @@ export const lateCommands: readonly Behaviour[] = [
       await time.until("the votes have arrived", async () => (await valuesOf(masters, "r"))[0] !== null);
       const next = await time.took((await bench.redlock()).acquire("r", 1000, { waitTimeout: 10_000 }));
       assert.equal(next.value?.state, "held");
-      within(bench, next.took, 0, 1400, "the wait");
+      lasted(bench, next.took, 0, 1400, "the wait");
     },
     { notOn: { real: "no test lets a packet overtake another" } },
   ),

@@ -56,8 +56,8 @@ export async function keptFor({ masters }: Bench, key: string, token: string): P
 
 /** The lock ends here before another client can hold it. */
 export async function endsBeforeItsKeys(bench: Bench, lock: Lock): Promise<void> {
-  const remaining = lock.remaining();
   const kept = await keptFor(bench, lock.resources[0]!, lock.value);
+  const remaining = lock.remaining();
   assert.ok(remaining <= kept, `it ends in ${remaining} ms, and its keys in ${kept} ms`);
 }
 
@@ -105,6 +105,13 @@ export function throwing(): number {
 export function within({ time }: Bench, value: number, from: number, to: number, what: string): void {
   const isWithin = value >= from - time.slack && value <= to + time.slack;
   assert.ok(isWithin, `${what}: ${value} ms is not from ${from} to ${to}`);
+}
+
+/** How long something took, ms: as {@link within}, and longer by what a process that stood still takes from it. */
+export function lasted({ time }: Bench, took: number, from: number, to: number, what: string): void {
+  const most = to + time.slack + time.lateness(took);
+  const isWithin = took >= from - time.slack && took <= most;
+  assert.ok(isWithin, `${what}: ${took} ms is not from ${from} to ${to}, ${most} on this machine`);
 }
 
 /** Every script of the client: a master that knows one needs one command where another one needs two. */

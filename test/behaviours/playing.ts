@@ -1,7 +1,5 @@
 import { argv } from "node:process";
-import { mutatedCopy } from "@quorlock/simulation/mutants";
-import { mutants } from "./mutants.ts";
-import { publishedCopy } from "./published-copy.ts";
+import { behaviourMutants, everyMutant, mutatedCopy, publishedCopy } from "@quorlock/simulation/mutants";
 import { sections } from "./sections.ts";
 import { play } from "./virtual.ts";
 
@@ -17,7 +15,7 @@ const cases = Object.values(sections)
 process.on("unhandledRejection", () => {});
 
 for (const name of argv.slice(2)) {
-  const mutant = mutants.find((one) => one.name === name);
+  const mutant = [...behaviourMutants, ...everyMutant].find((one) => one.name === name);
   const copy = mutant ? await mutatedCopy(mutant) : publishedCopy;
   for (const one of cases) {
     say({ begins: one.rule });

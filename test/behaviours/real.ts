@@ -1,4 +1,4 @@
-import type { Redlock } from "@quorlock/redlock";
+import type { LockNode, Redlock } from "@quorlock/redlock";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { publishedCopy } from "@quorlock/simulation/mutants";
 import {
@@ -13,6 +13,8 @@ import {
   type Direction as WayOf,
 } from "@quorlock/testbed";
 import { Redis } from "ioredis";
+// The package makes nodes of clients: a case may stand between a Redlock and these.
+import { connectionOf } from "../../packages/redlock/src/adapters/client-libraries.ts";
 import { WireTap } from "../integration/fleet/wire-tap.ts";
 import {
   type Behaviour,
@@ -37,6 +39,8 @@ const mostRedlocks = 5;
 const mostMasters = 5;
 /** How late a machine that does other work may be, ms, beside what `Stalls` sees. */
 const slack = 100;
+/** A process stood still for up to so much longer than `Stalls` sees, ms. */
+const stallGrain = 10;
 
 /** A client of some library, as it is opened and ended there. */
 export interface UserClient {
@@ -117,6 +121,7 @@ export class RealMasters implements AsyncDisposable {
   /** As if nothing had been played on them. */
   async #prepare(masters: readonly RealMaster[]): Promise<void> {
     for (const proxy of this.proxies.flat()) {
+      proxy.reset();
       proxy.pointTo({ host, port: this.#targetOf(proxy) });
       await proxy.heal();
     }
@@ -194,6 +199,8 @@ class RealMaster implements Master {
   async prepare(scripts: boolean): Promise<void> {
     if (this.#isAway) await this.restart();
     await this.refuseWrites(undefined);
+    // What the clients of the case before have sent may not have been read yet, and their taps are told each command.
+    await this.admin.call("CLIENT", "KILL", "SKIPME", "yes");
     await this.admin.flushall();
     if (scripts)
       for (const source of scriptsIn(publishedCopy.module)) await this.admin.script("LOAD", source);
@@ -223,7 +230,7 @@ class RealBench implements Bench {
   }
 
   async redlock(asked: OpenOptions = {}): Promise<Redlock> {
-    const { on = this.masters, leads, isCold = false, through = (nodes) => nodes, ...options } = asked;
+    const { on = this.masters, leads, isCold = false, through, ...options } = asked;
     const row = this.#proxies[this.ways.size]!;
     const proxies = new Map(this.masters.map((master, index) => [master as Master, row[index]!]));
     for (const [address, to] of leads ?? []) proxies.get(address)!.pointTo((to as RealMaster).server);
@@ -231,14 +238,20 @@ class RealBench implements Bench {
       this.#setup.open(proxies.get(master)!.port, (master as RealMaster).server),
     );
     const users = clients.map(({ client }) => client) as never[];
-    const nodes = this.#setup.scripts === false ? withoutScripts(users) : users;
-    const redlock = new this.client.Redlock(through(nodes), {
-      ...defaults,
-      ...options,
-    });
+    const { queue = true, groupCommit = true } = options;
+    const nodes = (): readonly LockNode[] =>
+      users.map((user) => new this.client.RedisNode(connectionOf(user), { queue, groupCommit }));
+    const passed = this.#setup.scripts === false ? withoutScripts(users) : through ? through(nodes()) : users;
+    const redlock = new this.client.Redlock(passed, { ...defaults, ...options });
     this.ways.set(redlock, { clients, proxies });
+    const { nodeTimeout = 0 } = { ...defaults, ...options };
+    this.time.nodeTimeout = Math.max(this.time.nodeTimeout, nodeTimeout ?? 0);
     if (!isCold) await this.time.until("it is connected", () => isConnected(redlock));
     return redlock;
+  }
+
+  addressOf(redlock: Redlock, master: Master): string {
+    return `${host}:${this.ways.get(redlock)!.proxies.get(master)!.port}`;
   }
 
   end(): void {
@@ -388,20 +401,25 @@ async function each(
 class RealTime extends Time {
   readonly slack = slack;
   protected readonly pause = 1;
+  /** The longest of the case. */
+  nodeTimeout = 0;
   readonly #stalls = new Stalls();
 
   now(): number {
     return performance.now();
   }
 
-  protected override net(): number {
-    return this.now() - this.#stalls.total;
-  }
-
   pass(ms: number): Promise<void> {
     return new Promise((resolve) => {
       setTimeout(resolve, ms);
     });
+  }
+
+  /** A time-out that is noticed late, by a tenth, gives masters their time once more (PROTOCOL 12.9). */
+  lateness(ago: number): number {
+    const stalls = this.#stalls.within(ago);
+    const isOnceMore = stalls.some((stall) => stall + stallGrain > this.nodeTimeout / 10);
+    return stalls.reduce((sum, stall) => sum + stall, isOnceMore ? this.nodeTimeout : 0);
   }
 
   end(): void {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Lock, Redlock } from "@quorlock/redlock";
 import { type Behaviour, type Bench, behaviour, type Master, type OpenOptions } from "./bench.ts";
-import { failed, isConnected, occupy, untilGone, untilVotes, valuesOf, votesFor, within } from "./looking.ts";
+import { failed, isConnected, lasted, occupy, untilGone, untilVotes, valuesOf, votesFor } from "./looking.ts";
 
 /** The longest ttl of any client, ms: quarantines are as long. */
 const maxTtl = 2000;
@@ -66,7 +66,7 @@ async function keepsOut(bench: Bench, lock: Lock, rival: Redlock): Promise<void>
   }
   await untilGone(bench, masters, "r");
   await untilVotes(bench, rival, masters.length);
-  within(bench, time.now() - begun, maxTtl - 50, maxTtl + 100, "ms until it votes");
+  lasted(bench, time.now() - begun, maxTtl - 50, maxTtl + 100, "ms until it votes");
 }
 
 /** Section 9 of docs/protocol.md. */
@@ -306,7 +306,7 @@ export const restarts: readonly Behaviour[] = [
       await masters[2]!.call("FLUSHALL");
       const begun = time.now();
       for (let count = 4; count === 4; count = await votesFor(rival)) await time.pass(20);
-      within(bench, time.now() - begun, maxTtl, maxTtl + 50, "ms");
+      lasted(bench, time.now() - begun, maxTtl, maxTtl + 50, "ms");
       assert.equal(await votesFor(rival), 5);
     },
     { notOn: scripts },
@@ -337,7 +337,7 @@ export const restarts: readonly Behaviour[] = [
       const late = await bench.redlock({ restartGuard, isCold: true });
       const { took, value } = await time.took(late.acquire("r", maxTtl, { waitTimeout: 1000 }));
       assert.equal(value?.state, "held");
-      within(bench, took, 0, 205, "the call");
+      lasted(bench, took, 0, 205, "the call");
       await masters[4]!.call("FLUSHALL");
       const reasons: string[] = [];
       late.on("error", ({ reason }) => reasons.push(reason));
@@ -392,7 +392,7 @@ export const restarts: readonly Behaviour[] = [
     async (bench) => {
       const redlock = await another(bench);
       assert.equal(await votesFor(redlock), 0);
-      within(bench, await untilVotes(bench, redlock, 5), maxTtl - 10, maxTtl + 50, "ms");
+      lasted(bench, await untilVotes(bench, redlock, 5), maxTtl - 10, maxTtl + 50, "ms");
     },
     { notOn: scripts },
   ),
@@ -451,7 +451,7 @@ export const restarts: readonly Behaviour[] = [
       await faults.restart(fast);
       await untilQuarantine(bench, rival);
       await faults.step(fast, -hour);
-      within(bench, await untilVotes(bench, rival, 5), maxTtl - 10, 2 * maxTtl, "ms");
+      lasted(bench, await untilVotes(bench, rival, 5), maxTtl - 10, 2 * maxTtl, "ms");
     },
     { notOn: clocks },
   ),
@@ -465,7 +465,7 @@ export const restarts: readonly Behaviour[] = [
       await faults.step(holder, hour);
       await masters[2]!.call("FLUSHALL");
       assert.equal(await votesFor(holder), 4);
-      within(bench, await untilVotes(bench, rival, 5), maxTtl - 10, 2 * maxTtl, "ms");
+      lasted(bench, await untilVotes(bench, rival, 5), maxTtl - 10, 2 * maxTtl, "ms");
     },
     { notOn: clocks },
   ),

@@ -1,9 +1,7 @@
 import { env } from "node:process";
-import { mutatedCopy } from "@quorlock/simulation/mutants";
+import { behaviourMutants, everyMutant, mutatedCopy, publishedCopy } from "@quorlock/simulation/mutants";
 import { describe, expect, test } from "vitest";
 import { rules } from "../architecture/protocol.ts";
-import { mutants } from "./mutants.ts";
-import { publishedCopy } from "./published-copy.ts";
 import { sections } from "./sections.ts";
 import { unobservable } from "./unobservable.ts";
 import { play } from "./virtual.ts";
@@ -12,7 +10,7 @@ import { play } from "./virtual.ts";
 async function copyUnderTest() {
   const name = env["QUORLOCK_MUTANT"];
   if (name === undefined) return publishedCopy;
-  const mutant = mutants.find((one) => one.name === name);
+  const mutant = [...behaviourMutants, ...everyMutant].find((one) => one.name === name);
   if (!mutant) throw new Error(`QUORLOCK_MUTANT: no mutant is called "${name}"`);
   return mutatedCopy(mutant);
 }

@@ -102,6 +102,10 @@ class VirtualBench implements Bench {
     if (!isCold) await this.time.until("it is connected", () => isConnected(redlock));
     return redlock;
   }
+
+  addressOf(_: Redlock, { name }: Master): string {
+    return name;
+  }
 }
 
 /** The process of a Redlock, and its ways to the masters. */
@@ -379,6 +383,7 @@ class VirtualFaults implements Faults {
 class VirtualTime extends Time {
   readonly slack = 0;
   protected readonly pause = 0.1;
+  readonly lateness = (): number => 0;
   readonly #kernel: Kernel;
   readonly #process: Process;
 

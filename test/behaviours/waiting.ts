@@ -6,6 +6,7 @@ import {
   failed,
   type Held,
   held,
+  lasted,
   lifetimesOn,
   occupy,
   throwing,
@@ -280,7 +281,9 @@ export const waiting: readonly Behaviour[] = [
           await one.release();
         };
         const waiting = { waitTimeout: 60_000 };
-        const takes = [take("the first", first![early](20_000, waiting))];
+        // It is cut off for less: without a majority it would leave the queues (7.12).
+        const patient = { ...waiting, nodeTimeout: 5000 };
+        const takes = [take("the first", first![early](20_000, patient))];
         await time.pass(250);
         // Its heartbeats find the key free, whenever the first one gives it back.
         takes.push(take("the second", second![late](1000, waiting)));
@@ -310,7 +313,7 @@ export const waiting: readonly Behaviour[] = [
       const released = time.now();
       await lock.release();
       await waiting;
-      within(bench, time.now() - released, 0, 2, "the hand-over");
+      lasted(bench, time.now() - released, 0, 2, "the hand-over");
       await untilWaiting(bench, redlock, 0);
     },
     terms,
@@ -333,7 +336,7 @@ export const waiting: readonly Behaviour[] = [
       const released = time.now();
       await lock.release();
       await waiting;
-      within(bench, time.now() - released, 0, 2, "the hand-over");
+      lasted(bench, time.now() - released, 0, 2, "the hand-over");
     },
     terms,
   ),
@@ -464,7 +467,7 @@ export const waiting: readonly Behaviour[] = [
       await faults.heal(other!, masters);
       const begun = time.now();
       await line.isServed("the first", "the second");
-      within(bench, time.now() - begun, 0, 4000, "both");
+      lasted(bench, time.now() - begun, 0, 4000, "both");
     },
     { notOn: noQueue },
   ),
@@ -509,7 +512,7 @@ export const waiting: readonly Behaviour[] = [
       const left = time.now();
       controller.abort();
       assert.equal((await waiting).value?.state, "held");
-      within(bench, time.now() - left, 0, 5, "the second");
+      lasted(bench, time.now() - left, 0, 5, "the second");
       failed(await leaving, "ABORTED");
       await untilWaiting(bench, redlock, 0);
     },
@@ -531,7 +534,7 @@ export const waiting: readonly Behaviour[] = [
       await lock.release();
       const { took, value } = await waiting;
       assert.equal(value?.state, "held");
-      within(bench, took, 300, 1100, "the wait");
+      lasted(bench, took, 300, 1100, "the wait");
       await faults.resume(masters);
     },
     noPushes,
@@ -550,7 +553,7 @@ export const waiting: readonly Behaviour[] = [
       await faults.hang(masters.slice(2));
       await time.pass(2300);
       await lock.release();
-      within(bench, (await waiting).took, 2300, 3100, "the wait");
+      lasted(bench, (await waiting).took, 2300, 3100, "the wait");
       await faults.resume(masters);
     },
     noPushes,
@@ -573,7 +576,7 @@ export const waiting: readonly Behaviour[] = [
       // The entries that they cannot take out of the queues end there after three heartbeats.
       await time.pass(4500);
       await lock.release();
-      within(bench, (await time.took(waiting)).took, 0, 1500, "the wait");
+      lasted(bench, (await time.took(waiting)).took, 0, 1500, "the wait");
     },
     { notOn: noQueue },
   ),
@@ -619,7 +622,7 @@ export const waiting: readonly Behaviour[] = [
       const released = time.now();
       await other.release();
       const won = await first;
-      within(bench, time.now() - released, 0, 5, "the hand-over");
+      lasted(bench, time.now() - released, 0, 5, "the hand-over");
       await won.release();
       await (await second).release();
       assert.equal((await third).value?.state, "held");
@@ -663,7 +666,7 @@ export const waiting: readonly Behaviour[] = [
       await faults.slow(own!, masters, 60);
       await time.pass(3000);
       await lock.release();
-      within(bench, (await time.took(waiting)).took, 0, 1500, "the wait");
+      lasted(bench, (await time.took(waiting)).took, 0, 1500, "the wait");
       await own!.quit();
     },
     terms,
