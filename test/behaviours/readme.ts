@@ -246,7 +246,11 @@ export const readme: readonly Behaviour[] = [
     await Promise.all(lock.attempts);
     assert.equal(lock.state, "held");
     assert.equal(told.size, 1);
-    await faults.resume(masters.slice(0, 1));
+    await faults.hang(masters.slice(1, 2));
+    await lock.extend(2000);
+    await Promise.all(lock.attempts);
+    assert.equal(told.size, 2);
+    await faults.resume(masters.slice(0, 2));
     await time.until("it is back", () => isConnected(redlock));
   }),
 

@@ -111,7 +111,10 @@ export const release: readonly Behaviour[] = [
         const which = (answer: string) => masters.filter((_, index) => answers.split(" ")[index] === answer);
         await faults.lose(which("no"), answers);
         await faults.hang(which("-"));
-        assert.equal((await lock.release()).outcome, outcome, answers);
+        const released = await lock.release();
+        assert.equal(released.outcome, outcome, answers);
+        const [stats] = await Promise.all(released.attempts);
+        assert.equal(stats!.votesFor.size, which("yes").length, answers);
         await faults.resume(masters);
       }
     },

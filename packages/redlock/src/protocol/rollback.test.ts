@@ -56,16 +56,6 @@ test("A master that is away is tried every second, by the oldest delete alone, a
   expect([clock.countTimers(), master.listeners.size]).toEqual([0, 0]);
 });
 
-test("A master that is back is cleaned at once", async () => {
-  const { clock, master, rollbacks, remove } = bed();
-  remove("a");
-  await clock.tickAsync(10);
-  master.isUp = true;
-  for (const listener of master.listeners) listener();
-  await clock.tickAsync(0);
-  expect(rollbacks.pendingCount).toBe(0);
-});
-
 test("What must have expired is dropped, with its listener and its timer", async () => {
   const { clock, master, rollbacks, remove } = bed();
   remove("a", 1000);

@@ -73,11 +73,6 @@ describe("contention", () => {
     });
   });
 
-  test("names the refused resource", () => {
-    expect(contentionIn([yes, refusal("a", 5, "second")]).resource).toBe("second");
-    expect(contentionIn([yes, fault]).resource).toBeUndefined();
-  });
-
   test("once it is not open, no later answer changes its kind, unless masters turn out to be unavailable", () => {
     fc.assert(
       fc.property(round, ([answers, order]) => {
