@@ -38,16 +38,6 @@ describe.each(versions)("ioredis %s", (_, open, AnyCommand) => {
     expect((command as unknown as { promise: unknown }).promise).toBeUndefined();
   });
 
-  test("each settles once", () => {
-    const outcomes: unknown[] = [];
-    const command = made((reply, error) => outcomes.push(reply ?? error));
-    command.isSent = true;
-    command.reject("lost");
-    command.resolve("late");
-    command.reject("again");
-    expect(outcomes).toEqual(["lost"]);
-  });
-
   test("none settles before it has been sent", async () => {
     const outcomes: unknown[] = [];
     const command = made((reply, error) => outcomes.push(reply ?? error));
@@ -151,11 +141,6 @@ describe.each(versions)("ioredis %s", (_, open, AnyCommand) => {
     Object.assign(command, { isSent: true });
     (command as Command).resolve("as it was");
     expect(outcomes).toEqual(["as it was"]);
-  });
-
-  test("their keys have the prefix", () => {
-    const text = String(made(() => {}, "app:").toWritable(null));
-    expect(text).toBe("*5\r\n$3\r\nset\r\n$7\r\napp:key\r\n$5\r\nvalue\r\n$2\r\nPX\r\n$2\r\n10\r\n");
   });
 
   test("a version that makes commands in another way is left alone", () => {

@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis-5";
 import { afterEach, describe, expect, test } from "vitest";
-import { type ExecutionError, InvalidArgumentError } from "../../errors.ts";
+import type { ExecutionError } from "../../errors.ts";
 import { Redlock } from "../../redlock.ts";
 import { connectionOf, newConnection } from "../client-libraries.ts";
 import { NotSent } from "../session.ts";
@@ -101,13 +101,6 @@ describe.each([
     expect(connectionOf(client).client).toBe(client);
   });
 
-  test("a lazy client is not connected before the first command", () => {
-    const client = opened(new AnyRedis(lazy));
-    const redlock = new Redlock([client]);
-    expect(redlock).toBeInstanceOf(Redlock);
-    expect(client.status).toBe("wait");
-  });
-
   test("a client that refuses connections is an unreachable master, and the user's stays as it is", async () => {
     const client = opened(new AnyRedis(lazy));
     const redlock = new Redlock([client], patient);
@@ -133,18 +126,6 @@ describe.each([
     client.emit("select", 1);
     await expect(connection.send("DISCARD", [])).rejects.toThrow(NotSent);
     expect(made.map(({ status }) => status)).toEqual(["end", "wait"]);
-  });
-
-  test("a Cluster cannot lock resources of different slots together, and says what to do", async () => {
-    const cluster = opened(new AnyCluster([{ host: "127.0.0.1", port: 1 }], { lazyConnect: true }));
-    const redlock = new Redlock([cluster]);
-    const acquiring = redlock.acquire(["a", "b"], 1000);
-    await expect(acquiring).rejects.toThrow(InvalidArgumentError);
-    await expect(acquiring).rejects.toThrow("hash tag");
-    const connection = newConnection(cluster);
-    expect(connection.refuses(["{42}:a", "{42}:b"])).toBeUndefined();
-    expect(connection.refuses(["a"])).toBeUndefined();
-    expect(newConnection(opened(new AnyRedis(lazy))).refuses(["a", "b"])).toBeUndefined();
   });
 
   test("the slot counts with the prefix that the client puts in front", () => {
