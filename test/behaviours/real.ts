@@ -1,6 +1,5 @@
 import type { LockNode, Redlock } from "@quorlock/redlock";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
-import { publishedCopy } from "@quorlock/simulation/mutants";
 import {
   clusterConfig,
   type Proxy as FaultProxy,
@@ -30,6 +29,7 @@ import {
   type WriteRefusal,
 } from "./bench.ts";
 import { isConnected, scriptsIn } from "./looking.ts";
+import { publishedCopy } from "./published-copy.ts";
 
 const host = "127.0.0.1";
 /** A port at which nobody listens. */

@@ -1,6 +1,6 @@
 import type { LockNode, Redlock } from "@quorlock/redlock";
 import { Engine, Kernel, Process, Random, Master as SimulatedMaster } from "@quorlock/simulation";
-import { type ClientCopy, publishedCopy } from "@quorlock/simulation/mutants";
+import type { ClientCopy } from "@quorlock/simulation/mutants";
 import { OneWay, SimulatedConnection, SimulatedSubscription } from "@quorlock/simulation/network";
 import {
   type Behaviour,
@@ -16,6 +16,7 @@ import {
   type WriteRefusal,
 } from "./bench.ts";
 import { isConnected, scriptsIn } from "./looking.ts";
+import { publishedCopy } from "./published-copy.ts";
 
 /** One way, ms. */
 const latency = 0.5;
