@@ -6,8 +6,7 @@ import { sourceFlags } from "@quorlock/simulation/processes";
 import { startMasters } from "@quorlock/testbed";
 import { describe, expect, test } from "vitest";
 import { documents } from "./architecture/words.ts";
-import { withComparison } from "./conformance/comparison.ts";
-import { pageOf, recordedCases } from "./conformance/table.ts";
+import { pageOf, recordedResults, withComparison } from "./conformance/table.ts";
 
 // The README as its readers use it: its lines run, its links lead somewhere, its table says what was measured.
 
@@ -83,8 +82,8 @@ describe("the lines of the README", () => {
 
 test("the comparison and docs/conformance.md are those of the recorded results", () => {
   const readme = read("README.md");
-  expect(withComparison(readme, recordedCases())).toBe(readme);
-  expect(pageOf(recordedCases())).toBe(read("docs/conformance.md"));
+  expect(withComparison(readme, recordedResults())).toBe(readme);
+  expect(pageOf(recordedResults())).toBe(read("docs/conformance.md"));
 });
 
 /** All that are tracked, but for the reports of the packages' types. */

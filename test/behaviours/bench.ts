@@ -61,6 +61,8 @@ export interface Faults {
    * their way arrive so much later, ms, behind those of the next connection.
    */
   reset(of: Redlock, masters: readonly Master[], late?: number): Promise<void>;
+  /** The present connections of a Redlock to masters carry nothing any more; new ones work. */
+  silence(of: Redlock, masters: readonly Master[]): Promise<void>;
   /** Everything takes this much longer, ms, in each direction named. 0 ends it. */
   slow(of: Redlock, masters: readonly Master[], ms: number, direction?: Direction): Promise<void>;
   /** `undefined`: writes are accepted again. */
@@ -154,6 +156,9 @@ export interface Bench {
 
 /** Of every Redlock, unless a case says otherwise. */
 export const defaults: RedlockOptions = { retryCount: 0, nodeTimeout: 200, owner: false };
+
+/** In place of the code of an error, from a library under test whose errors have none. */
+export const anyCode = "any code";
 
 /** Where a case may not run. */
 export type Place = "virtual" | "real" | "node-redis" | "without scripts" | "one Redis" | "a Cluster";

@@ -3,7 +3,6 @@ import { type Behaviour, behaviour } from "./bench.ts";
 import { failed, held, lasted, within } from "./looking.ts";
 
 const suspended = { notOn: { real: "no test puts its machine to sleep" } };
-const machineClock = { notOn: { real: "no test steps the clock of its machine" } };
 
 /** Section 3 of docs/protocol.md. */
 export const deadlines: readonly Behaviour[] = [
@@ -51,7 +50,7 @@ export const deadlines: readonly Behaviour[] = [
     await faults.hang(masters.slice(2));
     failed(await time.took(lock.extend(60_000)), "NO_QUORUM");
     const passed = time.now() - begun;
-    within(bench, lock.remaining(), 0, before - passed, "what remains");
+    within(bench, lock.remaining(), 0, Math.max(0, before - passed), "what remains");
     await faults.resume(masters);
   }),
 
@@ -78,7 +77,6 @@ export const deadlines: readonly Behaviour[] = [
       const { redlock, lock } = await held(bench);
       await faults.slow(redlock, masters, 150, "replies");
       const { took } = await time.took(lock.extend(4000));
-      lasted(bench, took, 150, 160, "the extension");
       within(bench, lock.remaining(), 3950 - took, 3958 - took + 0.01, "what remains");
     },
     { masters: 1, notOn: { "without scripts": "an operation takes several round trips" } },
@@ -197,7 +195,6 @@ export const deadlines: readonly Behaviour[] = [
       await faults.step(redlock, 60_000);
       assert.equal(lock.state, "lost");
     },
-    machineClock,
   ),
 
   behaviour(

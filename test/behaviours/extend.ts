@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { type Behaviour, behaviour } from "./bench.ts";
 import { failed, held, lasted, lifetimesOn, occupy, untilVoted, valuesOf, within } from "./looking.ts";
 
+/** ms. */
+const year = 31_557_600_000;
+
 /** Section 4 of docs/protocol.md. */
 export const extend: readonly Behaviour[] = [
   behaviour(
@@ -151,6 +154,31 @@ export const extend: readonly Behaviour[] = [
         lasted(bench, at - (renewals[index - 1] ?? 0), 890, 1010, "between two");
     },
     { masters: 1, notOn: { "without scripts": "it knows an extension by its script" } },
+  ),
+
+  ...(
+    [
+      ["half a second", 500],
+      ["a hundred years", 100 * year],
+    ] as const
+  ).map(([long, ttl]) =>
+    behaviour(
+      "4.4",
+      `A lock of ${long} is extended no more often than ten times in its ttl`,
+      async (bench) => {
+        const { time, masters } = bench;
+        const redlock = await bench.redlock();
+        const tap = await masters[0]!.tap();
+        await redlock.using("r", ttl, async (signal) => {
+          await time.pass(2000);
+          assert.equal(signal.aborted, false);
+        });
+        // Those that take and release it, and what scripts call, are among them.
+        const own = (await tap.commands()).filter((words) => words.includes("r"));
+        assert.ok(own.length <= 6 + 2 * 10 * (2000 / ttl), `${own.length} commands`);
+      },
+      { masters: 1 },
+    ),
   ),
 
   behaviour(

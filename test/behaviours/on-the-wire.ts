@@ -67,7 +67,7 @@ export const onTheWire: readonly Behaviour[] = [
     "A lock, and one of another library on the same key, exclude each other",
     async (bench) => {
       const { masters } = bench;
-      const { redlock, lock } = await held(bench);
+      const { redlock, lock } = await held(bench, 20_000);
       for (const master of masters)
         assert.equal(await master.call("SET", "r", "another library", "NX", "PX", 2000), null);
       await lock.release();

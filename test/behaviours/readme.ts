@@ -82,11 +82,33 @@ export const readme: readonly Behaviour[] = [
 
   behaviour(
     "README",
+    "`using` settles as its function did, though its key is gone",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const redlock = await bench.redlock();
+      const error = new Error("the routine failed");
+      const returned = await redlock.using("r", 5000, async () => {
+        await faults.lose(masters, "r");
+        return "done";
+      });
+      assert.equal(returned, "done");
+      const thrown = redlock.using("r", 5000, async () => {
+        await faults.lose(masters, "r");
+        throw error;
+      });
+      const outcome = await time.took(thrown);
+      assert.equal(outcome.error, error, String(outcome.error));
+    },
+    { masters: 1 },
+  ),
+
+  behaviour(
+    "README",
     "If the process dies, the lock is free after the ttl of its last extension",
     async (bench) => {
       const { time, faults, masters } = bench;
       const redlock = await bench.redlock();
-      const using = time.took(redlock.using("r", 1000, () => time.pass(10_000)));
+      void time.took(redlock.using("r", 1000, () => time.pass(10_000)));
       await time.pass(1500);
       await faults.cut(redlock, masters);
       const left = Math.max(...(await lifetimesOn(masters, "r")));
@@ -94,7 +116,6 @@ export const readme: readonly Behaviour[] = [
       await time.pass(left + 1 + time.slack);
       assert.deepEqual(new Set(await valuesOf(masters, "r")), new Set([null]));
       assert.notEqual(await (await bench.redlock()).tryAcquire("r", 1000), null);
-      await using;
     },
   ),
 
@@ -253,6 +274,35 @@ export const readme: readonly Behaviour[] = [
     await faults.resume(masters.slice(0, 2));
     await time.until("it is back", () => isConnected(redlock));
   }),
+
+  behaviour(
+    "README",
+    "That a resource is locked is no error event",
+    async (bench) => {
+      const { time } = bench;
+      const { redlock, lock } = await held(bench);
+      const other = await bench.redlock({ retryCount: 3, retryDelay: 50 });
+      const told: unknown[] = [];
+      for (const one of [redlock, other]) one.on("error", (error) => told.push(error));
+      failed(await time.took(other.acquire("r", 2000)), "RESOURCE_LOCKED");
+      await lock.release();
+      assert.equal(told.length, 0, `told: ${told.join(", ")}`);
+    },
+    { masters: 3 },
+  ),
+
+  behaviour(
+    "README",
+    "It locks again when its connections are silent, and new ones work",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const redlock = await bench.redlock();
+      await faults.silence(redlock, masters.slice(2));
+      const { error } = await time.took(redlock.acquire("r", 2000, { waitTimeout: 5000 }));
+      assert.equal(error, undefined, String(error));
+    },
+    { notOn: { virtual: "the simulator has no connection that is silent alone" } },
+  ),
 
   behaviour("README", "A server that is only late is no error event", async (bench) => {
     const { faults, masters, time } = bench;

@@ -4,10 +4,12 @@ import {
   clusterConfig,
   type Proxy as FaultProxy,
   formCluster,
+  type MasterClock,
   type Masters,
   type Master as Server,
   Stalls,
   startMasters,
+  startMastersWithClocks,
   startProxy,
   type Direction as WayOf,
 } from "@quorlock/testbed";
@@ -58,6 +60,12 @@ export interface Setup {
   readonly isSingle?: boolean;
   readonly isCluster?: boolean;
   readonly scripts?: boolean;
+  /** The clocks of its masters can be set. */
+  readonly hasClocks?: boolean;
+  /** What is under test in the place of this client: something that looks like it. */
+  readonly client?: Bench["client"];
+  /** What it puts before the name of a resource, to make a key. */
+  readonly keyPrefix?: string;
   open(port: number, server: Server): UserClient;
 }
 
@@ -81,11 +89,12 @@ export class RealMasters implements AsyncDisposable {
 
   static async start(setup: Setup): Promise<RealMasters> {
     const count = setup.isSingle ? 1 : mostMasters;
-    const started = await startMasters(count, {
-      config: setup.isCluster ? clusterConfig : [],
-      say: () => {},
-    });
-    const masters = started.list.map((server) => new RealMaster(server));
+    const options = { config: setup.isCluster ? clusterConfig : [], say: () => {} };
+    const clocked = setup.hasClocks ? await startMastersWithClocks(count, options) : undefined;
+    const started = clocked ?? (await startMasters(count, options));
+    const masters = started.list.map(
+      (server, index) => new RealMaster(server, setup.keyPrefix, clocked?.clocks[index]),
+    );
     if (setup.isCluster) await formCluster(masters.map(({ admin }) => admin));
     const proxies = await Promise.all(
       Array.from({ length: mostRedlocks }, () =>
@@ -144,13 +153,16 @@ class RealMaster implements Master {
   readonly server: Server;
   readonly admin: Redis;
   readonly name: string;
+  readonly #clock: MasterClock | undefined;
   #isAway = false;
+  #stepped = 0;
 
-  constructor(server: Server) {
+  constructor(server: Server, keyPrefix = "", clock?: MasterClock) {
     this.server = server;
     this.name = `${server.host}:${server.port}`;
-    this.admin = new Redis(server.port, server.host);
+    this.admin = new Redis(server.port, server.host, { keyPrefix });
     this.admin.on("error", () => {});
+    this.#clock = clock;
   }
 
   call(command: string, ...args: readonly (string | number)[]): Promise<unknown> {
@@ -189,6 +201,12 @@ class RealMaster implements Master {
     this.#isAway = false;
   }
 
+  step(ms: number): void {
+    if (!this.#clock) throw new Error("no clock of these masters is set");
+    this.#clock.step(ms);
+    this.#stepped += ms;
+  }
+
   async refuseWrites(why: WriteRefusal | undefined): Promise<void> {
     if (why === "MISCONF" || why === "READONLY")
       throw new Error(`no real master is made to refuse by ${why}`);
@@ -198,6 +216,7 @@ class RealMaster implements Master {
 
   async prepare(scripts: boolean): Promise<void> {
     if (this.#isAway) await this.restart();
+    if (this.#stepped !== 0) this.step(-this.#stepped);
     await this.refuseWrites(undefined);
     // What the clients of the case before have sent may not have been read yet, and their taps are told each command.
     await this.admin.call("CLIENT", "KILL", "SKIPME", "yes");
@@ -215,7 +234,7 @@ interface Ways {
 }
 
 class RealBench implements Bench {
-  readonly client = publishedCopy.module;
+  readonly client: Bench["client"];
   readonly masters: readonly RealMaster[];
   readonly time: RealTime = new RealTime();
   readonly faults: RealFaults = new RealFaults(this);
@@ -225,6 +244,7 @@ class RealBench implements Bench {
 
   constructor(setup: Setup, masters: readonly RealMaster[], proxies: ReadonlyArray<readonly FaultProxy[]>) {
     this.#setup = setup;
+    this.client = setup.client ?? publishedCopy.module;
     this.masters = masters;
     this.#proxies = proxies;
   }
@@ -315,6 +335,10 @@ class RealFaults implements Faults {
     for (const proxy of this.#proxies(of, masters)) proxy.release();
   }
 
+  async silence(of: Redlock, masters: readonly Master[]): Promise<void> {
+    for (const proxy of this.#proxies(of, masters)) proxy.freeze();
+  }
+
   async reset(of: Redlock, masters: readonly Master[], late?: number): Promise<void> {
     if (late !== undefined) throw new Error("no real packet is made to overtake another");
     for (const proxy of this.#proxies(of, masters)) proxy.reset();
@@ -343,8 +367,10 @@ class RealFaults implements Faults {
     await each(masters, (master) => master.call("DEL", key));
   }
 
-  step(): Promise<void> {
-    return Promise.reject(new Error("no real clock is stepped"));
+  /** All Redlocks of the case are in this process. */
+  async step(clock: readonly Master[] | Redlock, ms: number): Promise<void> {
+    if (!Array.isArray(clock)) this.#bench.time.stepWall(ms);
+    else for (const master of clock as readonly RealMaster[]) master.step(ms);
   }
 
   drift(): Promise<void> {
@@ -404,6 +430,7 @@ class RealTime extends Time {
   /** The longest of the case. */
   nodeTimeout = 0;
   readonly #stalls = new Stalls();
+  readonly #wall = Date.now;
 
   now(): number {
     return performance.now();
@@ -422,7 +449,13 @@ class RealTime extends Time {
     return stalls.reduce((sum, stall) => sum + stall, isOnceMore ? this.nodeTimeout : 0);
   }
 
+  stepWall(ms: number): void {
+    const { now } = Date;
+    Date.now = () => now() + ms;
+  }
+
   end(): void {
+    Date.now = this.#wall;
     this.#stalls[Symbol.dispose]();
   }
 }

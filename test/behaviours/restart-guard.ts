@@ -69,6 +69,14 @@ async function keepsOut(bench: Bench, lock: Lock, rival: Redlock): Promise<void>
   lasted(bench, time.now() - begun, maxTtl - 50, maxTtl + 100, "ms until it votes");
 }
 
+/** How a master comes to have forgotten its votes. */
+const losses: ReadonlyArray<
+  readonly [rule: string, what: string, (bench: Bench, master: Master) => Promise<unknown>]
+> = [
+  ["9.1", "is restarted empty", ({ faults }, master) => faults.restart([master])],
+  ["9.2", "is emptied", (_, master) => master.call("FLUSHALL")],
+];
+
 /** Section 9 of docs/protocol.md. */
 export const restarts: readonly Behaviour[] = [
   behaviour(
@@ -83,6 +91,26 @@ export const restarts: readonly Behaviour[] = [
       assert.ok(reasons.includes("QUARANTINE"), `reported: ${reasons.join(", ")}`);
     },
     { notOn: scripts },
+  ),
+
+  ...losses.map(([rule, what, lose]) =>
+    behaviour(
+      rule,
+      `A lock that few masters have is given to nobody else when one of them ${what}`,
+      async (bench) => {
+        const { time, masters } = bench;
+        const [holder, rival] = [await another(bench), await another(bench)];
+        // Masters that nobody has declared new begin with a quarantine.
+        for (const redlock of [holder, rival])
+          await (await redlock.acquire("any", maxTtl, { waitTimeout: 10_000 })).release();
+        const lock = await narrowly(bench, holder);
+        await lose(bench, lastVoter(masters));
+        await time.until("it is connected again", () => isConnected(rival));
+        const second = await rival.tryAcquire("r", maxTtl).catch(() => null);
+        assert.ok(second === null || lock.state !== "held", "two clients hold");
+      },
+      { notOn: scripts },
+    ),
   ),
 
   behaviour(

@@ -8,7 +8,7 @@ import type { Setup, UserClient } from "./real.ts";
 
 const host = "127.0.0.1";
 
-function likeIoredis(client: Pick<Redis, "on" | "select" | "disconnect">): UserClient {
+export function likeIoredis(client: Pick<Redis, "on" | "select" | "disconnect">): UserClient {
   client.on("error", () => {});
   return {
     client,

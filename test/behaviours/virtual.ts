@@ -298,6 +298,10 @@ class VirtualFaults implements Faults {
     await this.#bench.time.pass(0);
   }
 
+  silence(): Promise<void> {
+    return Promise.reject(new Error("no connection of the simulator is silent while another one works"));
+  }
+
   async slow(
     of: Redlock,
     masters: readonly Master[],

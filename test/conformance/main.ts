@@ -8,29 +8,32 @@ import {
   text,
   UsageError,
 } from "@quorlock/simulation/command-line";
+import { Child, withMessages } from "@quorlock/simulation/processes";
 import { NoMastersError } from "@quorlock/testbed";
-import { nameOf, rows } from "./case.ts";
-import { cases } from "./cases.ts";
-import { writeDocuments } from "./comparison.ts";
-import { libraryNames } from "./libraries/libraries.ts";
-import { compare } from "./run.ts";
+import type { Behaviour } from "../behaviours/bench.ts";
+import { libraryNames } from "./lookalike.ts";
+import type { Result, Said } from "./play.ts";
+import { cases, nameOf } from "./promises.ts";
+import { pageOf, record, writeDocuments } from "./table.ts";
 
 const options = {
-  only: text("TEXT", 'only cases whose name contains TEXT, such as "row 12"'),
-  rows: text("LIST", "only these rows, such as 1,2,3"),
+  only: text("TEXT", 'only cases whose rule and title contain TEXT, such as "2.6"'),
   peers: flag("all libraries; with all cases it records the results and does --write: about five minutes"),
   write: flag(
     "writes docs/conformance.md and the comparison of README.md from the recorded results, and runs nothing",
   ),
 };
 const usage = [
-  "Usage: pnpm conformance [--only TEXT] [--rows LIST] [--peers | LIBRARY...]",
+  "Usage: pnpm conformance [--only TEXT] [--peers | LIBRARY...]",
   "       pnpm conformance --write",
-  "  runs the cases in which lock libraries fail their users, on real masters; by default with this client",
+  "  plays the cases that are about any lock library, on real masters; by default with this client",
   "Options:",
   ...optionLines(options),
   "Exit: 0 this client conforms in each case, 1 otherwise, 2 it could not run, 64 bad usage, 130 interrupted.",
 ].join("\n");
+
+/** No case takes longer, ms: a process that says nothing for so long is ended. */
+const limit = 30_000;
 
 let summary = "interrupted before the first case was over";
 process.once("SIGINT", () => {
@@ -38,6 +41,27 @@ process.once("SIGINT", () => {
   // Cases and masters are separate processes: they end when this one does.
   process.exit(interruptedCode);
 });
+
+/** Plays the cases with one library, in one process more after each that fails. */
+async function play(
+  library: string,
+  chosen: readonly Behaviour[],
+  note: (name: string, result: Result) => void,
+): Promise<void> {
+  const left = chosen.map(nameOf);
+  while (left.length > 0) {
+    const program = new URL("play.ts", import.meta.url);
+    await using child = Child.node<Said>(program, [library, ...left], { stdio: withMessages });
+    await child.message("begins");
+    for (let count = 1, isOver = false; left.length > 0 && !isOver; count += 1) {
+      const { mark, why } = await child
+        .until("the end of a case", () => child.messages[count] as Result | undefined, limit)
+        .catch((error: Error): Result => ({ mark: "fails", why: error.message.split("\n")[0]! }));
+      note(left.shift()!, { mark, ...(why !== undefined && { why }) });
+      isOver = mark === "fails";
+    }
+  }
+}
 
 async function run(args: readonly string[]): Promise<number> {
   const { values, positionals } = parse(args, options, Number.POSITIVE_INFINITY);
@@ -51,24 +75,38 @@ async function run(args: readonly string[]): Promise<number> {
     if (!libraryNames.includes(name))
       throw new UsageError(`unknown library "${name}": ${suggestion(name, libraryNames)}`);
   }
-  const numbers = values.rows?.split(",").map(Number) ?? rows;
-  if (!numbers.every((row) => rows.includes(row)))
-    throw new UsageError(
-      `--rows must be numbers from 1 to ${rows.length} with commas, but is ${values.rows}`,
-    );
-  const chosen = cases.filter((one) => numbers.includes(one.row) && nameOf(one).includes(only));
+  const chosen = cases.filter((one) => nameOf(one).includes(only));
   if (chosen.length === 0)
     throw new UsageError(`no case is named "${only}": ${suggestion(only, cases.map(nameOf))}`);
   const libraries = peers ? libraryNames : positionals.length > 0 ? positionals : ["quorlock"];
-  const conforms = await compare(chosen, libraries, (done, total) => {
-    summary = `interrupted after ${done} of ${total} results, which are listed above`;
-  });
-  return conforms ? 0 : 1;
+  const results: Record<string, Record<string, Result>> = Object.fromEntries(
+    libraries.map((library) => [library, {}]),
+  );
+  let done = 0;
+  const playing = libraries.map((library) =>
+    play(library, chosen, (name, result) => {
+      results[library]![name] = result;
+      done += 1;
+      summary = `interrupted after ${done} of ${chosen.length * libraries.length} results, which are listed above`;
+      const { mark, why } = result;
+      console.log(
+        [mark.padEnd(11), `${library},`, name, ...(why === undefined ? [] : [`(${why})`])].join(" "),
+      );
+    }),
+  );
+  await Promise.all(playing);
+  if (peers && chosen.length === cases.length) {
+    record(results);
+    console.log(`\n${pageOf(results)}`);
+    writeDocuments();
+  }
+  return Object.values(results["quorlock"] ?? {}).every(({ mark }) => mark === "conforms") ? 0 : 1;
 }
 
 process.exitCode = await runCommand(
   process.argv.slice(2),
   usage,
   run,
-  (error) => error instanceof NoMastersError,
+  // Of a process that plays.
+  (error) => error instanceof Error && error.message.includes(NoMastersError.name),
 );

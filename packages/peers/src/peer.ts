@@ -49,10 +49,6 @@ export interface Peer {
   readonly packageName: string;
   /** The prefix that the library puts before the name of a resource to make its key. Default: none. */
   readonly keyPrefix?: string;
-  /** Why its `using` does not count, if it only seems to have one. */
-  readonly usingIsMadeUp?: string;
-  /** A few lines that lock `resource` and release it, with the package as `loaded` and ioredis's `Redis`. */
-  program(urls: readonly string[], resource: string): string;
   /** The library on clients of any version of ioredis. */
   on(clients: readonly object[], settings: LockerSettings): Locker;
 }

@@ -18,16 +18,6 @@ const keyPrefix = "mutex:";
 export const redisSemaphore: Peer = {
   packageName: "redis-semaphore",
   keyPrefix,
-  usingIsMadeUp: "no call that runs a routine under a lock",
-  program: (urls, resource) => `const { RedlockMutex } = loaded;
-const clients = ${JSON.stringify(urls)}.map((url) => new Redis(url));
-const mutex = new RedlockMutex(clients, ${JSON.stringify(withoutPrefix(resource))}, { lockTimeout: 5000 });
-mutex
-  .acquire()
-  .then(() => mutex.release())
-  .then(() => clients.forEach((client) => client.disconnect()))
-  .then(() => console.log("locked and released"));
-`,
   // It was made for several generations of ioredis, and declares its clients by one of them.
   on: (clients, settings) => lockerOn([...clients] as unknown as Clients, settings),
 };

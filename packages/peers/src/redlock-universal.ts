@@ -12,16 +12,6 @@ const bestDelay = 10;
 /** redlock-universal 0.8.5. */
 export const redlockUniversal: Peer = {
   packageName: "redlock-universal",
-  program: (urls, resource) => `const { createRedlock, IoredisAdapter } = loaded;
-const clients = ${JSON.stringify(urls)}.map((url) => new Redis(url));
-const adapters = clients.map((client) => new IoredisAdapter(client));
-const redlock = createRedlock({ adapters, key: ${JSON.stringify(resource)}, ttl: 5000 });
-redlock
-  .acquire()
-  .then((handle) => redlock.release(handle))
-  .then(() => clients.forEach((client) => client.disconnect()))
-  .then(() => console.log("locked and released"));
-`,
   on: lockerOn,
 };
 

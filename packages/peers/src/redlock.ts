@@ -85,18 +85,6 @@ function lockerOn(Redlock: Redlock5Class, clients: readonly object[], settings: 
   };
 }
 
-/** Locks and releases by the API of redlock 5, which is ours as well. */
-export function redlockProgram(urls: readonly string[], resource: string): string {
-  return `const Redlock = loaded.default;
-const redlock = new Redlock(${JSON.stringify(urls)}.map((url) => new Redis(url)));
-redlock
-  .acquire([${JSON.stringify(resource)}], 5000)
-  .then((lock) => lock.release())
-  .then(() => redlock.quit())
-  .then(() => console.log("locked and released"));
-`;
-}
-
 const load = createRequire(import.meta.url);
 
 /** redlock 5.0.0-beta.2, or its fork, which has the same calls. */
@@ -105,7 +93,6 @@ export function redlockOf(packageName: string): Peer {
   const Redlock = module.default ?? module.Redlock;
   return {
     packageName,
-    program: redlockProgram,
     on: (clients, settings) => lockerOn(Redlock, clients, settings),
   };
 }

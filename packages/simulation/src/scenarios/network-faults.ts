@@ -2,7 +2,7 @@ import type { Fault } from "../plan/fault.ts";
 import { faults, gets, getsBetween, lateVote, onlyWith, splitVote, votesAfter } from "./evidence.ts";
 import type { Scenario } from "./scenario.ts";
 import { A, B, C, D, E, sketched, use } from "./sketch.ts";
-import { conformanceSuite, redisDocumentation } from "./sources.ts";
+import { behaviourOf, redisDocumentation } from "./sources.ts";
 
 /** The reply of `master` to the first vote of client 0 is lost. */
 function lostReplyOf(master: number): Fault {
@@ -88,7 +88,7 @@ export const networkFaults: readonly Scenario[] = [
     story:
       "A and B vote for client 0, C and D for client 1. Neither a yes nor a no has a majority, and still both calls " +
       "have to come to an end.",
-    source: conformanceSuite(1, "settling.ts"),
+    source: behaviourOf("2.3", "Half of the masters are no majority"),
     plan: sketched({
       masters: 4,
       script: [[use(10, 100, 2)], [use(10, 100, 2)]],

@@ -19,7 +19,7 @@ export function redisDocumentation(part: string): Source {
   };
 }
 
-/** Where the same is shown with real masters, and other libraries are seen to fail. */
-export function conformanceSuite(row: number, file: string): Source {
-  return { text: `row ${row} of the conformance suite, test/conformance/cases/${file}` };
+/** Where the same is played on real masters. */
+export function behaviourOf(rule: string, title: string): Source {
+  return { text: `rule ${rule} in test/behaviours: "${title}"` };
 }
