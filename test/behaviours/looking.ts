@@ -110,6 +110,14 @@ export function failed(outcome: Outcome<unknown>, code: string): void {
   assert.ok([code, anyCode].includes(outcome.error.code), String(outcome.error));
 }
 
+/** Until the signal aborts. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
 /** A backoff of a user that has a mistake. */
 export function throwing(): number {
   throw new RangeError("no pause");

@@ -5,11 +5,13 @@ import { clocksOfMasters } from "./clocks.ts";
 import { deadlines } from "./deadlines.ts";
 import { extend } from "./extend.ts";
 import { fencingTokens } from "./fencing.ts";
+import { holding } from "./holding.ts";
 import { lateCommands } from "./late-commands.ts";
 import { load } from "./load.ts";
 import { onTheWire } from "./on-the-wire.ts";
 import { primitives } from "./primitives.ts";
 import { readme } from "./readme.ts";
+import { reentrancy } from "./reentrancy.ts";
 import { release } from "./release.ts";
 import { restarts } from "./restart-guard.ts";
 import { waiting } from "./waiting.ts";
@@ -25,9 +27,9 @@ export const sections: Readonly<Record<string, readonly Behaviour[]>> = {
   "7. Waiting in a queue": waiting,
   "8. Fencing tokens": fencingTokens,
   "9. Restart guard": restarts,
-  "10. Other primitives": primitives,
+  "10. Other primitives": [...primitives, ...reentrancy],
   "11. Clocks of the masters": clocksOfMasters,
   "12. Batches, send queue and admission": load,
   "13. On the wire": onTheWire,
-  README: readme,
+  README: [...readme, ...holding],
 };

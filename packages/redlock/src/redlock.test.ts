@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Client, RedlockOptions } from "./client.ts";
 import { ClosedError, ExecutionError, InvalidArgumentError } from "./errors.ts";
 import type { Lock } from "./holding/lock.ts";
@@ -13,6 +13,10 @@ const { nodes: threeNodes } = virtualSetting(3);
 function construct(clients: unknown, ...more: unknown[]): Redlock {
   return new Redlock(clients as Client[], ...(more as []));
 }
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
 
 describe("the constructor", () => {
   test.each([
@@ -73,6 +77,12 @@ describe("the constructor", () => {
     const { nodes } = virtualSetting(1);
     expect(nodes[0]).not.toHaveProperty("refuses");
     await expect(new Redlock(nodes).acquire("quorlock:guard", 5000)).rejects.toThrow(InvalidArgumentError);
+  });
+
+  test("refuses contexts where there is no AsyncLocalStorage, and no handles", () => {
+    vi.stubGlobal("process", undefined);
+    expect(() => construct(threeNodes, { reentrant: true })).toThrow('reentrant: "handle"');
+    expect(construct(threeNodes, { reentrant: "handle" })).toBeInstanceOf(Redlock);
   });
 
   test("sends nothing", () => {
