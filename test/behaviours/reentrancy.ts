@@ -257,7 +257,7 @@ const ending: readonly Behaviour[] = [
       lose(nested);
       assert.deepEqual(await Promise.all(asked), [false, "LOCK_LOST"]);
     },
-    alone,
+    { masters: 1, notOn: { "without scripts": "an operation takes several round trips" } },
   ),
 ];
 
@@ -324,7 +324,7 @@ const turns: readonly Behaviour[] = [
       ] as const) {
         const refused = await time.took(redlock.acquire("r", 5000, { ...options, parent }));
         failed(refused, "RESOURCE_LOCKED");
-        within(bench, refused.took, longest, longest, "the call");
+        within(bench, refused.took, 0, longest, "the call");
       }
     },
     alone,
@@ -350,7 +350,7 @@ const turns: readonly Behaviour[] = [
       assert.equal((await next).state, "held");
       const refused = await waiting!;
       failed(refused, "RESOURCE_LOCKED");
-      within(bench, refused.took, 500, 505, "the call");
+      within(bench, refused.took, 0, 505, "the call");
     },
     { masters: 1, notOn: noQueue },
   ),

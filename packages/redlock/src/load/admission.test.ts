@@ -80,18 +80,6 @@ describe("admission", () => {
     expect(admission.enter()).toBe(false);
   });
 
-  test("of callers that give up go to the next", async () => {
-    const { admission, budget, enter } = setting(1);
-    enter();
-    const cancellation = new Cancellation();
-    const gone = admission.wait(budget({}, cancellation));
-    const next = admission.wait(budget());
-    cancellation.cancel(new Error("aborted"));
-    expect(await gone).toBe(false);
-    admission.leave();
-    expect(await next).toBe(true);
-  });
-
   test("tens of thousands of callers may give up: some are refused in each turn, and none is kept", async () => {
     const { admission, budget, enter, time } = setting(1);
     enter();
@@ -263,19 +251,6 @@ describe("late extensions", () => {
     expect(await Promise.all(waits.map(outcome))).toEqual([false, false, false]);
     expect(patient.lateness).toMatchObject({ allowed: 50 });
     expect(patient.lateness!.by).toBeGreaterThan(50);
-  });
-
-  test("end the wait of callers that were in line before and never retry", async () => {
-    const { admission, budget, enter, extend, time, wait } = setting(1);
-    enter();
-    extend(128);
-    const impatient = budget({ retryCount: 0 });
-    const waiting = wait(impatient);
-    await time.advance(60);
-    expect(await outcome(waiting)).toBe("pending");
-    admission.leave();
-    expect(await outcome(waiting)).toBe(false);
-    expect(impatient.lateness).toMatchObject({ allowed: 50 });
   });
 
   describe("need a timer", () => {

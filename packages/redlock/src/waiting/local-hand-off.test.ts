@@ -42,17 +42,4 @@ describe("a lease that is handed over unchanged", () => {
     successor.renew(1, until! + 500);
     expect(successor.deadlines).toEqual([Number.NEGATIVE_INFINITY, until! + 500, until]);
   });
-
-  test.each([
-    [0.05, true],
-    [0.06, false],
-  ])("allows for the drift of the next call: %d of 0.05", async (wanted, isReused) => {
-    const { time, redlock, lock, lease, callOf } = await held({ driftFactor: 0.05 });
-    expect(await time.run(redlock.verify(lock))).toBe(true);
-    lease.end();
-    const next = callOf(ttl);
-    const settings = { ...next.request.settings, driftFactor: wanted };
-    const reused = reuseLease(lease, callOf(ttl), { ...next, request: { ...next.request, settings } });
-    expect(reused !== undefined).toBe(isReused);
-  });
 });

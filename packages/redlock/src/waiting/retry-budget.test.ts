@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Attempt } from "../protocol/attempt.ts";
 import { defaultSettings, type Settings } from "../settings/settings.ts";
 import { Cancellation } from "../time/cancellation.ts";
 import { VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
@@ -47,4 +48,24 @@ test("a wait in the queue with an infinite backoff does not end by itself, and i
   expect(budget.ended.isOver).toBe(false);
   expect(budget.retriesWaited).toBe(0);
   budget.end();
+});
+
+/** How many pauses a call makes while others take the lock again and again, each time for so long. */
+function pausesFor(remaining: number, given: Partial<Settings>): number {
+  const settings = { ...defaultSettings, retryJitter: 0, ...given };
+  const budget = new RetryBudget(new VirtualMachine(new VirtualTime()), settings, new Cancellation(), 0);
+  const answers = [{ is: "no", resource: "r", owner: "rival", remaining }];
+  let count = 0;
+  while (budget.pauseAfter({ round: { answers } } as unknown as Attempt) !== undefined) count += 1;
+  return count;
+}
+
+test.each([
+  // Pauses of 501 to 506 ms instead of 1000: two retries are four of those.
+  ["counts for the part of it that was waited", 500, { retryCount: 2, retryDelay: 1000 }, [4]],
+  ["counts for a tenth at least", 1, { retryCount: 2, retryDelay: 1000 }, [20, 21]],
+  ["counts for a whole one where it was not cut short", 5000, { retryCount: 3, retryDelay: 1000 }, [3]],
+  ["counts for a whole one where it is none", 5000, { retryCount: 3, retryDelay: 0 }, [3]],
+])("a pause that the end of a key cuts short %s", (_, remaining, settings, counts) => {
+  expect(counts).toContain(pausesFor(remaining, settings));
 });

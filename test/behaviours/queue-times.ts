@@ -1,0 +1,298 @@
+import assert from "node:assert/strict";
+import type { LockNode } from "@quorlock/redlock";
+import { type Behaviour, behaviour } from "./bench.ts";
+import { changed, failed, held, occupy, untilWaiting, within } from "./looking.ts";
+
+const noQueue = { "without scripts": "it keeps no queue", "a Cluster": "it keeps no queue" } as const;
+const terms = { masters: 3, notOn: noQueue };
+const virtual = { masters: 3, notOn: { real: "it is about milliseconds" } };
+const patient = { waitTimeout: 60_000 };
+
+/** Masters of which no grant is heard. */
+function deaf(nodes: readonly LockNode[]): readonly LockNode[] {
+  return nodes.map((node) =>
+    changed(node, { queue: { isListening: false, listen: () => Promise.resolve() } }),
+  );
+}
+
+/** Rules 2.5, 7.1, 7.2, 7.7, 7.11, 7.16 and 7.17 of docs/protocol.md: how soon a call that waits has its turn. */
+export const queueTimes: readonly Behaviour[] = [
+  behaviour(
+    "2.5",
+    "A call that demands more than its votes have leaves the queues, and comes back behind those that called meanwhile",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const { redlock, lock } = await held(bench, 20_000);
+      const [slow, other] = [await bench.redlock(), await bench.redlock()];
+      await faults.slow(slow, masters, 60, "replies");
+      const demanding = { ...patient, minimumValidity: 3950, retryDelay: 100, retryJitter: 0 };
+      void time.took(slow.acquire("r", 4000, demanding));
+      await untilWaiting(bench, redlock, 1);
+      await time.pass(300);
+      for (const name of ["the first", "the second"]) {
+        const waiting = time.took(other.acquire("r", 20_000, patient));
+        await time.pass(300);
+        if (name === "the first") await lock.release();
+        within(bench, (await waiting).took, 0, 700, name);
+        await time.pass(50);
+        await (await waiting).value!.release();
+      }
+      await slow.quit();
+    },
+    virtual,
+  ),
+
+  behaviour(
+    "7.1",
+    "A call for what was refused to its process just now stands in the queue at once, without a vote before",
+    async (bench) => {
+      const { masters, time } = bench;
+      const { redlock } = await held(bench, 20_000);
+      const other = await bench.redlock();
+      const tap = await masters[0]!.tap();
+      const asked = async (options: object) => {
+        const before = (await tap.commands()).length;
+        const waiting = time.took(other.acquire("r", 20_000, { waitTimeout: 150, ...options }));
+        await untilWaiting(bench, redlock, 1);
+        const sent = (await tap.commands()).slice(before);
+        await waiting;
+        return sent.filter(([name]) => name === "SET").length;
+      };
+      assert.deepEqual([await asked({}), await asked({})], [1, 0]);
+      await time.pass(1100);
+      assert.equal(await asked({}), 1);
+    },
+    terms,
+  ),
+
+  behaviour(
+    "7.2",
+    "What one master alone says of tickets changes no order",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const { redlock, lock } = await held(bench, 20_000);
+      const [first, second] = [await bench.redlock(), await bench.redlock()];
+      const ahead = (Number(((await masters[0]!.call("TIME")) as string[])[0]) + 60) * 1e6;
+      await masters[0]!.call("ZADD", "quorlock:queue:{r}", ahead, "nobody");
+      const early = first.acquire("r", 20_000, patient);
+      await time.until("it waits", async () => (await redlock.inspect("r"))[1]!.queueLength === 1);
+      await time.pass(300);
+      await faults.cut(second, masters.slice(0, 1));
+      const late = time.took(second.acquire("r", 20_000, patient));
+      await time.until("both wait", async () => (await redlock.inspect("r"))[1]!.queueLength === 2);
+      await lock.release();
+      const one = await early;
+      await time.pass(100);
+      await one.release();
+      assert.equal((await late).value?.state, "held");
+    },
+    terms,
+  ),
+
+  behaviour(
+    "7.7",
+    "Votes of a grant with less than half of the ttl left are renewed before they are used",
+    async (bench) => {
+      const { time } = bench;
+      const { redlock, lock } = await held(bench, 20_000);
+      const waiting = (await bench.redlock()).acquire("r", 400, { ...patient, nodeTimeout: 100 });
+      await untilWaiting(bench, redlock, 1);
+      await time.pass(215);
+      await lock.release();
+      within(bench, (await waiting).remaining(), 385, 400, "what remains");
+    },
+    virtual,
+  ),
+
+  behaviour(
+    "7.11",
+    "A heartbeat comes each quarter of the ttl, and a place in the queue outlives two that are lost",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const { redlock, lock } = await held(bench, 20_000);
+      const waiter = await bench.redlock();
+      const waiting = time.took(waiter.acquire("r", 2000, patient));
+      await untilWaiting(bench, redlock, 1);
+      await time.pass(100);
+      await faults.cut(waiter, masters, "requests");
+      await time.pass(1350);
+      await untilWaiting(bench, redlock, 1);
+      await faults.heal(waiter, masters);
+      await lock.release();
+      await (await waiting).value!.release();
+      const { lock: next } = await held(bench, 20_000);
+      const shorter = waiter.acquire("r", 1000, patient);
+      await untilWaiting(bench, redlock, 1);
+      await faults.cut(waiter, masters, "pushes");
+      await time.pass(300);
+      const released = time.now();
+      await next.release();
+      await shorter;
+      within(bench, time.now() - released, 0, 260, "the wait for a heartbeat");
+    },
+    virtual,
+  ),
+
+  behaviour(
+    "7.11",
+    "A call whose answers take longer than a heartbeat has its turn",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const { redlock, lock } = await held(bench, 20_000);
+      const waiter = await bench.redlock({ nodeTimeout: 900 });
+      await faults.slow(waiter, masters, 150);
+      const waiting = time.took(waiter.acquire("r", 1000, patient));
+      await untilWaiting(bench, redlock, 1);
+      await time.pass(500);
+      const released = time.now();
+      await lock.release();
+      assert.equal((await waiting).value?.state, "held");
+      within(bench, time.now() - released, 0, 1000, "the wait");
+    },
+    virtual,
+  ),
+
+  behaviour(
+    "7.11",
+    "A call asks again as soon as the lock in its way has expired, or its connections are back",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      await occupy(masters, "r", 1500);
+      const waiter = await bench.redlock();
+      const expired = await time.took(waiter.acquire("r", 20_000, { ...patient, retryDelay: 20_000 }));
+      within(bench, expired.took, 1490, 1510, "the wait for the end of a lock");
+      await expired.value!.release();
+      const { redlock, lock } = await held(bench, 20_000);
+      const waiting = time.took(waiter.acquire("r", 20_000, patient));
+      await untilWaiting(bench, redlock, 1);
+      await time.pass(100);
+      await faults.reset(waiter, masters);
+      const released = time.now();
+      await lock.release();
+      await waiting;
+      within(bench, time.now() - released, 0, 400, "the wait for a connection");
+    },
+    virtual,
+  ),
+
+  behaviour(
+    "7.11",
+    "A call that hears no grants, or waits for a client without a queue, asks by its retryDelay",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const { redlock, lock } = await held(bench, 20_000);
+      const often = { ...patient, retryDelay: 70, retryJitter: 0 };
+      const waiting = time.took((await bench.redlock({ through: deaf })).acquire("r", 20_000, often));
+      await untilWaiting(bench, redlock, 1);
+      await time.pass(300);
+      const released = time.now();
+      await lock.release();
+      await (await waiting).value!.release();
+      within(bench, time.now() - released, 0, 75, "the wait");
+      await occupy(masters, "r");
+      const other = time.took((await bench.redlock()).acquire("r", 20_000, often));
+      await time.pass(300);
+      await faults.lose(masters, "r");
+      const lost = time.now();
+      await other;
+      within(bench, time.now() - lost, 0, 75, "the wait");
+    },
+    virtual,
+  ),
+
+  behaviour(
+    "7.15",
+    "A call does not wait for a master that does not tell its time",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const { redlock } = await held(bench, 20_000);
+      const other = await bench.redlock({ isCold: true });
+      await faults.hang(masters.slice(0, 1));
+      const begun = time.now();
+      const waiting = time.took(other.acquire("r", 20_000, { waitTimeout: 3000, nodeTimeout: 2500 }));
+      await untilWaiting(bench, redlock, 1);
+      within(bench, time.now() - begun, 0, 700, "the way to the queue");
+      failed(await waiting, "RESOURCE_LOCKED");
+      await faults.resume(masters);
+    },
+    terms,
+  ),
+
+  behaviour(
+    "7.16",
+    "A lock that is not fresh, or has a fencing token, is not handed on as it is",
+    async (bench) => {
+      const { time } = bench;
+      for (const [fencing, age] of [
+        [false, 450],
+        [true, 0],
+      ] as const) {
+        const { redlock, lock: before } = await held(bench, 60_000);
+        const own = await bench.redlock({ waitTimeout: 60_000, fencing });
+        const [first, second] = [own.acquire("r", 4000), own.acquire("r", 4000)];
+        await untilWaiting(bench, redlock, 1);
+        await before.release();
+        const lock = await first;
+        await time.pass(age);
+        await lock.release();
+        const next = await second;
+        within(bench, next.remaining(), 3900, 4000, "what remains");
+        if (fencing) assert.ok(next.fencingToken! > lock.fencingToken!, `${next.fencingToken}`);
+        await next.release();
+      }
+    },
+    virtual,
+  ),
+
+  behaviour(
+    "7.17",
+    "The next call of a process that hears no grants asks once more behind the release, without retryDelay",
+    async (bench) => {
+      const { time } = bench;
+      const { redlock, lock: before } = await held(bench, 60_000);
+      const own = await bench.redlock({ ...patient, retryDelay: 900, retryJitter: 0, through: deaf });
+      const [first, second] = [own.acquire("r", 4000), own.acquire("r", 4000)];
+      await untilWaiting(bench, redlock, 1);
+      await before.release();
+      const lock = await first;
+      await time.pass(600);
+      const released = time.now();
+      await lock.release();
+      await second;
+      within(bench, time.now() - released, 0, 5, "the hand-over");
+    },
+    virtual,
+  ),
+
+  behaviour(
+    "8.2",
+    "A token that is not stored, or too late, is no lock: the call that waits has one with its full time soon",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      for (const keysAreLost of [true, false]) {
+        const { redlock, lock } = await held(bench, 20_000);
+        const waiter = await bench.redlock({ fencing: true, nodeTimeout: 900 });
+        const demanding = { ...patient, minimumValidity: 3500, retryDelay: 100 };
+        const waiting = time.took(waiter.acquire("r", 4000, demanding));
+        await untilWaiting(bench, redlock, 1);
+        await time.pass(100);
+        const ahead = (Number(((await masters[0]!.call("TIME")) as string[])[0]) + 600) * 1e6;
+        for (const master of masters) await master.call("SET", "quorlock:fence:r", ahead);
+        await faults.slow(waiter, masters, 600, "requests");
+        await lock.release();
+        await time.pass(50);
+        if (keysAreLost) await faults.lose(masters, "r");
+        await faults.slow(waiter, masters, keysAreLost ? 0 : 600, "requests");
+        const released = time.now();
+        await time.pass(600);
+        await faults.slow(waiter, masters, 0);
+        const next = (await waiting).value!;
+        within(bench, time.now() - released, 0, 2200, "the wait");
+        within(bench, next.remaining(), 3500, 4000, "what remains");
+        assert.ok(next.fencingToken! > ahead, `${next.fencingToken}`);
+        await next.release();
+      }
+    },
+    virtual,
+  ),
+];
