@@ -62,7 +62,7 @@ export const queueTimes: readonly Behaviour[] = [
       await time.pass(1100);
       assert.equal(await asked({}), 1);
     },
-    terms,
+    virtual,
   ),
 
   behaviour(

@@ -150,6 +150,8 @@ const entering: readonly Behaviour[] = [
       }
       await faults.resume(masters);
       await extending;
+      // Behind all that was on its way.
+      await parent.release();
     },
     alone,
   ),

@@ -3,6 +3,7 @@ import { admission } from "./admission.ts";
 import { assumptionsAndPromises } from "./assumptions-and-promises.ts";
 import type { Behaviour } from "./bench.ts";
 import { clocksOfMasters } from "./clocks.ts";
+import { closing } from "./closing.ts";
 import { deadlines } from "./deadlines.ts";
 import { extend } from "./extend.ts";
 import { fencingTokens } from "./fencing.ts";
@@ -25,7 +26,7 @@ export const sections: Readonly<Record<string, readonly Behaviour[]>> = {
   "2. Acquire": acquire,
   "3. Deadlines and lease time": deadlines,
   "4. Extend": extend,
-  "5. Release and detach": release,
+  "5. Release and detach": [...release, ...closing],
   "6. Late commands": lateCommands,
   "7. Waiting in a queue": [...waiting, ...queueTimes],
   "8. Fencing tokens": fencingTokens,
