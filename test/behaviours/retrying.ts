@@ -231,6 +231,21 @@ const errors: readonly Behaviour[] = [
   ),
 
   behaviour(
+    "7.5",
+    "Masters that are full give no new lock, and the error says why",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const redlock = await bench.redlock();
+      await faults.refuseWrites(masters, "OOM");
+      const outcome = await time.took(redlock.acquire("r", 2000));
+      failed(outcome, "NO_QUORUM");
+      assert.match(outcome.error.message, /OOM/);
+      await faults.refuseWrites(masters, undefined);
+    },
+    alone,
+  ),
+
+  behaviour(
     "2.5",
     "Votes that come too late are told as that, and not as votes",
     async (bench) => {

@@ -1,8 +1,7 @@
 import { createClock } from "@sinonjs/fake-timers";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Client, RedlockOptions } from "./client.ts";
 import { NodeError } from "./errors.ts";
-import type { Lock } from "./holding/lock.ts";
 import type { Answer, Claim, Fault, LockNode, No, Question, Sink, Verb } from "./protocol/node.ts";
 import { answerOf, questionOf } from "./protocol/question.ts";
 import { Redlock } from "./redlock.ts";
@@ -512,14 +511,6 @@ export interface VirtualSetting {
   readonly client: VirtualClient;
 }
 
-/** The lock, detached and resumed by the same client: from now on no key is repaired. */
-export async function resumedHere({ time, redlock, nodes }: VirtualSetting, lock: Lock): Promise<Lock> {
-  const resumed = redlock.resume(await time.run(lock.detach()));
-  await time.run(resumed.verify());
-  for (const node of nodes) node.sent.length = 0;
-  return resumed;
-}
-
 /** A client and its masters, 2 ms of round trip apart. The client makes one attempt unless told otherwise. */
 export function virtualSetting(count: number, options: RedlockOptions = {}): VirtualSetting {
   const time = new VirtualTime();
@@ -530,82 +521,16 @@ export function virtualSetting(count: number, options: RedlockOptions = {}): Vir
 }
 
 if (expect.getState().testPath === import.meta.filename) {
-  describe("virtual time", () => {
-    test("fires timers in the order of their time, each followed by its consequences", async () => {
-      const time = new VirtualTime();
-      const machine = new VirtualMachine(time);
-      const seen: string[] = [];
-      machine.setTimer(() => seen.push(`b${time.now()}`), 20);
-      machine.setTimer(() => {
-        void Promise.resolve().then(() => machine.setTimer(() => seen.push(`c${time.now()}`), 15));
-        seen.push(`a${time.now()}`);
-      }, 10);
-      await time.advance(30);
-      expect(seen).toEqual(["a10", "b20", "c25"]);
-      expect(time.now()).toBe(30);
-    });
-
-    test("a blocked loop fires its timers late, and reads replies after them", async () => {
-      const time = new VirtualTime();
-      const machine = new VirtualMachine(time);
-      const seen: string[] = [];
-      machine.receive(() => seen.push(`reply ${machine.monotonic()}`), 5);
-      machine.setTimer(() => seen.push(`timer ${machine.monotonic()}`), 10);
-      machine.block(100);
-      machine.setTimer(() => seen.push(`new timer ${machine.monotonic()}`), 1);
-      expect(machine.monotonic()).toBe(100);
-      await time.advance(200);
-      expect(seen).toEqual(["timer 100", "reply 100", "new timer 101"]);
-    });
-
-    test("a suspended machine's monotonic clock stands still, and its wall clock does not", () => {
-      const time = new VirtualTime();
-      const machine = new VirtualMachine(time);
-      const wall = machine.wall();
-      machine.suspend(1000);
-      expect([machine.monotonic(), machine.wall() - wall, time.now()]).toEqual([0, 1000, 1000]);
-    });
-
-    test("a promise that can never settle is reported", async () => {
-      const time = new VirtualTime();
-      await expect(time.run(new Promise(() => {}))).rejects.toThrow("pending for ever");
-    });
-  });
-
-  describe("a virtual node", () => {
-    const claim = { resources: ["r"], token: "mine", ttl: 100, abandoned: false };
-
-    test("keeps commands and replies in order, for all delays", async () => {
-      const { time, nodes } = virtualSetting(1);
-      const [node] = nodes;
-      node!.toMaster = 50;
-      const vote = ask(node!).vote(claim);
-      node!.toMaster = 1;
-      const release = ask(node!).release(["r"], "mine");
-      expect(await time.run(vote)).toEqual({ is: "yes", remaining: 100 });
-      expect(await time.run(release)).toEqual({ is: "done" });
-    });
-
-    test("expires keys, renews its own, and shortens none", async () => {
-      const { time, masters } = virtualSetting(1);
-      const [master] = masters;
-      master!.claim(claim, true);
-      master!.claim({ ...claim, ttl: 10 }, true);
-      expect(master!.remaining("r")).toBe(100);
-      await time.advance(99);
-      expect(master!.owner("r")).toBe("mine");
-      await time.advance(1);
-      expect(master!.claim(claim, false)).toEqual(refusal(undefined, 0));
-    });
-
-    test("answers with faults and sends nothing when it is cut off", async () => {
-      const { time, nodes } = virtualSetting(1);
-      const [node] = nodes;
-      const sent = ask(node!).vote(claim);
-      node!.cut();
-      expect(await time.run(sent)).toMatchObject({ is: "fault", sent: true });
-      expect(await time.run(ask(node!).vote(claim))).toMatchObject({ is: "fault", sent: false });
-      expect(node!.sent).toHaveLength(1);
-    });
+  test("a blocked loop fires its timers late, and reads replies after them", async () => {
+    const time = new VirtualTime();
+    const machine = new VirtualMachine(time);
+    const seen: string[] = [];
+    machine.receive(() => seen.push(`reply ${machine.monotonic()}`), 5);
+    machine.setTimer(() => seen.push(`timer ${machine.monotonic()}`), 10);
+    machine.block(100);
+    machine.setTimer(() => seen.push(`new timer ${machine.monotonic()}`), 1);
+    expect(machine.monotonic()).toBe(100);
+    await time.advance(200);
+    expect(seen).toEqual(["timer 100", "reply 100", "new timer 101"]);
   });
 }
