@@ -1,3 +1,6 @@
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import {
   flag,
   interruptedCode,
@@ -9,7 +12,7 @@ import {
   UsageError,
 } from "@quorlock/simulation/command-line";
 import { Child, withMessages } from "@quorlock/simulation/processes";
-import { NoMastersError } from "@quorlock/testbed";
+import { NoMastersError, watchProcesses } from "@quorlock/testbed";
 import type { Behaviour } from "../behaviours/bench.ts";
 import { libraryNames } from "./lookalike.ts";
 import type { Result, Said } from "./play.ts";
@@ -38,7 +41,7 @@ const limit = 30_000;
 let summary = "interrupted before the first case was over";
 process.once("SIGINT", () => {
   console.log(summary);
-  // Cases and masters are separate processes: they end when this one does.
+  // Cases and masters are separate processes: they end when this one does, also those that a library keeps busy.
   process.exit(interruptedCode);
 });
 
@@ -49,17 +52,21 @@ async function play(
   note: (name: string, result: Result) => void,
 ): Promise<void> {
   const left = chosen.map(nameOf);
+  const watchdog = watchProcesses(await mkdtemp(join(tmpdir(), "quorlock-conformance-")));
   while (left.length > 0) {
     const program = new URL("play.ts", import.meta.url);
     await using child = Child.node<Said>(program, [library, ...left], { stdio: withMessages });
+    watchdog.add(child.process.pid!);
     await child.message("begins");
-    for (let count = 1, isOver = false; left.length > 0 && !isOver; count += 1) {
+    for (let count = 1; left.length > 0; count += 1) {
       const { mark, why } = await child
         .until("the end of a case", () => child.messages[count] as Result | undefined, limit)
         .catch((error: Error): Result => ({ mark: "fails", why: error.message.split("\n")[0]! }));
       note(left.shift()!, { mark, ...(why !== undefined && { why }) });
-      isOver = mark === "fails";
+      if (mark === "fails") break;
     }
+    await child.kill();
+    watchdog.remove(child.process.pid!);
   }
 }
 
@@ -79,21 +86,17 @@ async function run(args: readonly string[]): Promise<number> {
   if (chosen.length === 0)
     throw new UsageError(`no case is named "${only}": ${suggestion(only, cases.map(nameOf))}`);
   const libraries = peers ? libraryNames : positionals.length > 0 ? positionals : ["quorlock"];
-  const results: Record<string, Record<string, Result>> = Object.fromEntries(
-    libraries.map((library) => [library, {}]),
-  );
+  const results: Record<string, Record<string, Result>> = {};
   let done = 0;
-  const playing = libraries.map((library) =>
-    play(library, chosen, (name, result) => {
+  const playing = libraries.map((library) => {
+    results[library] = {};
+    return play(library, chosen, (name, result) => {
       results[library]![name] = result;
       done += 1;
       summary = `interrupted after ${done} of ${chosen.length * libraries.length} results, which are listed above`;
-      const { mark, why } = result;
-      console.log(
-        [mark.padEnd(11), `${library},`, name, ...(why === undefined ? [] : [`(${why})`])].join(" "),
-      );
-    }),
-  );
+      console.log(result.mark.padEnd(11), `${library},`, name, result.why ? `(${result.why})` : "");
+    });
+  });
   await Promise.all(playing);
   if (peers && chosen.length === cases.length) {
     record(results);
