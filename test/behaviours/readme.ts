@@ -156,9 +156,9 @@ export const readme: readonly Behaviour[] = [
       await untilGone(bench, masters, "r");
       await untilGone(bench, masters, "t");
       await bench.faults.lose(masters, "s");
-      const lock = await redlock.acquire(["r", "s", "t"], 2000);
-      for (const resource of lock.resources)
-        assert.equal(await (await bench.redlock()).tryAcquire(resource, 2000), null);
+      const other = await bench.redlock();
+      const lock = await redlock.acquire(["r", "s", "t"], 20_000);
+      for (const resource of lock.resources) assert.equal(await other.tryAcquire(resource, 2000), null);
       await lock.release();
       for (const resource of lock.resources) await untilGone(bench, masters, resource);
     },
