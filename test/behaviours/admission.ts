@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Redlock } from "@quorlock/redlock";
 import { type Behaviour, type Bench, behaviour, type Outcome } from "./bench.ts";
-import { failed, occupy, within } from "./looking.ts";
+import { failed, lasted, occupy } from "./looking.ts";
 
 const alone = { masters: 1 };
 const virtual = { masters: 1, notOn: { real: "it is about milliseconds" } };
@@ -40,7 +40,7 @@ export const admission: readonly Behaviour[] = [
         const crowd = await crowded(bench, ms);
         const { took, error } = await time.took(crowd.redlock.tryAcquire("r", 60_000, { nodeTimeout: 200 }));
         assert.match(error.message, words);
-        within(bench, took, least - 2, least + 2, "the call");
+        lasted(bench, took, least - 2, least + 2, "the call");
         await over(bench, crowd);
       }
     },
@@ -56,7 +56,7 @@ export const admission: readonly Behaviour[] = [
         const crowd = await crowded(bench, 4000, { nodeTimeout: undefined });
         const { took, error } = await time.took(crowd.redlock.tryAcquire("r", ttl));
         assert.match(error.message, never);
-        within(bench, took, 500, 502, "the call");
+        lasted(bench, took, 500, 502, "the call");
         await over(bench, crowd);
       }
     },
@@ -76,7 +76,7 @@ export const admission: readonly Behaviour[] = [
       const ended = await Promise.all(asked);
       // A round takes 40 ms.
       assert.equal(ended.filter(({ error }) => error === undefined).length, 50);
-      within(bench, Math.max(...ended.map(({ took }) => took)), 2000, 2001, "the last");
+      lasted(bench, Math.max(...ended.map(({ took }) => took)), 2000, 2001, "the last");
     },
     virtual,
   ),
@@ -90,7 +90,7 @@ export const admission: readonly Behaviour[] = [
       const crowd = await crowded(bench, 4000);
       const refused = await time.took(crowd.redlock.acquire("r", 60_000, options));
       assert.match(refused.error.message, never);
-      within(bench, refused.took, 450, 452, "the call");
+      lasted(bench, refused.took, 450, 452, "the call");
       await over(bench, crowd);
       await occupy(masters, "r");
       const shorter = await crowded(bench, 360);
@@ -100,7 +100,7 @@ export const admission: readonly Behaviour[] = [
       const late = await waiting;
       failed(late, "RESOURCE_LOCKED");
       // 210 ms of 360 are two of three retries.
-      within(bench, late.took, 460, 475, "the call");
+      lasted(bench, late.took, 460, 475, "the call");
       await over(bench, shorter);
     },
     virtual,
@@ -134,7 +134,7 @@ export const admission: readonly Behaviour[] = [
       const other = time.took(redlock.acquire("other", 60_000, { nodeTimeout: 900 }));
       const refused = await asked;
       failed(refused, "RESOURCE_LOCKED");
-      within(bench, refused.took, 0, 305, "the call");
+      lasted(bench, refused.took, 0, 305, "the call");
       await faults.resume(masters);
       await other;
     },
@@ -155,7 +155,7 @@ export const admission: readonly Behaviour[] = [
       controller.abort();
       const outcome = await given;
       failed(outcome, "ABORTED");
-      within(bench, outcome.took, 50, 55, "the call");
+      lasted(bench, outcome.took, 50, 55, "the call");
       await time.pass(351);
       const tap = await masters[0]!.tap().catch(() => undefined);
       await bench.faults.resume(masters);

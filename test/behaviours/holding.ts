@@ -2,7 +2,17 @@ import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import type { Lock } from "@quorlock/redlock";
 import { type Behaviour, behaviour } from "./bench.ts";
-import { aborted, failed, held, lifetimesOn, occupy, throwing, untilGone, within } from "./looking.ts";
+import {
+  aborted,
+  failed,
+  held,
+  lasted,
+  lifetimesOn,
+  occupy,
+  throwing,
+  untilGone,
+  within,
+} from "./looking.ts";
 
 const alone = { masters: 1 };
 
@@ -116,7 +126,7 @@ const routines: readonly Behaviour[] = [
         for (let count = 0; count < 3; count += 1) {
           const { took, error } = await time.took(redlock.extend(lock, 3000, own));
           assert.equal(error?.code, "NO_QUORUM");
-          within(bench, took, 0, 350, "the extension");
+          lasted(bench, took, 0, 350, "the extension");
         }
         await faults.resume(masters);
       });
@@ -158,7 +168,7 @@ const routines: readonly Behaviour[] = [
           }
           for (const kept of await lifetimesOn(masters, "r")) within(bench, kept, -2, left() + 5, "a key");
         }
-        within(bench, time.now() - begun, 2400, 2520, "it was held");
+        lasted(bench, time.now() - begun, 2400, 2520, "it was held");
         assert.match(signal.reason.message, /maxHoldTime, 2500 ms/);
         await time.pass(100);
         await untilGone(bench, masters, "r");

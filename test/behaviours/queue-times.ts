@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { LockNode } from "@quorlock/redlock";
 import { type Behaviour, behaviour } from "./bench.ts";
-import { changed, failed, held, occupy, untilWaiting, within } from "./looking.ts";
+import { changed, failed, held, lasted, occupy, untilWaiting, within } from "./looking.ts";
 
 const noQueue = { "without scripts": "it keeps no queue", "a Cluster": "it keeps no queue" } as const;
 const terms = { masters: 3, notOn: noQueue };
@@ -33,7 +33,7 @@ export const queueTimes: readonly Behaviour[] = [
         const waiting = time.took(other.acquire("r", 20_000, patient));
         await time.pass(300);
         if (name === "the first") await lock.release();
-        within(bench, (await waiting).took, 0, 700, name);
+        lasted(bench, (await waiting).took, 0, 700, name);
         await time.pass(50);
         await (await waiting).value!.release();
       }
@@ -128,7 +128,7 @@ export const queueTimes: readonly Behaviour[] = [
       const released = time.now();
       await next.release();
       await shorter;
-      within(bench, time.now() - released, 0, 260, "the wait for a heartbeat");
+      lasted(bench, time.now() - released, 0, 260, "the wait for a heartbeat");
     },
     virtual,
   ),
@@ -147,7 +147,7 @@ export const queueTimes: readonly Behaviour[] = [
       const released = time.now();
       await lock.release();
       assert.equal((await waiting).value?.state, "held");
-      within(bench, time.now() - released, 0, 1000, "the wait");
+      lasted(bench, time.now() - released, 0, 1000, "the wait");
     },
     virtual,
   ),
@@ -160,7 +160,7 @@ export const queueTimes: readonly Behaviour[] = [
       await occupy(masters, "r", 1500);
       const waiter = await bench.redlock();
       const expired = await time.took(waiter.acquire("r", 20_000, { ...patient, retryDelay: 20_000 }));
-      within(bench, expired.took, 1490, 1510, "the wait for the end of a lock");
+      lasted(bench, expired.took, 1490, 1510, "the wait for the end of a lock");
       await expired.value!.release();
       const { redlock, lock } = await held(bench, 20_000);
       const waiting = time.took(waiter.acquire("r", 20_000, patient));
@@ -170,7 +170,7 @@ export const queueTimes: readonly Behaviour[] = [
       const released = time.now();
       await lock.release();
       await waiting;
-      within(bench, time.now() - released, 0, 400, "the wait for a connection");
+      lasted(bench, time.now() - released, 0, 400, "the wait for a connection");
     },
     virtual,
   ),
@@ -188,14 +188,14 @@ export const queueTimes: readonly Behaviour[] = [
       const released = time.now();
       await lock.release();
       await (await waiting).value!.release();
-      within(bench, time.now() - released, 0, 75, "the wait");
+      lasted(bench, time.now() - released, 0, 75, "the wait");
       await occupy(masters, "r");
       const other = time.took((await bench.redlock()).acquire("r", 20_000, often));
       await time.pass(300);
       await faults.lose(masters, "r");
       const lost = time.now();
       await other;
-      within(bench, time.now() - lost, 0, 75, "the wait");
+      lasted(bench, time.now() - lost, 0, 75, "the wait");
     },
     virtual,
   ),
@@ -211,7 +211,7 @@ export const queueTimes: readonly Behaviour[] = [
       const begun = time.now();
       const waiting = time.took(other.acquire("r", 20_000, { waitTimeout: 3000, nodeTimeout: 2500 }));
       await untilWaiting(bench, redlock, 1);
-      within(bench, time.now() - begun, 0, 700, "the way to the queue");
+      lasted(bench, time.now() - begun, 0, 700, "the way to the queue");
       failed(await waiting, "RESOURCE_LOCKED");
       await faults.resume(masters);
     },
@@ -259,7 +259,7 @@ export const queueTimes: readonly Behaviour[] = [
       const released = time.now();
       await lock.release();
       await second;
-      within(bench, time.now() - released, 0, 5, "the hand-over");
+      lasted(bench, time.now() - released, 0, 5, "the hand-over");
     },
     virtual,
   ),
@@ -287,7 +287,7 @@ export const queueTimes: readonly Behaviour[] = [
         await time.pass(600);
         await faults.slow(waiter, masters, 0);
         const next = (await waiting).value!;
-        within(bench, time.now() - released, 0, 2200, "the wait");
+        lasted(bench, time.now() - released, 0, 2200, "the wait");
         within(bench, next.remaining(), 3500, 4000, "what remains");
         assert.ok(next.fencingToken! > ahead, `${next.fencingToken}`);
         await next.release();

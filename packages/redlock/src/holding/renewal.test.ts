@@ -89,6 +89,11 @@ describe("renewals that are due at nearly the same time", () => {
     );
   });
 
+  test("a hundred of them, within 300 ms, have twenty moments at most", () => {
+    const moments = Array.from({ length: 100 }, (_, index) => aligned(2700 + 3 * index, 9000));
+    expect(new Set(moments).size).toBeLessThanOrEqual(20);
+  });
+
   test("of locks with different ttls too: the moments of one ttl are moments of every shorter one", () => {
     fc.assert(
       fc.property(due, ttl, ttl, (due, ttl, other) => {

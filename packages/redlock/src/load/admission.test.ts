@@ -229,9 +229,8 @@ describe("late extensions", () => {
     for (const extension of few) admission.extensionEnded(extension, true);
     expect(admission.enter()).toBe(true);
     const failed = extend(128);
-    await time.advance(45);
+    await time.advance(60);
     for (const extension of failed) admission.extensionEnded(extension, false);
-    await time.advance(500);
     expect(admission.enter()).toBe(true);
   });
 
