@@ -111,23 +111,25 @@ export const deadlines: readonly Behaviour[] = [
     { masters: 1 },
   ),
 
-  behaviour(
-    "3.3",
-    "A vote that comes too late for its round counts for the end of its lock",
-    async (bench) => {
-      const { time, faults, masters } = bench;
-      const redlock = await bench.redlock();
-      await faults.slow(redlock, masters.slice(2), 250, "replies");
-      const lock = await redlock.acquire("r", 5000);
-      await time.pass(400);
-      await faults.lose(masters.slice(0, 1), "r");
-      await faults.hang(masters.slice(2));
-      failed(await time.took(lock.verify()), "NO_QUORUM");
-      assert.equal(lock.state, "unknown");
-      within(bench, lock.remaining(), 4000, 4948, "what remains");
-      await faults.resume(masters);
-    },
-    { masters: 3 },
+  ...[{ fencing: false }, { fencing: true }].map((options) =>
+    behaviour(
+      "3.3",
+      `A vote that comes too late for its round counts for the end of its ${options.fencing ? "fenced " : ""}lock`,
+      async (bench) => {
+        const { time, faults, masters } = bench;
+        const redlock = await bench.redlock(options);
+        await faults.slow(redlock, masters.slice(2), 250, "replies");
+        const lock = await redlock.acquire("r", 5000);
+        await time.pass(400);
+        await faults.lose(masters.slice(0, 1), "r");
+        await faults.hang(masters.slice(2));
+        failed(await time.took(lock.verify()), "NO_QUORUM");
+        assert.equal(lock.state, "unknown");
+        within(bench, lock.remaining(), 4000, 4948, "what remains");
+        await faults.resume(masters);
+      },
+      { masters: 3, notOn: options.fencing ? { "without scripts": "fencing needs scripts" } : {} },
+    ),
   ),
 
   behaviour(

@@ -133,6 +133,24 @@ export const fencingTokens: readonly Behaviour[] = [
   ),
 
   behaviour(
+    "8.2",
+    "A master on which the key was lost meanwhile keeps no fenced lock alive",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      await counted(masters, 4e15);
+      const redlock = await fencing(bench, 0, { through: losing(bench, [0]) });
+      await faults.slow(redlock, masters.slice(1), 20, "replies");
+      const lock = await redlock.acquire("r", 5000);
+      await faults.hang(masters.slice(0, 1));
+      await faults.lose(masters.slice(1, 2), "r");
+      await time.took(lock.verify());
+      assert.equal(lock.loss?.reason, "MAJORITY");
+      await faults.resume(masters);
+    },
+    { masters: 3, notOn: scripts },
+  ),
+
+  behaviour(
     "8.3",
     "A master that may have a larger number than the token does not stand for it",
     async (bench) => {

@@ -326,6 +326,26 @@ export const restarts: readonly Behaviour[] = [
   ),
 
   behaviour(
+    "9.7",
+    "A master in quarantine confirms the extension of a lock that it has voted for, and of no other",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const [, voter, other] = masters as [Master, Master, Master];
+      const { holder } = await guarded(bench);
+      const lock = await narrowly(bench, holder);
+      await other.call("FLUSHALL");
+      await faults.hang([voter]);
+      failed(await time.took(lock.extend(maxTtl)), "NO_QUORUM");
+      await faults.resume([voter]);
+      await voter.call("FLUSHALL");
+      await faults.hang([other]);
+      await lock.extend(maxTtl);
+      await faults.resume([other]);
+    },
+    { masters: 3, notOn: scripts },
+  ),
+
+  behaviour(
     "9.8",
     "A quarantine lasts for maxTtl, and the other masters serve meanwhile",
     async (bench) => {

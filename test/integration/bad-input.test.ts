@@ -341,6 +341,18 @@ describe("extend, release and verify refuse", () => {
   });
 });
 
+describe("resume refuses, before a byte is sent,", () => {
+  it.each([
+    [null, "a resource"],
+    [{ resources: ["r"], ttl: 1000 }, "value"],
+    [{ resources: ["r"], value: "", ttl: 1000 }, "value"],
+    [{ resources: ["r"], value: "t", ttl: -1 }, "ttl"],
+    [{ resources: ["r"], value: "t", ttl: 1000, fencingToken: 0 }, "fencingToken"],
+  ])("%j", async (detached, message) => {
+    await expectRefused(async () => opened.redlock.resume(detached as never), message);
+  });
+});
+
 /** One of version 4, without `destroy`. */
 function oldNodeRedisClient(): object {
   const methods = { duplicate: () => oldNodeRedisClient(), sendCommand: () => Promise.resolve() };

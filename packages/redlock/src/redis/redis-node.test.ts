@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { NodeError } from "../errors.ts";
 import type { Guard, Push } from "../protocol/node.ts";
 import { maxUnanswered } from "../protocol/shared-reads.ts";
@@ -127,10 +127,12 @@ describe("a queue", () => {
 
   test("a restart guard checks single votes, extensions and dequeueing", async () => {
     const { node, connection } = nodeWith(1000, [-2, 900], [-1, 1000, "6"], 1, 1);
-    node.watchGuard(guard);
+    const told = vi.fn<() => void>();
+    node.watchGuard({ ...guard, extendedInQuarantine: told });
     expect(await ask(node).vote(claim)).toEqual({ is: "yes", remaining: 1000 });
     const repaired = await ask(node).extend({ ...claim, ttl: 900 }, true);
     expect(repaired).toEqual({ is: "yes", remaining: 900, inQuarantine: true });
+    expect(told).toHaveBeenCalledTimes(1);
     const fenced = await ask(node).vote({ ...claim, proposal: 8 });
     expect(fenced).toEqual({ is: "yes", remaining: 1000, counter: 6 });
     expect(await ask(node).release(["r"], "t")).toEqual({ is: "done" });
