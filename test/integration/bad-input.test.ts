@@ -92,29 +92,14 @@ describe.each(Object.entries(calls))("%s refuses, before a byte is sent,", (_, c
 
   it.each<[string, unknown, string[]]>([
     ["a misspelt option", { retrycount: 3 }, ['"retrycount"', '"retryCount"']],
-    ["two letters exchanged", { nodeTimoeut: 50 }, ['"nodeTimoeut"', '"nodeTimeout"']],
     ["an option of the client", { db: 1 }, ['"db"', "retryCount"]],
     ["an option of the constructor", { fencing: true }, ['"fencing"', "new Redlock"]],
-    ["another option of the constructor", { queue: false }, ['"queue"', "new Redlock"]],
     ["an option of the semaphore", { permits: 2 }, ['"permits"', "Semaphore"]],
-    ["a number for options", 5, ["options", "object", "5"]],
     ["text for options", "fast", ["options", '"fast"']],
-    ["true for options", true, ["options", "true"]],
     ["a list for options", [{ retryCount: 3 }], ["options", "array"]],
     ["a signal for options", new AbortController().signal, ["options", "{ signal }"]],
     ["an inherited option", Object.create({ retryCount: 3 }), ['"retryCount"', "inherited"]],
-    ["an inherited misspelt option", Object.create({ retrycount: 3 }), ['"retrycount"', "inherited"]],
     ["a Map for options", new Map([["retryCount", 3]]), ["options", "a Map"]],
-    ["a Set for options", new Set(["retryCount"]), ["options", "a Set"]],
-    [
-      "a getter of a class",
-      new (class {
-        get retryCount(): number {
-          return 3;
-        }
-      })(),
-      ['"retryCount"', "inherited"],
-    ],
     ["an option that cannot be read", unreadable({}, "retryCount"), ["options", "cannot be read"]],
     ["an inherited one that cannot be read", Object.create(unreadable({}, "retryCount")), ["retryCount"]],
     ["a revoked Proxy for options", revoked({}), ["options", "a revoked Proxy"]],
@@ -122,8 +107,6 @@ describe.each(Object.entries(calls))("%s refuses, before a byte is sent,", (_, c
     ["a revoked Proxy for a signal", { signal: revoked({}) }, ["signal", "a revoked Proxy"]],
     ["a revoked Proxy for a parent", { parent: revoked({}) }, ["parent"]],
     ["0 for a parent", { parent: 0 }, ["parent"]],
-    ["false for a parent", { parent: false }, ["parent"]],
-    ["empty text for a parent", { parent: "" }, ["parent"]],
     ["0 for a signal", { signal: 0 }, ["signal"]],
   ])("%s", async (_what, options, inMessage) => {
     await expectRefused(() => call(fresh(), 5000, options as object), ...inMessage);
@@ -151,7 +134,6 @@ describe.each(Object.entries(calls))("%s refuses, before a byte is sent,", (_, c
   it.each<[string, object, string[]]>([
     ["a nodeTimeout as long as the ttl", { nodeTimeout: 5000 }, ["nodeTimeout", "ttl", "5000"]],
     ["a retryCount of -2", { retryCount: -2 }, ["retryCount", "-2"]],
-    ["a signal that is none", { signal: "abort" }, ["signal"]],
   ])("%s", async (_what, settings, inMessage) => {
     await expectRefused(() => call(fresh(), 5000, settings), ...inMessage);
   });
@@ -288,7 +270,7 @@ describe("every other call refuses, before a byte is sent,", () => {
   });
 
   it("what is no Redlock", async () => {
-    for (const redlock of [undefined, null, {}, 5, "redlock", Redlock]) {
+    for (const redlock of [undefined, {}, Redlock]) {
       await expectRefused(
         async () => new Semaphore(redlock as never, "name", 2),
         "redlock must be a Redlock",
@@ -302,7 +284,7 @@ describe("every other call refuses, before a byte is sent,", () => {
   });
 
   it("a semaphore of more slots than can be waited for", async () => {
-    for (const limit of [1e9, 2 ** 32, Number.MAX_SAFE_INTEGER, 2 ** 60, Number.POSITIVE_INFINITY]) {
+    for (const limit of [1e9, Number.POSITIVE_INFINITY]) {
       await expectRefused(async () => new Semaphore(opened.redlock, "name", limit), "limit", String(limit));
     }
     await expectRefused(async () => new Semaphore(opened.redlock, "name", "5" as never), "limit", '"5"');
@@ -311,13 +293,10 @@ describe("every other call refuses, before a byte is sent,", () => {
   it("a backoff that cannot be one", async () => {
     const backoffs: Array<[() => unknown, string]> = [
       [() => fixedBackoff(undefined as never), "delay"],
-      [() => fixedBackoff(-1), "delay"],
       [() => fixedBackoff("100" as never), '"100"'],
       [() => fixedBackoff(100, -1), "jitter"],
-      [() => fixedBackoff(100, Number.NaN), "jitter"],
       [() => exponentialBackoff({ initial: -1 }), "initial"],
       [() => exponentialBackoff({ maximum: Number.NaN }), "maximum"],
-      [() => exponentialBackoff({ factor: -2 }), "factor"],
       [() => exponentialBackoff({ max: 5 } as object), '"max"'],
       [() => exponentialBackoff(5 as never), "options"],
     ];
@@ -326,7 +305,7 @@ describe("every other call refuses, before a byte is sent,", () => {
 });
 
 describe("extend, release and verify refuse", () => {
-  it.each([0, -1, 1.5, Number.NaN, 2 ** 53, "1000", undefined])("a ttl of %s", async (ttl) => {
+  it.each([0, "1000"])("a ttl of %s", async (ttl) => {
     const lock = await opened.redlock.acquire(fresh(), 5000);
     await expectRefused(() => lock.extend(ttl as number), "ttl");
     await expectRefused(() => opened.redlock.extend(lock, ttl as number), "ttl");
@@ -381,8 +360,6 @@ describe("the constructor refuses", () => {
     ["a signal", [idle()], { signal: new AbortController().signal }, '"signal" is an option of acquire'],
     ["options that are a number", [idle()], 5 as never, "options must be an object, but is 5"],
     ["a queue that is text", [idle()], { queue: "no" }, 'queue must be true or false, but is "no"'],
-    ["a fencing that is a number", [idle()], { fencing: 1 }, "fencing must be true or false, but is 1"],
-    ["a groupCommit that is text", [idle()], { groupCommit: "off" }, "groupCommit must be true or false"],
     [
       "a reentrant that is another word",
       [idle()],

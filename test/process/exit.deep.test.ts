@@ -42,7 +42,6 @@ interface World {
 }
 
 const acts: Record<string, (world: World) => Promise<unknown>> = {
-  hang: ({ masters }) => Promise.all(masters.list.slice(1).map((master) => master.hang())),
   "hang all": ({ masters }) => Promise.all(masters.list.map((master) => master.hang())),
   kill: ({ masters }) => Promise.all(masters.list.slice(1).map((master) => master.kill())),
   "kill all": ({ masters }) => Promise.all(masters.list.map((master) => master.kill())),

@@ -184,7 +184,6 @@ describe("instrument", () => {
   });
 
   test.each([
-    ["alone", { permits: 1, isBoth: false, otherHolds: 2 }],
     ["with its Redlock", { permits: 1, isBoth: true, otherHolds: 2 }],
     ["for two permits", { permits: 2, isBoth: false, otherHolds: 4 }],
   ])("runs the routine of a semaphore that has waited inside the span of its permits: %s", async (_, run) => {
@@ -258,25 +257,6 @@ describe("metrics", () => {
     const { min, max } = margin.dataPoints[0]!.value as { min: number; max: number };
     expect([min > 10, max <= 20, margin.descriptor.unit]).toEqual([true, true, "s"]);
     expect(recorder.spans).toEqual([]);
-  });
-
-  test("tell a wait that its caller aborts, which waits no more", async () => {
-    const redlock = await open();
-    begin();
-    const resource = fresh();
-    const lock = await redlock.acquire(resource, 20_000);
-    const controller = new AbortController();
-    const waiting = redlock.acquire(resource, 20_000, { signal: controller.signal });
-    await untilOneWaits();
-    controller.abort();
-    await expect(waiting).rejects.toThrow();
-    await lock.release();
-    expect(await recorder.points("quorlock.client.waiters")).toEqual([[{}, 0]]);
-    expect(await recorder.points("quorlock.client.acquire.duration")).toContainEqual([
-      { outcome: "aborted" },
-      1,
-    ]);
-    expect(recorder.named("quorlock acquire")[0]!.status.code).toBe(SpanStatusCode.UNSET);
   });
 });
 

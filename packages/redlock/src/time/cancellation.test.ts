@@ -25,19 +25,6 @@ describe("a latch", () => {
     expect([latch.isOver, waited.deref()]).toEqual([true, undefined]);
   });
 
-  test("ends every wait in progress", async () => {
-    const latch = new Latch();
-    const waits = [latch.race(new Promise(() => {})), latch.race(new Promise(() => {}))];
-    latch.end();
-    expect(await Promise.all(waits)).toEqual([undefined, undefined]);
-  });
-
-  test("ends every later wait at once", async () => {
-    const latch = new Latch();
-    latch.end();
-    expect(await latch.race(new Promise(() => {}))).toBeUndefined();
-  });
-
   test("lets a wait resolve or reject as its promise does", async () => {
     const latch = new Latch();
     expect(await latch.race(Promise.resolve(5))).toBe(5);

@@ -5,7 +5,6 @@ import { leaseDeadline, never, nodeDeadline, validityLoss } from "./lease-clock.
 
 // PROTOCOL 1.1, 3.2.
 
-const ttl = fc.integer({ min: 1, max: 40 * 24 * 3600 * 1000 });
 const drift = fc.double({ min: 0, max: 0.5, noNaN: true });
 const sentAt = fc.double({ min: 0, max: 1e12, noNaN: true });
 /** Arbitrary deadlines: some masters have none. */
@@ -21,26 +20,6 @@ describe("a master's deadline", () => {
   test("is what PROTOCOL 3.1 says", () => {
     expect(nodeDeadline(1000, 10_001, 0.01)).toBe(1000 + 10_000 * 0.99 - 1);
     expect(validityLoss(1001, 0.01)).toBeCloseTo(1001 - (1000 * 0.99 - 1), 9);
-  });
-
-  test("is before the send plus the ttl", () => {
-    fc.assert(
-      fc.property(ttl, drift, fc.nat(1e9), (ttl, drift, sentAt) => {
-        expect(nodeDeadline(sentAt, ttl, drift)).toBeLessThan(sentAt + ttl);
-        expect(validityLoss(ttl, drift)).toBeGreaterThanOrEqual(2);
-      }),
-    );
-  });
-
-  test("is later for a later send and a longer ttl, earlier for more drift", () => {
-    fc.assert(
-      fc.property(ttl, drift, fc.nat(1e9), fc.nat(1e6), (ttl, drift, sentAt, more) => {
-        const base = nodeDeadline(sentAt, ttl, drift);
-        expect(nodeDeadline(sentAt + more, ttl, drift)).toBeGreaterThanOrEqual(base);
-        expect(nodeDeadline(sentAt, ttl + more, drift)).toBeGreaterThanOrEqual(base);
-        expect(nodeDeadline(sentAt, ttl, Math.min(0.5, drift + more / 1e7))).toBeLessThanOrEqual(base);
-      }),
-    );
   });
 
   test("is reached before the key expires, for any clock rate within the drift factor", () => {
@@ -70,16 +49,6 @@ describe("a lease's deadline", () => {
     expect(leaseDeadline(deadlines, quorumOf(deadlines.length))).toBe(expected);
   });
 
-  test("is the quorum-th largest of the masters'", () => {
-    fc.assert(
-      fc.property(deadlines, (deadlines) => {
-        const quorum = quorumOf(deadlines.length);
-        const sorted = [...deadlines].sort((a, b) => (a === b ? 0 : b - a));
-        expect(leaseDeadline(deadlines, quorum)).toBe(sorted[quorum - 1]);
-      }),
-    );
-  });
-
   test("is the last moment at which a quorum is certain", () => {
     fc.assert(
       fc.property(deadlines, (deadlines) => {
@@ -91,18 +60,6 @@ describe("a lease's deadline", () => {
           expect(deadlines.filter((one) => one >= deadline).length).toBeGreaterThanOrEqual(quorum);
           expect(deadlines.filter((one) => one > deadline).length).toBeLessThan(quorum);
         }
-      }),
-    );
-  });
-
-  test("never moves back when one master's deadline moves on", () => {
-    fc.assert(
-      fc.property(deadlines, fc.nat(), fc.nat(100), (deadlines, which, deadline) => {
-        const renewed = [...deadlines];
-        const index = which % deadlines.length;
-        renewed[index] = Math.max(deadlines[index]!, deadline);
-        const quorum = quorumOf(deadlines.length);
-        expect(leaseDeadline(renewed, quorum)).toBeGreaterThanOrEqual(leaseDeadline(deadlines, quorum));
       }),
     );
   });

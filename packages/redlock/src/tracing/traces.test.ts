@@ -263,47 +263,6 @@ describe("a loss", () => {
     expect(await loss).toEqual(["NOT_CONFIRMED", true, "lost"]);
   });
 
-  test("is a fault if the process was busy when the renewal was due", async () => {
-    const loss = lossOf(async ({ time, machine, redlock }) => {
-      const gate = new Gate();
-      const using = redlock.using("r", 1000, () => gate.opened);
-      await time.advance(10);
-      machine.block(2000);
-      await time.advance(2000);
-      gate.open();
-      await time.run(using);
-    });
-    expect(await loss).toEqual(["NOT_CONFIRMED", true, "lost"]);
-  });
-
-  test("is a fault if a majority no longer holds the key", async () => {
-    const loss = lossOf(async ({ time, masters, redlock }) => {
-      const lock = await time.run(redlock.acquire("r", 1000));
-      for (const master of masters) master.put("r", "rival");
-      await expect(time.run(lock.extend(1000))).rejects.toThrow("lost");
-    });
-    expect(await loss).toEqual(["MAJORITY", true, "lost"]);
-  });
-
-  test("at maxHoldTime is no fault", async () => {
-    const loss = lossOf(async ({ time, redlock }) => {
-      const gate = new Gate();
-      const using = redlock.using("r", 1000, { maxHoldTime: 1500 }, () => gate.opened);
-      await time.advance(2000);
-      gate.open();
-      await time.run(using);
-    });
-    expect(await loss).toEqual(["HOLD_LIMIT", false, "expired"]);
-  });
-
-  test("by quit is no fault", async () => {
-    const loss = lossOf(async ({ time, redlock }) => {
-      await time.run(redlock.acquire("r", 1000));
-      await time.run(redlock.quit());
-    });
-    expect(await loss).toEqual(["QUIT", false, "released"]);
-  });
-
   test("is not told of a lock that was detached", async () => {
     const heard = hear();
     const { time, redlock, client } = virtualSetting(3);
