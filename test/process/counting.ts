@@ -3,7 +3,7 @@ import { Redis } from "ioredis";
 
 /** The message of a worker when it is done. */
 export interface Counted {
-  /** Rounds in which another process was inside as well. */
+  /** Rounds in which another one was inside as well. */
   readonly intrusions: number;
 }
 

@@ -131,13 +131,6 @@ export const scenarios: Record<string, Scenario> = {
     await fixture.redlock.acquire("another", ttl, { retryCount: 1 }).catch(() => {});
     await fixture.redlock.quit();
   },
-  async "quit right after masters died, before a command failed"(fixture) {
-    await busyWith(fixture);
-    const asked = fixture.ask("kill all");
-    ignore(fixture.redlock.acquire("another", ttl));
-    await asked;
-    await fixture.redlock.quit();
-  },
   async "the clients quit, a lock is held"(fixture) {
     const lock = await fixture.redlock.acquire("held", ttl);
     lock.signal.addEventListener("abort", () => {});
@@ -203,13 +196,6 @@ export const scenarios: Record<string, Scenario> = {
         return new Promise(() => {});
       }),
     );
-    await quit;
-  },
-  async "terminated with an extension in flight: quit"(fixture) {
-    const quit = quitOnTermination(fixture);
-    const lock = await fixture.redlock.acquire("held", ttl);
-    ignore(lock.extend(2 * ttl));
-    process.kill(process.pid, "SIGTERM");
     await quit;
   },
   async "blocked for longer than the ttl: the holder finds out on its first look"(fixture) {

@@ -112,18 +112,6 @@ test("listeners of events are called outside", () => {
   expect(emit).toContain("outside(() => super.emit(event, ...args))");
 });
 
-test("a routine runs in the frame of its own lock", () => {
-  const calls = linesWith(/\broutine\(/);
-  expect(calls.sort()).toEqual([
-    "holding/reentrancy.ts: return asyncContext.run(frame, async () => routine(signal, lock));",
-    // By the call of the user's that it was given to, which awaits it.
-    "holding/using.ts: return await routine(link?.signal ?? lock.signal, lock);",
-    "primitives/lead.ts: if (!signal.aborted) await routine(signal, lock);",
-    "primitives/once.ts: value = await routine(signal, lock);",
-    "primitives/read-write-lock.ts: return await runWithLock(lock, ttl, settings, call.signal, (signal) => routine(signal, writing));",
-  ]);
-});
-
 test("connections are opened and closed outside: the libraries call the user's functions and listeners from there", () => {
   const calls = linesWith(/\bclient\.(connect|disconnect|reconnect)\(/);
   expect(calls.length).toBe(4);
