@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Behaviour, behaviour } from "./bench.ts";
-import { failed, lasted, untilVoted, valuesOf } from "./looking.ts";
+import { failed, lasted, untilGone, untilVoted, valuesOf } from "./looking.ts";
 
 /** Section 6 of docs/protocol.md. */
 export const lateCommands: readonly Behaviour[] = [
@@ -65,6 +65,31 @@ export const lateCommands: readonly Behaviour[] = [
         masters.map(() => next.value),
       );
     },
+  ),
+
+  behaviour(
+    "6.2",
+    "A delete that arrives behind the vote of the next lock of the same client takes nothing",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const late = masters.slice(0, 3);
+      const redlock = await bench.redlock();
+      const lock = await redlock.acquire("r", 60_000);
+      await untilVoted(bench, masters, lock);
+      await faults.slow(redlock, late, 100, "requests");
+      const releasing = lock.release();
+      await time.pass(50);
+      await faults.reset(redlock, late, 500);
+      await faults.slow(redlock, late, 0);
+      await releasing;
+      // The deletes are sent again when the masters are back.
+      await untilGone(bench, masters, "r");
+      const next = await redlock.acquire("r", 60_000);
+      await untilVoted(bench, masters, next);
+      await time.pass(1000);
+      await untilVoted(bench, masters, next);
+    },
+    { notOn: { real: "no test lets a packet overtake another" } },
   ),
 
   behaviour(

@@ -153,6 +153,21 @@ const batchCases: readonly Behaviour[] = [
     },
     { masters: 3 },
   ),
+
+  behaviour(
+    "12.5",
+    "An error that a script meets at one lock is not that of those beside it",
+    async (bench) => {
+      const { masters, time } = bench;
+      const redlock = await bench.redlock({ fencing: true });
+      await Promise.all(masters.map((master) => master.call("RPUSH", "quorlock:fence:r0", "no counter")));
+      const asked = names(3).map((name) => time.took(redlock.acquire(name, 2000)));
+      const [broken, ...others] = await Promise.all(asked);
+      failed(broken!, "NO_QUORUM");
+      for (const { value } of others) assert.equal(value?.state, "held");
+    },
+    { masters: 3, notOn: noBatches },
+  ),
 ];
 
 const clusterCases: readonly Behaviour[] = [
@@ -227,6 +242,30 @@ const windowCases: readonly Behaviour[] = [
       await untilGone(bench, masters, "r");
     },
     { masters: 3 },
+  ),
+
+  behaviour(
+    "12.8",
+    "A vote that is given up while it waits to be sent leaves no key, though its rollback goes first",
+    async (bench) => {
+      const { masters, time } = bench;
+      const redlock = await bench.redlock();
+      // Two commands without an answer: the next ones wait here.
+      for (const name of names(2)) {
+        void time.took(redlock.acquire(name, 2000));
+        await time.pass(0.1);
+      }
+      const controller = new AbortController();
+      const asked = names(3, "given up ").map((name) =>
+        time.took(redlock.acquire(name, 60_000, { signal: controller.signal })),
+      );
+      await time.pass(0.1);
+      controller.abort();
+      for (const one of await Promise.all(asked)) failed(one, "ABORTED");
+      await time.pass(50);
+      for (const name of names(3, "given up ")) await untilGone(bench, masters, name);
+    },
+    { masters: 3, notOn: alone },
   ),
 
   behaviour(

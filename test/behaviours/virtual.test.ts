@@ -1,8 +1,8 @@
 import { env } from "node:process";
-import { mutatedCopy } from "@quorlock/simulation/mutants";
+import { editedFiles, editedScripts, mutatedCopy } from "@quorlock/simulation/mutants";
 import { describe, expect, test } from "vitest";
 import { rules } from "../architecture/protocol.ts";
-import { mutants } from "./mutants.ts";
+import { behaviourMutants, mutants } from "./mutants.ts";
 import { publishedCopy } from "./published-copy.ts";
 import { sections } from "./sections.ts";
 import { unobservable } from "./unobservable.ts";
@@ -23,6 +23,11 @@ test("each rule has a case, or a reason why not", () => {
     .map(({ rule }) => rule);
   const without = rules.filter(({ number }) => !cases.includes(number)).map(({ number }) => number);
   expect(without).toEqual(Object.keys(unobservable));
+});
+
+test.each(behaviourMutants)("the fault finds its place: $name", async (mutant) => {
+  const places = (await editedFiles(mutant)).size + editedScripts(mutant).size;
+  expect(places > 0 || mutant.connections !== undefined).toBe(true);
 });
 
 const copy = await copyUnderTest();

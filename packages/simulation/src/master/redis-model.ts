@@ -350,9 +350,9 @@ function setOptions(options: readonly string[], now: number): SetOptions {
   for (let index = 0; index < options.length; index += 1) {
     const option = options[index]!.toUpperCase();
     if ((option === "NX" || option === "XX") && condition === undefined) condition = option;
-    else if ((option === "PX" || option === "EX") && expiresAt === undefined && index + 1 < options.length) {
+    else if (/^(PX|EX|PXAT)$/.test(option) && expiresAt === undefined && index + 1 < options.length) {
       index += 1;
-      expiresAt = now + lifetime(options[index]!, option === "EX" ? 1000 : 1);
+      expiresAt = lifetime(options[index]!, option === "EX" ? 1000 : 1) + (option === "PXAT" ? 0 : now);
     } else throw new ReplyError("ERR syntax error");
   }
   return { condition, expiresAt };

@@ -7,4 +7,4 @@ export { theReadWriteLock } from "../read-write/read-write-client.ts";
 export { theSemaphore } from "../semaphore/semaphore-client.ts";
 export { everyMutant, type Hunt, hunts } from "./every-mutant.ts";
 export type { Mutant } from "./mutant.ts";
-export { type ClientCopy, mutatedClient, mutatedCopy } from "./mutated-client.ts";
+export { type ClientCopy, editedFiles, editedScripts, mutatedClient, mutatedCopy } from "./mutated-client.ts";

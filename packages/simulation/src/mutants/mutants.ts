@@ -92,7 +92,7 @@ const queueMutants: readonly Mutant[] = [
   },
   {
     name: "a wake starts no round",
-    breaks: ["7.11"],
+    breaks: ["7.11", "7.13"],
     edits: { "waiting/queue-entry.ts onWake #startNextRound": "void 0" },
   },
   {
@@ -206,7 +206,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a vote overwrites the token that is there",
-    breaks: ["2.2"],
+    breaks: ["1.9", "2.2"],
     connections: each(
       (send) => (command, args) =>
         send(command, command === "SET" ? args.filter((arg) => arg !== "NX") : args),
@@ -221,7 +221,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "the key is set first and its expiry afterwards",
-    breaks: ["13.1"],
+    breaks: ["6.1", "13.1"],
     connections: each((send) => async (command, args) => {
       if (command !== "SET") return send(command, args);
       const [key, token, , , ttl] = args;
