@@ -12,6 +12,7 @@ import {
   variants,
 } from "./architecture/protocol.ts";
 import { evidencePage, measuredIn, mutants } from "./behaviours/evidence-page.ts";
+import { unobservable } from "./behaviours/unobservable.ts";
 
 // docs/protocol.md, the code that cites it, and the faults that show which rules matter.
 
@@ -45,6 +46,12 @@ describe("the rules", () => {
 
   test("what fails when each of them is broken is written down: `pnpm evidence`", () => {
     expect(read(page)).toBe(evidencePage(measuredIn(read(page))));
+  });
+
+  test("are each broken by a fault that a case of the rule itself shows", () => {
+    const text = read(page);
+    const unseen = rules.filter(({ number }) => !text.includes(`**${number}** (`));
+    expect(unseen.map(({ number }) => number)).toEqual(Object.keys(unobservable));
   });
 });
 
