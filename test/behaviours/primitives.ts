@@ -1,19 +1,16 @@
 import assert from "node:assert/strict";
-import type { Lock, Redlock } from "@quorlock/redlock";
+import type { Lock } from "@quorlock/redlock";
 import type { WriteLock } from "@quorlock/redlock/read-write-lock";
 import { type Behaviour, type Bench, behaviour } from "./bench.ts";
-import { failed, farApart, held, lasted, occupy } from "./looking.ts";
+import { jobsOnce } from "./jobs.ts";
+import { leaders } from "./leaders.ts";
+import { failed, lasted, occupy } from "./looking.ts";
+import { permits } from "./permits.ts";
 
 const noQueue = { "without scripts": "it keeps no queue", "a Cluster": "it keeps no queue" } as const;
 const noScripts = { "without scripts": "readers-writer locks need scripts" } as const;
 const queued = { masters: 3, notOn: noQueue };
 const patient = { waitTimeout: 60_000 };
-
-/** Two processes, and the same semaphore in both. */
-async function semaphores(bench: Bench, limit: number) {
-  const redlocks = [await bench.redlock(), await bench.redlock()];
-  return redlocks.map((redlock) => new bench.client.Semaphore(redlock, "s", limit));
-}
 
 /** Processes, and the same readers-writer lock in each. */
 async function readWriteLocks(bench: Bench, count: number, options = {}) {
@@ -21,110 +18,6 @@ async function readWriteLocks(bench: Bench, count: number, options = {}) {
   const locks = redlocks.map((redlock) => new bench.client.ReadWriteLock(redlock, "r"));
   return { redlocks, locks };
 }
-
-const semaphoreCases: readonly Behaviour[] = [
-  behaviour(
-    "10.1",
-    "No more permits are given than the limit says, however many ask at once",
-    async (bench) => {
-      const [first, ...more] = (await farApart(bench, 3)).map(
-        (redlock) => new bench.client.Semaphore(redlock, "s", 2),
-      );
-      for (const callers of [more, [first, ...more], [first, ...more, first, ...more]]) {
-        const asked = await Promise.all(callers.map((one) => one!.tryAcquire(5000)));
-        const given = asked.flatMap((lock) => lock ?? []);
-        assert.ok(given.length <= 2, `${given.length} permits`);
-        await Promise.all(given.map((lock) => lock.release()));
-      }
-      for (let given = 0; given < 2; given += 1) assert.ok(await first!.tryAcquire(5000));
-      assert.equal(await more[0]!.tryAcquire(5000), null);
-    },
-    { masters: 3 },
-  ),
-
-  behaviour(
-    "10.1",
-    "Several permits count as so many",
-    async (bench) => {
-      const [one, other] = await semaphores(bench, 3);
-      const pair = await one!.tryAcquire(5000, { permits: 2 });
-      assert.equal(await other!.tryAcquire(5000, { permits: 2 }), null);
-      assert.ok(await other!.tryAcquire(5000));
-      assert.equal(await other!.tryAcquire(5000), null);
-      await pair!.release();
-      assert.ok(await other!.tryAcquire(5000, { permits: 2 }));
-    },
-    { masters: 3 },
-  ),
-
-  behaviour(
-    "10.1",
-    "Thousands of permits are given at once, and have a fencing token",
-    async (bench) => {
-      const redlock = await bench.redlock({ fencing: true, nodeTimeout: 20_000 });
-      const permits = 9000;
-      const semaphore = new bench.client.Semaphore(redlock, "s", permits);
-      const first = await semaphore.tryAcquire(120_000, { permits });
-      await first!.extend(120_000);
-      assert.equal((await first!.release()).outcome, "released");
-      const second = await semaphore.tryAcquire(120_000, { permits });
-      assert.ok(second!.fencingToken! > first!.fencingToken!, `${second!.fencingToken}`);
-    },
-    {
-      masters: 1,
-      notOn: { "without scripts": "fencing needs scripts", "a Cluster": "it grants no fencing tokens" },
-    },
-  ),
-
-  behaviour(
-    "10.2",
-    "Permits are given in the order of the calls, also several together",
-    async (bench) => {
-      const { time } = bench;
-      const [one, other] = await semaphores(bench, 2);
-      const all = await one!.acquire(20_000, { permits: 2 });
-      const served: string[] = [];
-      const take = async (name: string, asked: Promise<Lock>) => {
-        const lock = await asked;
-        served.push(name);
-        await lock.release();
-      };
-      const both = take("both", other!.acquire(20_000, { ...patient, permits: 2 }));
-      await time.pass(500);
-      const single = take("one", one!.acquire(20_000, patient));
-      await time.pass(500);
-      await all.release();
-      await Promise.all([both, single]);
-      assert.deepEqual(served, ["both", "one"]);
-      await time.until("all is released", async () => {
-        const { permits, waiting } = await one!.inspect();
-        return permits.length === 0 && waiting.every(({ owner }) => owner === undefined);
-      });
-    },
-    queued,
-  ),
-
-  behaviour(
-    "10.2",
-    "A call that needs more time than its permits have left lets the others come first",
-    async (bench) => {
-      const { faults, masters, time } = bench;
-      const { redlock } = await held(bench, 1000);
-      const slow = await bench.redlock();
-      const permit = await new bench.client.Semaphore(redlock, "s", 1).acquire(20_000);
-      const demanding = { ...patient, minimumValidity: 3900, retryDelay: 8000, retryJitter: 0 };
-      await faults.slow(slow, masters, 70, "replies");
-      void time.took(new bench.client.Semaphore(slow, "s", 1).acquire(4000, demanding));
-      await time.pass(700);
-      const waiting = time.took(new bench.client.Semaphore(redlock, "s", 1).acquire(4000, patient));
-      await time.pass(300);
-      await permit.release();
-      lasted(bench, (await waiting).took, 0, 4000, "the wait");
-      await slow.quit();
-    },
-    queued,
-  ),
-];
 
 const readWriteCases: readonly Behaviour[] = [
   behaviour(
@@ -367,6 +260,26 @@ const readWriteCases: readonly Behaviour[] = [
 
   behaviour(
     "10.8",
+    "A mark outlasts any pause of its writer, and not the writer by more than a few seconds",
+    async (bench) => {
+      const { faults, time } = bench;
+      const { redlocks, locks } = await readWriteLocks(bench, 3, { queue: false });
+      await locks[0]!.read(60_000);
+      void time.took(locks[1]!.write(60_000, { ...patient, retryDelay: 30_000 }));
+      for (let passed = 0; passed < 6000; passed += 1000) {
+        await time.pass(1000);
+        assert.equal(await locks[2]!.tryRead(20_000), null);
+      }
+      await faults.end(redlocks[1]!);
+      const died = time.now();
+      await time.until("readers are let in", async () => (await locks[2]!.tryRead(20_000)) !== null);
+      lasted(bench, time.now() - died, 1500, 2250, "ms until then");
+    },
+    { masters: 3, notOn: noScripts },
+  ),
+
+  behaviour(
+    "10.8",
     "A writer that gives up takes its own mark with it, and not that of another",
     async (bench) => {
       const { time } = bench;
@@ -487,132 +400,11 @@ const reentrancyCases: readonly Behaviour[] = [
   ),
 ];
 
-/** A job, and how often it has run. */
-function jobs(bench: Bench, options: { keepFor: number; ttl?: number }) {
-  const runs: number[] = [];
-  const run = (redlock: Redlock, work: () => Promise<void> = async () => {}) =>
-    bench.client.once(redlock, "job", options, async () => {
-      runs.push(bench.time.now());
-      await work();
-    });
-  return { runs, run };
-}
-
-const onceCases: readonly Behaviour[] = [
-  behaviour(
-    "10.9",
-    "A job runs once, and again when its time is over, counted from its beginning",
-    async (bench) => {
-      const { time } = bench;
-      // It may call while the keys expire, some masters before the others: it tries again.
-      const other = await bench.redlock({ retryCount: 10, retryDelay: 20 });
-      const one = await bench.redlock();
-      const { run, runs } = jobs(bench, { keepFor: 3000 });
-      const first = time.took(run(one, () => time.pass(1000)));
-      await time.pass(500);
-      const second = await time.took(run(other));
-      assert.equal(second.value?.ran, false, String(second.error));
-      assert.equal((await first).value?.ran, true);
-      assert.equal((await run(other)).ran, false);
-      while (!(await run(other)).ran) await time.pass(50);
-      lasted(bench, runs[1]! - runs[0]!, 2960, 3200, "between the runs");
-    },
-    { masters: 3 },
-  ),
-
-  behaviour(
-    "10.9",
-    "A job that has run is kept from others also when its process quits",
-    async (bench) => {
-      const [one, other] = [await bench.redlock(), await bench.redlock()];
-      const { run } = jobs(bench, { keepFor: 3000, ttl: 3000 });
-      assert.equal((await run(one)).ran, true);
-      await one.quit();
-      assert.equal((await run(other)).ran, false);
-    },
-    { masters: 3 },
-  ),
-
-  behaviour(
-    "10.9",
-    "With the restart guard a job is kept for its maxTtl at most, or is refused",
-    async (bench) => {
-      const redlock = await bench.redlock({ restartGuard: { maxTtl: 2000 } });
-      const { run, runs } = jobs(bench, { keepFor: 2001, ttl: 1500 });
-      failed(await bench.time.took(run(redlock)), "INVALID_ARGUMENT");
-      assert.deepEqual(runs, []);
-    },
-    { masters: 3, notOn: { "without scripts": "the guard needs scripts" } },
-  ),
-
-  behaviour(
-    "10.9",
-    "A job that throws may run again at once",
-    async (bench) => {
-      const [one, other] = [await bench.redlock(), await bench.redlock()];
-      const { run } = jobs(bench, { keepFor: 3000 });
-      const thrown = await bench.time.took(run(one, () => Promise.reject(new RangeError("no work"))));
-      assert.equal(String(thrown.error), "RangeError: no work");
-      assert.equal((await run(other)).ran, true);
-    },
-    { masters: 3 },
-  ),
-
-  behaviour(
-    "10.9",
-    "Votes of a process that has died do not say that a job is done",
-    async (bench) => {
-      const { masters, time } = bench;
-      const [, ...others] = masters;
-      await occupy(others, "job", 700);
-      await bench.faults.lose(others.slice(1), "job");
-      await bench.faults.hang(masters.slice(0, 1));
-      const redlock = await bench.redlock({ isCold: true, retryCount: 10, retryDelay: 200 });
-      const { run, runs } = jobs(bench, { keepFor: 5000 });
-      const { value } = await time.took(run(redlock));
-      assert.equal(value?.ran, true);
-      assert.equal(runs.length, 1);
-      await bench.faults.resume(masters);
-    },
-    { masters: 3 },
-  ),
-];
-
-const leadCases: readonly Behaviour[] = [
-  behaviour(
-    "lead",
-    "One process at a time leads, and the next one when it has stopped or died",
-    async (bench) => {
-      const { faults, time } = bench;
-      const redlocks = [await bench.redlock(), await bench.redlock()];
-      const leaders: Redlock[] = [];
-      const ends = redlocks.map((redlock) =>
-        time.took(
-          bench.client.lead(redlock, "r", 1000, async (signal) => {
-            leaders.push(redlock);
-            await new Promise((resolve) => {
-              signal.addEventListener("abort", resolve, { once: true });
-            });
-          }),
-        ),
-      );
-      await time.pass(2500);
-      assert.equal(leaders.length, 1);
-      await faults.end(leaders[0]!);
-      await time.until("another leads", () => leaders.length === 2);
-      assert.notEqual(leaders[1], leaders[0]);
-      await leaders[1]!.quit();
-      await ends[redlocks.indexOf(leaders[1]!)];
-    },
-    queued,
-  ),
-];
-
 /** Section 10 of docs/protocol.md. */
 export const primitives: readonly Behaviour[] = [
-  ...semaphoreCases,
+  ...permits,
   ...readWriteCases,
   ...reentrancyCases,
-  ...onceCases,
-  ...leadCases,
+  ...jobsOnce,
+  ...leaders,
 ];

@@ -60,30 +60,4 @@ describe("a semaphore", () => {
     },
     120_000,
   );
-
-  it("does not give a free permit to a newcomer behind a queue, and leaves it free", async () => {
-    const { redlock } = fleet.open({ retryCount: 0 });
-    const name = fresh("permits");
-    const semaphore = new Semaphore(redlock, name, 1);
-    const admission = `{${name}}:admission`;
-    await fleet.occupy(admission, fleet.masters.slice(0, 3), 60_000);
-
-    expect(await semaphore.tryAcquire(ttl)).toBeNull();
-    await fleet.untilGone(`{${name}}:slot:0`);
-    await fleet.free(admission);
-
-    const permit = await semaphore.acquire(ttl);
-    expect(permit.remaining()).toBeGreaterThan(0);
-    await permit.release();
-  });
-
-  it("ignores a queue that only a minority of the masters has", async () => {
-    const { redlock } = fleet.open({ retryCount: 0 });
-    const name = fresh("permits");
-    await fleet.occupy(`{${name}}:admission`, fleet.masters.slice(0, 2), 60_000);
-    const permit = await new Semaphore(redlock, name, 1).tryAcquire(ttl);
-    expect(permit).not.toBeNull();
-    await permit!.release();
-    await fleet.untilGone(`{${name}}:slot:0`);
-  });
 });
