@@ -659,11 +659,11 @@ export const waiting: readonly Behaviour[] = [
       const { redlock, lock } = await held(bench, 60_000);
       const [own] = await warm(bench, 1);
       const waits = { waitTimeout: 60_000, retryDelay: 20_000, retryJitter: 0 };
-      void time.took(own!.acquire("r", 20_000, { ...waits, nodeTimeout: 20 }));
+      void time.took(own!.acquire("r", 20_000, { ...waits, nodeTimeout: 150 }));
       await untilWaiting(bench, redlock, 1);
       const waiting = own!.acquire("r", 20_000, { ...waits, nodeTimeout: 900 });
       // Masters are too slow for the first one now.
-      await faults.slow(own!, masters, 60);
+      await faults.slow(own!, masters, 200);
       await time.pass(3000);
       await lock.release();
       lasted(bench, (await time.took(waiting)).took, 0, 1500, "the wait");
@@ -681,7 +681,7 @@ export const waiting: readonly Behaviour[] = [
       const [own, other] = await warm(bench, 2);
       await faults.slow(own!, masters, 70, "replies");
       const demanding = { waitTimeout: 60_000, retryDelay: 8000, retryJitter: 0, minimumValidity: 3900 };
-      void time.took(own!.acquire("r", 4000, demanding));
+      void time.took(own!.acquire("r", 4000, { ...demanding, nodeTimeout: 2000 }));
       await untilWaiting(bench, redlock, 1);
       const line = new Line();
       await time.pass(200);
