@@ -267,8 +267,6 @@ async function reply(connection: SilentConnection, index: number, value: unknown
   await settle();
 }
 
-describe("while no more than one batch is in flight", () => {});
-
 describe("while something is in flight", () => {
   test("nothing waits for longer than 1 ms: a distant master's answer takes its time", async () => {
     const { sent, time } = await gathered((node) => [ask(node).vote(claimOf("t1", "r1"))]);
