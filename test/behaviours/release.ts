@@ -163,7 +163,7 @@ export const release: readonly Behaviour[] = [
     async (bench) => {
       const { time, faults, masters } = bench;
       const { redlock, lock } = await held(bench);
-      await faults.slow(redlock, masters, 30);
+      await faults.slow(redlock, masters, 10);
       const extending = [time.took(lock.extend(30_000)), time.took(lock.extend(30_000))];
       await time.pass(5);
       assert.equal((await lock.release()).outcome, "released");
