@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Lock, Redlock } from "@quorlock/redlock";
+import type { AcquireOptions, Lock, Redlock } from "@quorlock/redlock";
 import { anyCode, type Bench, type Master, type OpenOptions, type Outcome } from "./bench.ts";
 
 // How the cases look at the masters, and change them.
@@ -82,6 +82,20 @@ export async function untilWaiting({ time }: Bench, observer: Redlock, count: nu
       ({ queueLength, unreachable }) => unreachable || queueLength === count,
     ),
   );
+}
+
+/** A Redlock that holds "r", and a call of another one that waits for it in all queues. */
+export async function waitingCall(
+  bench: Bench,
+  ttl = 20_000,
+  options: AcquireOptions = {},
+  resources: string | readonly string[] = "r",
+) {
+  const { redlock, lock } = await held(bench, 60_000);
+  const waiter = await bench.redlock();
+  const waiting = bench.time.took(waiter.acquire(resources, ttl, { waitTimeout: 60_000, ...options }));
+  await untilWaiting(bench, redlock, 1);
+  return { redlock, lock, waiter, waiting };
 }
 
 /** How many masters vote for one more lock; 0 if it is refused. */

@@ -1,21 +1,48 @@
 import assert from "node:assert/strict";
 import type { LockNode } from "@quorlock/redlock";
-import { type Behaviour, behaviour } from "./bench.ts";
-import { changed, failed, held, lasted, occupy, untilWaiting, within } from "./looking.ts";
+import { type Behaviour, type Bench, behaviour } from "./bench.ts";
+import {
+  changed,
+  endsBeforeItsKeys,
+  held,
+  lasted,
+  occupy,
+  untilWaiting,
+  valuesOf,
+  waitingCall,
+  within,
+} from "./looking.ts";
 
 const noQueue = { "without scripts": "it keeps no queue", "a Cluster": "it keeps no queue" } as const;
 const terms = { masters: 3, notOn: noQueue };
 const virtual = { masters: 3, notOn: { real: "it is about milliseconds" } };
 const patient = { waitTimeout: 60_000 };
 
-/** Masters of which no grant is heard. */
+/** Masters of which no grant is heard, nor whether any would be. */
 function deaf(nodes: readonly LockNode[]): readonly LockNode[] {
   return nodes.map((node) =>
-    changed(node, { queue: { isListening: false, listen: () => Promise.resolve() } }),
+    changed(node, { queue: { isListening: false, listen: () => new Promise(() => {}) } }),
   );
 }
 
-/** Rules 2.5, 7.1, 7.2, 7.7, 7.11, 7.16 and 7.17 of docs/protocol.md: how soon a call that waits has its turn. */
+/** A call that waits, has its votes, and sends them a larger token, which takes 600 ms. */
+async function storing(bench: Bench, signal?: AbortSignal) {
+  const { faults, masters, time } = bench;
+  const { redlock, lock } = await held(bench, 20_000);
+  const waiter = await bench.redlock({ fencing: true, nodeTimeout: 900 });
+  const demanding = { ...patient, minimumValidity: 3500, retryDelay: 20_000, retryJitter: 0, signal };
+  const waiting = time.took(waiter.acquire("r", 4000, demanding));
+  await untilWaiting(bench, redlock, 1);
+  await time.pass(100);
+  const ahead = (Number(((await masters[0]!.call("TIME")) as string[])[0]) + 600) * 1e6;
+  for (const master of masters) await master.call("SET", "quorlock:fence:r", ahead);
+  await faults.slow(waiter, masters, 600, "requests");
+  await lock.release();
+  await time.pass(50);
+  return { redlock, waiter, waiting, ahead };
+}
+
+/** Rules 2.5, 7.1, 7.2, 7.5, 7.7, 7.8, 7.11, 7.15, 7.16, 7.17 and 8.2 of docs/protocol.md: how soon a call that waits has its turn. */
 export const queueTimes: readonly Behaviour[] = [
   behaviour(
     "2.5",
@@ -90,16 +117,90 @@ export const queueTimes: readonly Behaviour[] = [
   ),
 
   behaviour(
+    "7.5",
+    "A grant that masters refuse counts nowhere but where the key is written, and its fencing token stored",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      for (const fencing of [false, true]) {
+        const [holder, waiter] = [await bench.redlock({ fencing }), await bench.redlock({ fencing })];
+        for (const why of ["OOM", "NOREPLICAS", "READONLY"] as const)
+          for (const count of [1, 2, 3]) {
+            const lock = await holder.acquire("r", 1000);
+            await Promise.all(lock.attempts);
+            const waiting = waiter.acquire("r", 1000, patient);
+            await untilWaiting(bench, holder, 1);
+            await faults.refuseWrites(masters.slice(0, count), why);
+            // A full master still extends.
+            if (why === "OOM") await lock.extend(1000);
+            await lock.release();
+            const early = await Promise.race([waiting, time.pass(300)]);
+            assert.equal(early !== undefined, count === 1 || why === "OOM", `${count} refuse by ${why}`);
+            if (early) await endsBeforeItsKeys(bench, early);
+            await faults.refuseWrites(masters, undefined);
+            const granted = await waiting;
+            await endsBeforeItsKeys(bench, granted);
+            const stored = await valuesOf(masters, "quorlock:fence:r");
+            const { fencingToken = 0 } = granted;
+            assert.ok(
+              stored.filter((one) => Number(one) >= fencingToken).length >= 2,
+              "its token is not stored",
+            );
+            await Promise.all((await granted.release()).attempts);
+          }
+      }
+    },
+    terms,
+  ),
+
+  behaviour(
     "7.7",
     "Votes of a grant with less than half of the ttl left are renewed before they are used",
     async (bench) => {
       const { time } = bench;
-      const { redlock, lock } = await held(bench, 20_000);
-      const waiting = (await bench.redlock()).acquire("r", 400, { ...patient, nodeTimeout: 100 });
-      await untilWaiting(bench, redlock, 1);
+      const { lock, waiting } = await waitingCall(bench, 400, { nodeTimeout: 100 });
       await time.pass(215);
       await lock.release();
-      within(bench, (await waiting).remaining(), 385, 400, "what remains");
+      within(bench, (await waiting).value!.remaining(), 385, 400, "what remains");
+    },
+    virtual,
+  ),
+
+  behaviour(
+    "7.8",
+    "A call that hears of a free key from less than a majority asks all within a nodeTimeout",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      for (const resources of [["r"], ["r", "s"]]) {
+        const { lock, waiter, waiting } = await waitingCall(bench, 20_000, {}, resources);
+        await time.pass(100);
+        await faults.cut(waiter, masters.slice(1), "pushes");
+        const released = time.now();
+        await lock.release();
+        const { value } = await waiting;
+        lasted(bench, time.now() - released, 200, 205, "the wait");
+        await value!.release();
+      }
+    },
+    virtual,
+  ),
+
+  behaviour(
+    "7.8",
+    "A call with too few votes gives them up at once, and asks no more than twice in a nodeTimeout",
+    async (bench) => {
+      const { masters, time } = bench;
+      await occupy(masters.slice(1), "r");
+      const waiter = await bench.redlock();
+      const tap = await masters[1]!.tap();
+      void time.took(waiter.acquire("r", 20_000, { ...patient, retryDelay: 20_000 }));
+      const counts: number[] = [];
+      for (let count = 0; count < 4; count += 1) {
+        await time.pass(150);
+        const asked = (await tap.commands()).filter((words) => words.at(-1)!.startsWith("quorlock:inbox:"));
+        counts.push(asked.length);
+      }
+      assert.deepEqual(counts, [2, 4, 6, 6]);
+      await waiter.quit();
     },
     virtual,
   ),
@@ -109,10 +210,7 @@ export const queueTimes: readonly Behaviour[] = [
     "A heartbeat comes each quarter of the ttl, and a place in the queue outlives two that are lost",
     async (bench) => {
       const { faults, masters, time } = bench;
-      const { redlock, lock } = await held(bench, 20_000);
-      const waiter = await bench.redlock();
-      const waiting = time.took(waiter.acquire("r", 2000, patient));
-      await untilWaiting(bench, redlock, 1);
+      const { redlock, lock, waiter, waiting } = await waitingCall(bench, 2000);
       await time.pass(100);
       await faults.cut(waiter, masters, "requests");
       await time.pass(1350);
@@ -201,18 +299,19 @@ export const queueTimes: readonly Behaviour[] = [
   ),
 
   behaviour(
-    "7.15",
-    "A call does not wait for a master that does not tell its time",
+    "7.11",
+    "A call that waits has a released lock, or that of a dead process, as soon beside a master that hangs",
     async (bench) => {
       const { faults, masters, time } = bench;
-      const { redlock } = await held(bench, 20_000);
-      const other = await bench.redlock({ isCold: true });
-      await faults.hang(masters.slice(0, 1));
-      const begun = time.now();
-      const waiting = time.took(other.acquire("r", 20_000, { waitTimeout: 3000, nodeTimeout: 2500 }));
-      await untilWaiting(bench, redlock, 1);
-      lasted(bench, time.now() - begun, 0, 700, "the way to the queue");
-      failed(await waiting, "RESOURCE_LOCKED");
+      const { lock, waiting } = await waitingCall(bench, 1500, { nodeTimeout: 1400 });
+      const other = await bench.redlock();
+      await faults.hang(masters.slice(2));
+      const released = time.now();
+      await lock.release();
+      await waiting;
+      lasted(bench, time.now() - released, 0, 400, "the hand-over");
+      const { took } = await time.took(other.acquire("r", 20_000, { ...patient, nodeTimeout: 4000 }));
+      lasted(bench, took, 1000, 2500, "the wait for the end of a lock");
       await faults.resume(masters);
     },
     terms,
@@ -266,31 +365,38 @@ export const queueTimes: readonly Behaviour[] = [
 
   behaviour(
     "8.2",
-    "A token that is not stored, or too late, is no lock: the call that waits has one with its full time soon",
+    "A token that is not stored is no lock: the call that waits asks at once, and has one with its full time",
     async (bench) => {
       const { faults, masters, time } = bench;
-      for (const keysAreLost of [true, false]) {
-        const { redlock, lock } = await held(bench, 20_000);
-        const waiter = await bench.redlock({ fencing: true, nodeTimeout: 900 });
-        const demanding = { ...patient, minimumValidity: 3500, retryDelay: 100 };
-        const waiting = time.took(waiter.acquire("r", 4000, demanding));
-        await untilWaiting(bench, redlock, 1);
-        await time.pass(100);
-        const ahead = (Number(((await masters[0]!.call("TIME")) as string[])[0]) + 600) * 1e6;
-        for (const master of masters) await master.call("SET", "quorlock:fence:r", ahead);
-        await faults.slow(waiter, masters, 600, "requests");
-        await lock.release();
-        await time.pass(50);
-        if (keysAreLost) await faults.lose(masters, "r");
-        await faults.slow(waiter, masters, keysAreLost ? 0 : 600, "requests");
-        const released = time.now();
-        await time.pass(600);
-        await faults.slow(waiter, masters, 0);
-        const next = (await waiting).value!;
-        lasted(bench, time.now() - released, 0, 2200, "the wait");
-        within(bench, next.remaining(), 3500, 4000, "what remains");
-        assert.ok(next.fencingToken! > ahead, `${next.fencingToken}`);
-        await next.release();
+      const { waiter, waiting, ahead } = await storing(bench);
+      await faults.lose(masters, "r");
+      await faults.slow(waiter, masters, 0);
+      const begun = time.now();
+      const next = (await waiting).value!;
+      lasted(bench, time.now() - begun, 0, 600, "the wait");
+      within(bench, next.remaining(), 3500, 4000, "what remains");
+      assert.ok(next.fencingToken! > ahead, `${next.fencingToken}`);
+    },
+    virtual,
+  ),
+
+  behaviour(
+    "8.2",
+    "A call whose token is stored too late, or that is given up meanwhile, leaves the lock to the next",
+    async (bench) => {
+      const { time } = bench;
+      for (const [isGivenUp, most] of [
+        [false, 1160],
+        [true, 620],
+      ] as const) {
+        const controller = new AbortController();
+        const { redlock, waiter, waiting } = await storing(bench, controller.signal);
+        const next = time.took(redlock.acquire("r", 20_000, patient));
+        if (isGivenUp) controller.abort();
+        lasted(bench, (await next).took, 0, most, "the wait");
+        await waiter.quit();
+        assert.equal((await waiting).value, undefined);
+        await (await next).value!.release();
       }
     },
     virtual,

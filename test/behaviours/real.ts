@@ -155,6 +155,7 @@ class RealMaster implements Master {
   readonly name: string;
   readonly #clock: MasterClock | undefined;
   #isAway = false;
+  #isReplica = false;
   #stepped = 0;
 
   constructor(server: Server, keyPrefix = "", clock?: MasterClock) {
@@ -208,10 +209,13 @@ class RealMaster implements Master {
   }
 
   async refuseWrites(why: WriteRefusal | undefined): Promise<void> {
-    if (why === "MISCONF" || why === "READONLY")
-      throw new Error(`no real master is made to refuse by ${why}`);
+    if (why === "MISCONF") throw new Error("no real master is made to refuse by MISCONF");
     await this.admin.config("SET", "maxmemory", why === "OOM" ? "1" : "0");
     await this.admin.config("SET", "min-replicas-to-write", why === "NOREPLICAS" ? "1" : "0");
+    // (A master of a Cluster refuses the command.)
+    if (why === "READONLY" || this.#isReplica)
+      await this.admin.call("REPLICAOF", ...(why === "READONLY" ? [host, nobody] : ["NO", "ONE"]));
+    this.#isReplica = why === "READONLY";
   }
 
   async prepare(scripts: boolean): Promise<void> {

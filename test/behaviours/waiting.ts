@@ -12,6 +12,7 @@ import {
   throwing,
   untilWaiting,
   valuesOf,
+  waitingCall,
   within,
 } from "./looking.ts";
 
@@ -245,6 +246,34 @@ export const waiting: readonly Behaviour[] = [
   ),
 
   behaviour(
+    "7.2",
+    "A call whose votes come when nothing is left of them keeps its place",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const [first, second] = await warm(bench, 2);
+      await occupy(masters, "r");
+      const line = new Line();
+      await faults.slow(first!, masters, 100, "requests");
+      const asked = { waitTimeout: 60_000, nodeTimeout: 900, retryDelay: 300, retryJitter: 0 };
+      const waiting = first!.acquire("r", 1000, asked).then((lock) => {
+        line.served.push("the first");
+        return lock.release();
+      });
+      await time.pass(150);
+      await faults.lose(masters, "r");
+      await time.until("it has votes", async () => (await valuesOf(masters, "r")).every(Boolean));
+      await faults.block(first!, 1100);
+      await occupy(masters, "r");
+      line.wait(second!, "the second");
+      await time.pass(1500);
+      await faults.lose(masters, "r");
+      await waiting;
+      await line.isServed("the first", "the second");
+    },
+    { ...terms, notOn: { real: "it is about milliseconds" } },
+  ),
+
+  behaviour(
     "7.3",
     "A free key goes to the first that waits, also when a later one asks for it earlier",
     async (bench) => {
@@ -305,10 +334,7 @@ export const waiting: readonly Behaviour[] = [
     "A release hands the lock to the first that waits, which leaves the queue",
     async (bench) => {
       const { time } = bench;
-      const { redlock, lock } = await held(bench, 20_000);
-      const other = await bench.redlock();
-      const waiting = time.took(other.acquire("r", 20_000, { waitTimeout: 60_000 }));
-      await untilWaiting(bench, redlock, 1);
+      const { redlock, lock, waiting } = await waitingCall(bench);
       await time.pass(300);
       const released = time.now();
       await lock.release();
@@ -342,59 +368,11 @@ export const waiting: readonly Behaviour[] = [
   ),
 
   behaviour(
-    "7.5",
-    "A release that masters refuse grants the lock to nobody",
-    async (bench) => {
-      const { faults, masters, time } = bench;
-      const { redlock, lock } = await held(bench, 20_000);
-      const { value } = lock;
-      const other = await bench.redlock();
-      let isGranted = false;
-      const waiting = other.acquire("r", 20_000, { waitTimeout: 60_000 }).then((one) => {
-        isGranted = true;
-        return one;
-      });
-      await untilWaiting(bench, redlock, 1);
-      await faults.refuseWrites(masters, "NOREPLICAS");
-      await lock.release();
-      await time.pass(300);
-      assert.ok(!isGranted, "a grant without a key");
-      for (const one of await valuesOf(masters, "r")) assert.equal(one, value);
-      await faults.refuseWrites(masters, undefined);
-      await endsBeforeItsKeys(bench, await waiting);
-    },
-    terms,
-  ),
-
-  behaviour(
-    "7.5",
-    "Masters that are full still extend a lock, and still hand it over",
-    async (bench) => {
-      const { faults, masters, time } = bench;
-      const { redlock, lock } = await held(bench, 20_000);
-      const other = await bench.redlock();
-      const waiting = time.took(other.acquire("r", 20_000, { waitTimeout: 60_000 }));
-      await untilWaiting(bench, redlock, 1);
-      await faults.refuseWrites(masters, "OOM");
-      await lock.extend(30_000);
-      for (const left of await lifetimesOn(masters, "r")) within(bench, left, 29_000, 30_000, "what is left");
-      await lock.release();
-      const { value } = await waiting;
-      assert.equal(value?.state, "held");
-      await faults.refuseWrites(masters, undefined);
-    },
-    terms,
-  ),
-
-  behaviour(
     "7.6",
     "A release sets no key but the one that it was asked for",
     async (bench) => {
-      const { faults, masters, time } = bench;
-      const { redlock, lock } = await held(bench, 20_000);
-      const other = await bench.redlock();
-      const waiting = time.took(other.acquire(["r", "s"], 20_000, { waitTimeout: 60_000 }));
-      await untilWaiting(bench, redlock, 1);
+      const { faults, masters } = bench;
+      const { lock, waiter: other, waiting } = await waitingCall(bench, 20_000, {}, ["r", "s"]);
       await faults.cut(other, masters);
       // (It was reserved for the one that waits for both.)
       await faults.lose(masters, "s");
@@ -412,14 +390,11 @@ export const waiting: readonly Behaviour[] = [
     "A lock that was granted while its caller waited counts from the caller's last question",
     async (bench) => {
       const { time } = bench;
-      const { redlock, lock } = await held(bench, 20_000);
-      const other = await bench.redlock();
-      const waiting = other.acquire("r", 4000, { waitTimeout: 60_000 });
-      await untilWaiting(bench, redlock, 1);
+      const { lock, waiting } = await waitingCall(bench, 4000);
       await time.pass(900);
       await lock.release();
       // Heartbeats follow each other by a second.
-      within(bench, (await waiting).remaining(), 3958 - 1000, 3958 - 890, "what remains");
+      within(bench, (await waiting).value!.remaining(), 3958 - 1000, 3958 - 890, "what remains");
     },
     terms,
   ),
@@ -429,10 +404,7 @@ export const waiting: readonly Behaviour[] = [
     "A lock that is granted takes no further question",
     async (bench) => {
       const { masters, time } = bench;
-      const { redlock, lock } = await held(bench, 20_000);
-      const other = await bench.redlock();
-      const waiting = other.acquire("r", 20_000, { waitTimeout: 60_000 });
-      await untilWaiting(bench, redlock, 1);
+      const { lock, waiting } = await waitingCall(bench);
       await time.pass(200);
       const taps = await Promise.all(masters.map((master) => master.tap()));
       await lock.release();
@@ -524,10 +496,7 @@ export const waiting: readonly Behaviour[] = [
     "A grant whose message is lost is found by the next heartbeat, also while a master hangs",
     async (bench) => {
       const { faults, masters, time } = bench;
-      const { redlock, lock } = await held(bench, 60_000);
-      const other = await bench.redlock();
-      const waiting = time.took(other.acquire("r", 4000, { waitTimeout: 60_000, nodeTimeout: 3900 }));
-      await untilWaiting(bench, redlock, 1);
+      const { lock, waiter: other, waiting } = await waitingCall(bench, 4000, { nodeTimeout: 3900 });
       await time.pass(300);
       await faults.cut(other, masters, "pushes");
       await faults.hang(masters.slice(2));
@@ -535,25 +504,6 @@ export const waiting: readonly Behaviour[] = [
       const { took, value } = await waiting;
       assert.equal(value?.state, "held");
       lasted(bench, took, 300, 1100, "the wait");
-      await faults.resume(masters);
-    },
-    noPushes,
-  ),
-
-  behaviour(
-    "7.11",
-    "The third heartbeat comes as well as the first, though a master hangs",
-    async (bench) => {
-      const { faults, masters, time } = bench;
-      const { redlock, lock } = await held(bench, 60_000);
-      const other = await bench.redlock();
-      const waiting = time.took(other.acquire("r", 4000, { waitTimeout: 60_000, nodeTimeout: 3900 }));
-      await untilWaiting(bench, redlock, 1);
-      await faults.cut(other, masters, "pushes");
-      await faults.hang(masters.slice(2));
-      await time.pass(2300);
-      await lock.release();
-      lasted(bench, (await waiting).took, 2300, 3100, "the wait");
       await faults.resume(masters);
     },
     noPushes,

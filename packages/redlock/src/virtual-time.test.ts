@@ -249,11 +249,9 @@ export class VirtualMachine implements Runtime {
   }
 }
 
-/** The keys of one master, on a clock that may run at its own rate. */
+/** The keys of one master. */
 export class VirtualMaster {
   readonly time: VirtualTime;
-  /** Its clock's rate by true time. */
-  rate = 1;
   readonly #keys = new Map<string, { token: string; expiresAt: number }>();
 
   constructor(time: VirtualTime) {
@@ -305,7 +303,7 @@ export class VirtualMaster {
 
   /** Whole milliseconds; a key expires as early as Redis may expire it. */
   #now(): number {
-    return Math.floor(this.time.now() * this.rate);
+    return Math.floor(this.time.now());
   }
 
   #live(resource: string): { token: string; expiresAt: number } | undefined {
@@ -337,12 +335,8 @@ export class VirtualNode implements LockNode {
   toMaster = 1;
   /** The delay of its reply, ms. */
   fromMaster = 1;
-  /** Commands are executed, but their replies never arrive. */
-  mute = false;
   /** Answers instead of the master: an answer, `silence`, or `undefined` to let the master answer. */
   answering: (command: Command) => Answer | "silence" | undefined = () => undefined;
-  /** Called while a command is being sent. */
-  onSend: (command: Command) => void = () => {};
   /** The commands sent, in order. */
   readonly sent: Command[] = [];
   readonly closed: Array<"close" | "disconnect"> = [];
@@ -351,7 +345,6 @@ export class VirtualNode implements LockNode {
   readonly #ready = new Set<() => void>();
   #hung = false;
   #down = false;
-  #first: Promise<void> | undefined;
   #lastArrival = 0;
   #lastReply = 0;
 
@@ -362,19 +355,13 @@ export class VirtualNode implements LockNode {
   }
 
   ask(question: Question, place: number, sink: Sink): void {
-    const { verb, keys: resources, ttl, claim } = question;
+    const { verb, keys: resources, ttl } = question;
     const [token] = question.words;
     const repair = verb === "repair" || verb === "vote";
     const kind = verb === "repair" ? "extend" : (verb as Command["kind"]);
     const command = { kind, resources, token, ttl, repair };
     const settle = (answer: Answer): void => sink.answered(place, answer);
-    if (!this.#first) this.#send(command, () => this.#execute(question, repair), settle);
-    else {
-      void this.#first.then(() => {
-        if (claim?.abandoned) settle(this.fault(false));
-        else this.#send(command, () => this.#execute(question, repair), settle);
-      });
-    }
+    this.#send(command, () => this.#execute(question, repair), settle);
   }
 
   #execute({ verb, keys, words, ttl, claim }: Question, create: boolean): Answer {
@@ -392,11 +379,6 @@ export class VirtualNode implements LockNode {
   onReady(listener: () => void): () => void {
     this.#ready.add(listener);
     return () => this.#ready.delete(listener);
-  }
-
-  /** The listeners for the master's return. */
-  get listeners(): number {
-    return this.#ready.size;
   }
 
   close(): Promise<void> {
@@ -432,23 +414,6 @@ export class VirtualNode implements LockNode {
     for (const listener of this.#ready) listener();
   }
 
-  /** The first connection is not made yet; it is ready after `delay` ms. */
-  connectIn(delay: number): this {
-    this.#first = new Promise((resolve) => {
-      this.machine.receive(() => {
-        this.#first = undefined;
-        resolve();
-        for (const listener of this.#ready) listener();
-      }, delay);
-    });
-    return this;
-  }
-
-  /** The kinds of the commands sent, in order. */
-  get kinds(): readonly Command["kind"][] {
-    return this.sent.map(({ kind }) => kind);
-  }
-
   fault(sent: boolean): Fault {
     return { is: "fault", error: new NodeError(this.name, "UNREACHABLE", "cut off by the test"), sent };
   }
@@ -460,14 +425,13 @@ export class VirtualNode implements LockNode {
     }
     const command = { ...unsent, at: this.machine.now() };
     this.sent.push(command);
-    this.onSend(command);
     const give = (answer: Answer): void => settle(answer);
     this.#pending.add(give);
     const arrival = Math.max(this.machine.now() + this.toMaster, this.#lastArrival);
     this.#lastArrival = arrival;
     const reply = () => {
       const answer = this.answering(command) ?? execute();
-      if (this.mute || answer === "silence") return;
+      if (answer === "silence") return;
       const due = Math.max(this.master.time.now() + this.fromMaster, this.#lastReply);
       this.#lastReply = due;
       this.machine.receive(() => {

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { maxTimerDelay } from "../time/runtime.ts";
+import { Gate, virtualSetting } from "../virtual-time.test.ts";
 import { aligned, renewalDelay } from "./renewal.ts";
 
 // PROTOCOL 4.4.
@@ -103,4 +104,18 @@ describe("renewals that are due at nearly the same time", () => {
       { numRuns: 300 },
     );
   });
+});
+
+test("a hundred locks that are renewed have one timer, which keeps no process alive", async () => {
+  const { time, machine, redlock } = virtualSetting(3);
+  const gate = new Gate();
+  const using = Array.from({ length: 100 }, (_, index) =>
+    redlock.using(`r${index}`, 9000, () => gate.opened),
+  );
+  await time.advance(5000);
+  expect([machine.timers.size, machine.referencedTimers]).toEqual([1, 0]);
+  gate.open();
+  await time.run(Promise.all(using));
+  await time.advance(5);
+  expect(machine.timers.size).toBe(0);
 });

@@ -158,20 +158,6 @@ describe("concurrent rounds", () => {
 });
 
 describe("late extensions", () => {
-  test("hold new locks back until a third of the ttl after the last late one", async () => {
-    const { admission, budget, extend, time } = setting();
-    const late = extend(128);
-    await time.advance(51);
-    admission.extensionEnded(late[0]!, true);
-    for (const extension of late) admission.extensionEnded(extension, true);
-    expect(admission.enter()).toBe(false);
-    const waiting = admission.wait(budget({ retryCount: -1 }));
-    await time.advance(330);
-    expect(await outcome(waiting)).toBe("pending");
-    await time.advance(5);
-    expect(await outcome(waiting)).toBe(true);
-  });
-
   test("allow, once in time again, an eighth more leases, twice as many more for each third of the ttl, and soon any number", async () => {
     const { admission, enter, leases, extend, time } = setting();
     leases.size = 800;

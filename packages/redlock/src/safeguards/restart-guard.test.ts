@@ -109,7 +109,7 @@ describe("the first call of a client with the restart guard", () => {
     const acquiring = setting.redlock.acquire("r", 1000, { signal: aborting.signal });
     aborting.abort();
     await expect(setting.time.run(acquiring)).rejects.toThrow("abort");
-    expect(setting.nodes.flatMap(({ kinds }) => kinds)).not.toContain("vote");
+    expect(setting.nodes.flatMap(({ sent }) => sent.map(({ kind }) => kind))).not.toContain("vote");
   });
 
   test("is refused for another maxTtl, and no longer once that is solved", async () => {

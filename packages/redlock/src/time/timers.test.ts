@@ -86,14 +86,6 @@ describe("a cancelled task", () => {
 });
 
 describe("the timer", () => {
-  test("is one for ten thousand tasks; it does not keep the process alive, and is gone with the last of them", () => {
-    const { machine, timers, at } = setting();
-    const all = Array.from({ length: 10_000 }, (_, index) => at(1000 + ((index * 7919) % 10_000)));
-    expect([machine.timers.size, machine.referencedTimers]).toEqual([1, 0]);
-    for (const timerHandle of all) timers.cancel(timerHandle);
-    expect(machine.timers.size).toBe(0);
-  });
-
   test("is set again after a clock jump: tasks made overdue by a suspension are called at once", async () => {
     const { time, machine, clock, done, at } = setting();
     at(1000, "a");

@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
+import { Gate, VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
 import { SharedWork } from "./shared-work.ts";
 
 setFlagsFromString("--expose-gc");
@@ -11,14 +11,8 @@ const collect = runInNewContext("gc") as () => void;
 function setting() {
   const time = new VirtualTime();
   const machine = new VirtualMachine(time);
-  let finish: (() => void) | undefined;
-  const work = new SharedWork(
-    machine,
-    new Promise<void>((resolve) => {
-      finish = resolve;
-    }),
-  );
-  return { time, machine, work, finish: () => finish!() };
+  const { opened, open: finish } = new Gate();
+  return { time, machine, work: new SharedWork(machine, opened), finish };
 }
 
 /** Whether a promise is collected. A dereferenced weak reference keeps its target until the turn is over. */
