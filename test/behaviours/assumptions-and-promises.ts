@@ -165,7 +165,6 @@ export const assumptionsAndPromises: readonly Behaviour[] = [
       const { value, signal } = lock;
       await untilVoted(bench, masters, lock);
       await faults.cut(redlock, masters);
-      let left = Number.POSITIVE_INFINITY;
       const told = new Promise<void>((resolve) => {
         signal.addEventListener("abort", () => resolve(), { once: true });
       });
@@ -173,7 +172,7 @@ export const assumptionsAndPromises: readonly Behaviour[] = [
       const remaining = lock.remaining();
       await told;
       const took = time.now() - asked;
-      left = await keptFor(bench, "r", value);
+      const left = await keptFor(bench, "r", value);
       // 10 ms before the deadline, and not 12.
       lasted(bench, took, remaining - 12, remaining - 10, "ms until the holder was told");
       within(bench, left, 10, 40, "ms until another can hold");

@@ -272,8 +272,7 @@ function rollBack(
 ): Promise<void> {
   const { resources, token, ttl } = claim;
   const reached = nodes.filter((_, index) => mayHold(round.answers[index]));
-  const leftover = { resources, token, ttl };
-  return rollbacks.removal(leftover, reached, round.timeout).ask().closed;
+  return rollbacks.removal({ resources, token, ttl }, reached, round.timeout).ask().decided;
 }
 
 /**

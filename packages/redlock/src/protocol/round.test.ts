@@ -117,15 +117,16 @@ test("a timeout beyond the longest timer is limited to it, and no master needs n
 
 describe("a master that works off other requests", () => {
   test.each([
-    ["gets more time, and no longer than the timeout once it has stopped", 100, 1000, 150, "TIMEOUT"],
-    ["is given up after maxTimeout", 9999, 200, 200, "ABANDONED"],
-    ["is given up after the timeout if the round has no more time", 9999, 0, 50, "ABANDONED"],
-  ])("%s", async (_, until, maxTimeout, end, reason) => {
+    ["gets more time, and the timeout once it has stopped", "extend", 100, 1000, 150, 150, "TIMEOUT"],
+    ["is given up after maxTimeout", "extend", 9999, 200, 200, 200, "ABANDONED"],
+    ["is given up after the timeout if there is no more time", "extend", 9999, 0, 50, 50, "ABANDONED"],
+    ["deletes later than the caller waits (1.10)", "release", 9999, 200, 200, 50, "ABANDONED"],
+  ] as const)("%s", async (_, verb, until, maxTimeout, end, goesOn, reason) => {
     const busy = nodeOf(undefined, () => Math.min(until, Math.floor(clock.now / 20) * 20));
-    const { round, clock, told } = roundOf([busy, nodeOf()], { maxTimeout });
-    round.ask();
+    const { round, clock, told } = roundOf([busy, nodeOf()], { maxTimeout, question: { ...question, verb } });
+    void round.ask().decided.then(() => told.push(`goes on at ${clock.now}`));
     await clock.tickAsync(500);
-    expect(told.toSorted()).toEqual([`0 fault at ${end}`, "1 fault at 50"]);
+    expect(told.toSorted()).toEqual([`0 fault at ${end}`, "1 fault at 50", `goes on at ${goesOn}`]);
     expect(round.answers).toMatchObject([
       { sent: true, error: { reason } },
       { error: { reason: "TIMEOUT" } },

@@ -216,6 +216,8 @@ export class Round implements Sink {
       this.#accept(index, this.#clocks?.giveUp(index) ?? silence);
     }
     if (this.#missing > 0) this.#setTimer();
+    // PROTOCOL 1.10: a caller does not wait for a rollback that goes on until its keys have expired.
+    if (this.#plan.question.verb === "release") this.#decide();
   }
 
   #setTimer(from = this.#plan.clock.now()): void {
