@@ -9,6 +9,7 @@ import { figure, type Table } from "../report/table.ts";
 import type { Findings } from "../workload.ts";
 
 // The cost of the scripts for a master, beside those of another checkout: `pnpm bench --only scripts --beside DIR`.
+// A release is spelled `l1,1;` here: scripts from before a release had one token count its tokens, and the present ones ignore it.
 
 type Scripts = Readonly<Record<string, Script>>;
 type Command = readonly [name: string, ...words: (string | number)[]];
@@ -123,7 +124,7 @@ const cases: readonly Case[] = [
       name: `batch of ${keys.length}, half extensions, half releases`,
       script: "batchScript",
       keys,
-      args: [`${keys.length / 2}e1,2000;${keys.length / 2}l1,0;`, ...times(keys.length, own)],
+      args: [`${keys.length / 2}e1,2000;${keys.length / 2}l1,1;`, ...times(keys.length, own)],
       prepare: [...held(keys), unqueued(keys)],
     },
     {
@@ -131,7 +132,7 @@ const cases: readonly Case[] = [
       script: "batchScript",
       keys,
       args: [
-        `${keys.length / 2}q1,1000,17,1000;${keys.length / 2}l1,0;`,
+        `${keys.length / 2}q1,1000,17,1000;${keys.length / 2}l1,1;`,
         ...times(keys.length / 2, [own, "-"]).flat(),
         ...times(keys.length / 2, own),
       ],
@@ -147,7 +148,7 @@ const cases: readonly Case[] = [
     name: "a reader's vote and release",
     script: "sharedBatchScript",
     keys: [...readers, ...lockOfReaders],
-    args: ["v1,1000;l1,0;", own, own],
+    args: ["v1,1000;l1,1;", own, own],
     prepare: [free(lockOfReaders)],
   },
   {
