@@ -150,6 +150,22 @@ export function lasted({ time }: Bench, took: number, from: number, to: number, 
   assert.ok(isWithin, `${what}: ${took} ms is not from ${from} to ${to}, ${most} on this machine`);
 }
 
+/** Releases the lock: the call that waits for it has it within `most` ms. */
+export async function handOver<T extends object>(
+  bench: Bench,
+  lock: Pick<Lock, "release">,
+  waiting: Promise<T>,
+  most: number,
+): Promise<T> {
+  const released = bench.time.now();
+  await lock.release();
+  const next = await waiting;
+  lasted(bench, bench.time.now() - released, 0, most, "the hand-over");
+  // (Of a call that goes through `time.took`.)
+  assert.equal((next as Partial<Outcome<unknown>>).error, undefined, "the call that waited has failed");
+  return next;
+}
+
 /** Every script of the client: a master that knows one needs one command where another one needs two. */
 export function scriptsIn(module: object): readonly string[] {
   return Object.values(module).flatMap((exported: unknown) =>

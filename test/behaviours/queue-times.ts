@@ -4,6 +4,7 @@ import { type Behaviour, type Bench, behaviour } from "./bench.ts";
 import {
   changed,
   endsBeforeItsKeys,
+  handOver,
   held,
   lasted,
   occupy,
@@ -223,10 +224,7 @@ export const queueTimes: readonly Behaviour[] = [
       await untilWaiting(bench, redlock, 1);
       await faults.cut(waiter, masters, "pushes");
       await time.pass(300);
-      const released = time.now();
-      await next.release();
-      await shorter;
-      lasted(bench, time.now() - released, 0, 260, "the wait for a heartbeat");
+      await handOver(bench, next, shorter, 260);
     },
     virtual,
   ),
@@ -242,10 +240,7 @@ export const queueTimes: readonly Behaviour[] = [
       const waiting = time.took(waiter.acquire("r", 1000, patient));
       await untilWaiting(bench, redlock, 1);
       await time.pass(500);
-      const released = time.now();
-      await lock.release();
-      assert.equal((await waiting).value?.state, "held");
-      lasted(bench, time.now() - released, 0, 1000, "the wait");
+      assert.equal((await handOver(bench, lock, waiting, 1000)).value?.state, "held");
     },
     virtual,
   ),
@@ -265,10 +260,7 @@ export const queueTimes: readonly Behaviour[] = [
       await untilWaiting(bench, redlock, 1);
       await time.pass(100);
       await faults.reset(waiter, masters);
-      const released = time.now();
-      await lock.release();
-      await waiting;
-      lasted(bench, time.now() - released, 0, 400, "the wait for a connection");
+      await handOver(bench, lock, waiting, 400);
     },
     virtual,
   ),
@@ -283,10 +275,7 @@ export const queueTimes: readonly Behaviour[] = [
       const waiting = time.took((await bench.redlock({ through: deaf })).acquire("r", 20_000, often));
       await untilWaiting(bench, redlock, 1);
       await time.pass(300);
-      const released = time.now();
-      await lock.release();
-      await (await waiting).value!.release();
-      lasted(bench, time.now() - released, 0, 75, "the wait");
+      await (await handOver(bench, lock, waiting, 75)).value!.release();
       await occupy(masters, "r");
       const other = time.took((await bench.redlock()).acquire("r", 20_000, often));
       await time.pass(300);
@@ -306,10 +295,7 @@ export const queueTimes: readonly Behaviour[] = [
       const { lock, waiting } = await waitingCall(bench, 1500, { nodeTimeout: 1400 });
       const other = await bench.redlock();
       await faults.hang(masters.slice(2));
-      const released = time.now();
-      await lock.release();
-      await waiting;
-      lasted(bench, time.now() - released, 0, 400, "the hand-over");
+      await handOver(bench, lock, waiting, 400);
       const { took } = await time.took(other.acquire("r", 20_000, { ...patient, nodeTimeout: 4000 }));
       lasted(bench, took, 1000, 2500, "the wait for the end of a lock");
       await faults.resume(masters);
@@ -355,10 +341,7 @@ export const queueTimes: readonly Behaviour[] = [
       await before.release();
       const lock = await first;
       await time.pass(600);
-      const released = time.now();
-      await lock.release();
-      await second;
-      lasted(bench, time.now() - released, 0, 5, "the hand-over");
+      await handOver(bench, lock, second, 5);
     },
     virtual,
   ),

@@ -5,6 +5,7 @@ import {
   endsBeforeItsKeys,
   failed,
   type Held,
+  handOver,
   held,
   lasted,
   lifetimesOn,
@@ -336,10 +337,7 @@ export const waiting: readonly Behaviour[] = [
       const { time } = bench;
       const { redlock, lock, waiting } = await waitingCall(bench);
       await time.pass(300);
-      const released = time.now();
-      await lock.release();
-      await waiting;
-      lasted(bench, time.now() - released, 0, 2, "the hand-over");
+      await handOver(bench, lock, waiting, 2);
       await untilWaiting(bench, redlock, 0);
     },
     terms,
@@ -359,10 +357,7 @@ export const waiting: readonly Behaviour[] = [
       await untilWaiting(bench, redlock, 2);
       await faults.end(dead!);
       await time.pass(50);
-      const released = time.now();
-      await lock.release();
-      await waiting;
-      lasted(bench, time.now() - released, 0, 2, "the hand-over");
+      await handOver(bench, lock, waiting, 2);
     },
     terms,
   ),
@@ -569,10 +564,7 @@ export const waiting: readonly Behaviour[] = [
       await untilWaiting(bench, redlock, 3);
       await lock.release();
       await time.pass(100);
-      const released = time.now();
-      await other.release();
-      const won = await first;
-      lasted(bench, time.now() - released, 0, 5, "the hand-over");
+      const won = await handOver(bench, other, first, 5);
       await won.release();
       await (await second).release();
       assert.equal((await third).value?.state, "held");

@@ -6,7 +6,7 @@ export class NotSent extends Error {
 }
 
 /**
- * The connection in its present state. All steps of a multi-step question use one session: each step is sent
+ * The connection in its present state. A question of several commands uses one session: each is sent
  * on the connection of the first step, or not at all (PROTOCOL 2.16). Between two steps the client
  * library may replace the connection, perhaps by one to another database, where no key is watched and no
  * transaction is open.
