@@ -129,6 +129,23 @@ export const assumptionsAndPromises: readonly Behaviour[] = [
     await untilGone(bench, masters, "r");
   }),
 
+  behaviour(
+    "1.10",
+    "A release settles within its nodeTimeout behind a backlog, and deletes its key later",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const redlock = await bench.redlock({ nodeTimeout: 100 });
+      const locks = [];
+      for (let index = 0; index < 3000; index += 1) locks.push(await redlock.acquire(`r${index}`, 60_000));
+      await faults.slow(redlock, masters, 60, "replies");
+      const ended = await Promise.all(locks.map((lock) => time.took(lock.release())));
+      for (const { took } of ended) lasted(bench, took, 0, 105, "the release");
+      assert.equal(ended.at(-1)!.value!.outcome, "partial");
+      await untilGone(bench, masters, "r2999");
+    },
+    { masters: 1, notOn: { real: "thousands of locks take a busy machine longer than that" } },
+  ),
+
   behaviour("1.10", "`using` releases within the nodeTimeout of its own call", async (bench) => {
     const { time, faults, masters } = bench;
     const redlock = await bench.redlock({ nodeTimeout: 2000 });

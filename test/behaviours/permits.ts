@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Lock, Redlock } from "@quorlock/redlock";
 import { type Behaviour, type Bench, behaviour } from "./bench.ts";
-import { failed, farApart, held, lasted, occupy, untilGone, valuesOf, within } from "./looking.ts";
+import { failed, farApart, handOver, held, lasted, occupy, untilGone, valuesOf, within } from "./looking.ts";
 
 const noQueue = { "without scripts": "it keeps no queue", "a Cluster": "it keeps no queue" } as const;
 const queued = { masters: 3, notOn: noQueue };
@@ -391,10 +391,7 @@ export const permits: readonly Behaviour[] = [
       await time.pass(3500);
       await faults.block(standing, 5000);
       await time.pass(100);
-      await holder.release();
-      const released = time.now();
-      assert.equal((await waiting).value?.state, "held");
-      lasted(bench, time.now() - released, 0, 500, "the wait");
+      assert.equal((await handOver(bench, holder, waiting, 500)).value?.state, "held");
     },
     queued,
   ),

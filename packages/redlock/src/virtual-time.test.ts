@@ -448,40 +448,19 @@ export function refusal(owner: string | undefined, remaining: number, resource =
   return { is: "no", resource, owner, remaining };
 }
 
-/** One client's Redlock and its events so far. */
-export class VirtualClient {
-  readonly machine: VirtualMachine;
-  readonly nodes: readonly VirtualNode[];
-  readonly redlock: Redlock;
-  readonly faults: NodeError[] = [];
-  readonly lost: unknown[] = [];
-
-  constructor(masters: readonly VirtualMaster[], options: RedlockOptions = {}, seed = 1) {
-    this.machine = new VirtualMachine(masters[0]!.time, seed);
-    this.nodes = masters.map((master, index) => new VirtualNode(`master-${index}`, this.machine, master));
-    const clients: readonly Client[] = this.nodes;
-    this.redlock = new Redlock(clients, { runtime: this.machine, retryCount: 0, ...options });
-    this.redlock.on("error", (error) => this.faults.push(error));
-    this.redlock.on("lost", (lock) => this.lost.push(lock));
-  }
-}
-
-export interface VirtualSetting {
-  readonly time: VirtualTime;
-  readonly machine: VirtualMachine;
-  readonly masters: readonly VirtualMaster[];
-  readonly nodes: readonly VirtualNode[];
-  readonly redlock: Redlock;
-  readonly client: VirtualClient;
-}
+export type VirtualSetting = ReturnType<typeof virtualSetting>;
 
 /** A client and its masters, 2 ms of round trip apart. The client makes one attempt unless told otherwise. */
-export function virtualSetting(count: number, options: RedlockOptions = {}): VirtualSetting {
+export function virtualSetting(count: number, options: RedlockOptions = {}) {
   const time = new VirtualTime();
+  const machine = new VirtualMachine(time);
   const masters = Array.from({ length: count }, () => new VirtualMaster(time));
-  const client = new VirtualClient(masters, options);
-  const { machine, nodes, redlock } = client;
-  return { time, machine, masters, nodes, redlock, client };
+  const nodes = masters.map((master, index) => new VirtualNode(`master-${index}`, machine, master));
+  const redlock = new Redlock(nodes as readonly Client[], { runtime: machine, retryCount: 0, ...options });
+  redlock.on("error", () => {});
+  const lost: unknown[] = [];
+  redlock.on("lost", (lock) => lost.push(lock));
+  return { time, machine, masters, nodes, redlock, lost };
 }
 
 if (expect.getState().testPath === import.meta.filename) {

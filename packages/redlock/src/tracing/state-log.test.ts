@@ -215,7 +215,7 @@ describe("the log of lost locks", () => {
     await time.run(limited);
     await time.run(redlock.acquire("q", 1000));
     await time.run(redlock.quit());
-    expect(its.client.lost).toHaveLength(3);
+    expect(its.lost).toHaveLength(3);
     expect(its.lines).toEqual([]);
   });
 });

@@ -265,12 +265,12 @@ describe("a loss", () => {
 
   test("is not told of a lock that was detached", async () => {
     const heard = hear();
-    const { time, redlock, client } = virtualSetting(3);
+    const { time, redlock, lost } = virtualSetting(3);
     const lock = await time.run(redlock.acquire("r", 1000));
     await time.run(lock.detach());
     await time.advance(2000);
     expect(last(heard, "hold asyncEnd")).toMatchObject({ outcome: "detached" });
     expect(events(heard, "lost")).toEqual([]);
-    expect(client.lost).toEqual([]);
+    expect(lost).toEqual([]);
   });
 });
