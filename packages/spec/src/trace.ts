@@ -423,7 +423,8 @@ class Converter {
       const { token } = first;
       const isOwn = token !== undefined && isOf(token) && !isDelete;
       const isNext = token !== undefined && !isOf(token) && !this.#isLaterOf(later, token);
-      const isFree = before === undefined || (isGivenUp && isWritten);
+      // (A release sets the token of the next owner over its own.)
+      const isFree = before === undefined || isGivenUp;
       const isGift = (isDelete ? isFree : joins) && isNext;
       if (token === undefined && before === undefined && !isWritten) {
         // It had expired.
