@@ -126,10 +126,12 @@ export const queueTimes: readonly Behaviour[] = [
         const [holder, waiter] = [await bench.redlock({ fencing }), await bench.redlock({ fencing })];
         for (const why of ["OOM", "NOREPLICAS", "READONLY"] as const)
           for (const count of [1, 2, 3]) {
-            const lock = await holder.acquire("r", 1000);
+            const lock = await holder.acquire("r", 20_000);
             await Promise.all(lock.attempts);
             const waiting = waiter.acquire("r", 1000, patient);
             await untilWaiting(bench, holder, 1);
+            // A master that refuses its release too keeps the key no longer than that.
+            await lock.extend(1000);
             await faults.refuseWrites(masters.slice(0, count), why);
             // A full master still extends.
             if (why === "OOM") await lock.extend(1000);
