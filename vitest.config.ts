@@ -20,6 +20,7 @@ const endedIn = (seconds: number): { testTimeout: number; hookTimeout: number } 
 
 /** Files that take a minute and more, the longest first. Begun last, each would run while the other cores have nothing left. */
 const long = [
+  "test/behaviours/",
   "site/src/site.deep",
   "simulation/src/one-look",
   "tarball/tarball.deep",
@@ -30,12 +31,11 @@ const long = [
   "cli/cli.deep",
   "contract/oldest-versions.deep",
   "mutants/mutants.deep",
-  "contract/ioredis.deep",
   "run/unviolated.deep",
 ];
 
 function placeOf({ moduleId }: TestSpecification): number {
-  const index = long.findIndex((name) => moduleId.endsWith(`${name}.test.ts`));
+  const index = long.findIndex((name) => moduleId.includes(name));
   return index < 0 ? long.length : index;
 }
 
