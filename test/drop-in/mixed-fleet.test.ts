@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { Fleet, fresh, rejection } from "../integration/fleet/fleet.ts";
+import { Fleet, fresh } from "../integration/fleet/fleet.ts";
 import { type Any, Bench, libraries } from "./bench.ts";
 
 // PROTOCOL 13.1.
@@ -19,46 +19,6 @@ function make(name: Name, settings: object = {}): Any {
   benches.push(bench);
   return bench.redlock({ nodeTimeout: 5000, ...settings });
 }
-
-describe.each([
-  ["redlock 5", "quorlock"],
-  ["quorlock", "redlock 5"],
-] as const)("a lock of %s", (holds, waits) => {
-  const holder = () => make(holds);
-  const waiter = () => make(waits, { retryCount: 0 });
-
-  it("on several resources excludes any that shares one of them", async () => {
-    const [a, b, c] = [fresh(), fresh(), fresh()] as const;
-    const lock = await holder().acquire([a, b], 20_000);
-    const other = waiter();
-    for (const resources of [[b, c], [c, a], [a], [b], [b, a]]) {
-      expect(await rejection(other.acquire(resources, 20_000))).toBeInstanceOf(
-        libraries[waits].ExecutionError,
-      );
-    }
-    await fleet.untilGone(c);
-    const apart = await other.acquire([c], 20_000);
-    await apart.release();
-    await lock.release();
-    const next = await other.acquire([b, a], 20_000);
-    await next.release();
-  });
-
-  it(`is not released, extended or shortened by ${waits}`, async () => {
-    const resource = fresh();
-    const other = waiter();
-    const theirs = await other.acquire([resource], 20_000);
-    await Promise.all(theirs.attempts);
-    await fleet.free(resource);
-    const lock = await holder().acquire([resource], 20_000);
-    await Promise.all(lock.attempts);
-    await theirs.release().catch(() => {});
-    await theirs.extend(1000).catch(() => {});
-    expect(await fleet.values(resource)).toEqual(fleet.masters.map(() => lock.value));
-    for (const left of await fleet.lifetimes(resource)) expect(left).toBeGreaterThan(15_000);
-    await lock.release();
-  });
-});
 
 describe("a mixed fleet", () => {
   it.each([1, 2])(

@@ -356,7 +356,12 @@ describe("the constructor refuses", () => {
       { reentrent: true },
       'unknown option "reentrent" of new Redlock: did you mean "reentrant"?',
     ],
-    ["an option of the client", [idle()], { db: 1 }, 'unknown option "db" of new Redlock: it takes '],
+    [
+      "an option of the client",
+      [idle()],
+      { db: 1 },
+      "locks are in the database of the clients that you pass",
+    ],
     ["a signal", [idle()], { signal: new AbortController().signal }, '"signal" is an option of acquire'],
     ["options that are a number", [idle()], 5 as never, "options must be an object, but is 5"],
     ["a queue that is text", [idle()], { queue: "no" }, 'queue must be true or false, but is "no"'],
