@@ -178,6 +178,46 @@ const routines: readonly Behaviour[] = [
     },
     { masters: 1, notOn: { "without scripts": "an operation takes several round trips" } },
   ),
+
+  behaviour(
+    "README",
+    "`lost` says why a lock ended, and the log has a line where that was against its holder's will",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const lines: unknown[] = [];
+      const logger = { info() {}, warn() {}, error: (fields: object) => void lines.push(fields) };
+      const redlock = await bench.redlock({ logger });
+      const told: unknown[] = [];
+      redlock.on("lost", ({ resources }, { reason, isFault }) => told.push([...resources, reason, isFault]));
+      const left = await redlock.acquire("left", 500);
+      await time.until("it has expired", () => left.state === "lost");
+      await redlock.using("limited", 500, { maxHoldTime: 700 }, aborted);
+      const name = "taken\u001B[31m\u202E";
+      const taken = await redlock.acquire(name, 20_000);
+      await faults.lose(masters, name);
+      await occupy(masters, name);
+      failed(await time.took(taken.extend(20_000)), "LOCK_LOST");
+      await redlock.using("cut off", 1000, async (signal) => {
+        await faults.hang(masters);
+        await aborted(signal);
+      });
+      await faults.resume(masters);
+      await redlock.acquire("kept", 20_000);
+      await redlock.quit();
+      assert.deepEqual(told, [
+        ["left", "EXPIRED", false],
+        ["limited", "HOLD_LIMIT", false],
+        [name, "MAJORITY", true],
+        ["cut off", "NOT_CONFIRMED", true],
+        ["kept", "QUIT", false],
+      ]);
+      assert.deepEqual(lines, [
+        { event: "lock_lost", resources: ["taken\\u{1b}[31m\\u{202e}"], reason: "MAJORITY" },
+        { event: "lock_lost", resources: ["cut off"], reason: "NOT_CONFIRMED" },
+      ]);
+    },
+    alone,
+  ),
 ];
 
 const signals: readonly Behaviour[] = [

@@ -61,10 +61,6 @@ function arranging(good: Connection, arrange: (calls: Array<[string, Args, Done]
   };
 }
 
-function lengthOf(args: Args): number {
-  return args.join().length;
-}
-
 function onceReady(good: Connection): Promise<void> {
   return new Promise((resolve) => {
     if (good.isReady) resolve();
@@ -112,17 +108,6 @@ const broken: Record<string, Broken> = {
       };
     },
   },
-  "gives no answer to a command whose reply is nil": {
-    refusedBy: own,
-    because: /the answer of another command|not within 10000 ms: a GET is settled/,
-    part: (good) => answering(good, (pending, answer) => (answer === null ? undefined : pending.shift())),
-  },
-  "rejects the last command with an error reply": {
-    refusedBy: own,
-    because: /has the reply .* instead of the error WRONGTYPE: the answer of another command/,
-    part: (good) =>
-      answering(good, (pending, answer) => (answer instanceof Error ? pending.pop() : pending.shift())),
-  },
   "keeps commands that were lost, and gives them the answers of later ones": {
     refusedBy: ownAfterLoss,
     because: /not within 10000 ms: a GET (whose connection was lost|of the next connection) is settled/,
@@ -131,50 +116,10 @@ const broken: Record<string, Broken> = {
         answer instanceof Error && !good.isErrorReply(answer) ? undefined : pending.shift(),
       ),
   },
-  "shifts the answers by one after a reconnect": {
-    refusedBy: ownAfterLoss,
-    because: /the answer of another command/,
-    part(good) {
-      let previous: unknown = null;
-      return {
-        send: async (command, args) => {
-          const { session } = good;
-          const reply = good.send(command, args);
-          if (session === 1) return reply;
-          const shifted = previous;
-          previous = reply.catch(() => null);
-          await reply;
-          return shifted;
-        },
-      };
-    },
-  },
   "sends the commands of a turn in reverse": {
     refusedBy: inOrder,
     because: /out of order: \w+, command \d+ of 160, has the reply .* instead of the reply/,
     part: (good) => arranging(good, (calls) => calls.toReversed()),
-  },
-  "sends long commands after short ones": {
-    refusedBy: inOrder,
-    because: /out of order: /,
-    part: (good) =>
-      arranging(good, (calls) => calls.sort(([, one], [, other]) => lengthOf(one) - lengthOf(other))),
-  },
-  "sends scripts after other commands": {
-    refusedBy: inOrder,
-    because: /out of order: EVAL|out of order: GET/,
-    part: (good) =>
-      arranging(good, (calls) => calls.sort(([one], [other]) => +(one === "EVAL") - +(other === "EVAL"))),
-  },
-  "sends what deliver is given before what send was given": {
-    refusedBy: inOrder,
-    because: /out of order: /,
-    part: (good) => ({
-      ...arranging(good, (calls) => calls),
-      deliver: ({ command, args }, done) => {
-        good.send(command, args).then(done, (error: unknown) => done(undefined, error));
-      },
-    }),
   },
   "sends each command twice": {
     refusedBy: eachOnce,
@@ -186,27 +131,6 @@ const broken: Record<string, Broken> = {
         return reply;
       },
     }),
-  },
-  "sends each command of deliver twice, and answers with the second reply": {
-    refusedBy: eachOnce,
-    because: /20 INCR of a new key have left it at 30/,
-    part: (good) => ({
-      send: (command, args) => good.send(command, args),
-      deliver({ command, args }, done) {
-        good.send(command, args).catch(() => {});
-        good.send(command, args).then(done, (error: unknown) => done(undefined, error));
-      },
-    }),
-  },
-  "is always ready": {
-    refusedBy: noLateSend,
-    because: /not within 10000 ms: isReady is false after the connection was cut/,
-    part: () => ({ isReady: true }),
-  },
-  "never changes its session number": {
-    refusedBy: newNumber,
-    because: /session is 1 on two connections: it must change before anything can be sent on the next one/,
-    part: () => ({ session: 1 }),
   },
   "changes its session number after it is ready": {
     refusedBy: newNumber,
@@ -223,15 +147,6 @@ const broken: Record<string, Broken> = {
         },
       };
     },
-  },
-  "uses a session number again": {
-    refusedBy: newNumber,
-    because: /session is 1 on two connections/,
-    part: (good) => ({
-      get session() {
-        return good.session % 2;
-      },
-    }),
   },
   "changes its session number on one connection": {
     refusedBy: newNumber,

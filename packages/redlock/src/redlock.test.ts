@@ -57,6 +57,7 @@ describe("the constructor", () => {
       [threeNodes, { acquireConcurrency: 1.5 }],
       "acquireConcurrency must be a whole number, 1 or more, but is 1.5",
     ],
+    ["half a logger", [threeNodes, { logger: { info() {}, warn() {} } }], "logger"],
     ["custom scripts", [threeNodes, {}, { acquireScript: "return 1" }], "custom scripts are not supported"],
   ] as const)("refuses %s", (_, args, message) => {
     const attempt = () => construct(...(args as [unknown]));
@@ -120,7 +121,7 @@ describe("invalid arguments", () => {
   });
 });
 
-test("an error of a listener is an uncaught one, and every call settles", async () => {
+test("an error of a listener or of the logger is an uncaught one, and every call settles", async () => {
   const uncaught: unknown[] = [];
   const setTimer: Runtime["setTimer"] = (callback, delay) =>
     systemRuntime.setTimer(() => {
@@ -131,11 +132,13 @@ test("an error of a listener is an uncaught one, and every call settles", async 
       }
     }, delay);
   const runtime: Runtime = Object.assign(Object.create(systemRuntime), { setTimer });
-  const redlock = construct([{ ...silentNode(), ask: unreachable }], { runtime, retryCount: 0 });
-  const fault = new Error("a listener's own fault");
-  redlock.on("error", () => {
+  const fault = new Error("the user's own fault");
+  const fail = (): never => {
     throw fault;
-  });
+  };
+  const logger = { info: fail, warn: fail, error: fail };
+  const redlock = construct([{ ...silentNode(), ask: unreachable }], { runtime, retryCount: 0, logger });
+  redlock.on("error", fail);
   await expect(redlock.acquire("r", 1000)).rejects.toThrow(ExecutionError);
-  await expect.poll(() => uncaught).toEqual([fault]);
+  await expect.poll(() => uncaught).toEqual([fault, fault]);
 });

@@ -2,14 +2,15 @@ import { describe, expect, test } from "vitest";
 import { defaultSettings, type Settings } from "../settings/settings.ts";
 import { Cancellation } from "../time/cancellation.ts";
 import { LeaseClock } from "../time/lease-clock.ts";
-import { settle, virtualSetting } from "../virtual-time.test.ts";
+import { settle, VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
 import { RetryBudget } from "../waiting/retry-budget.ts";
 import { Admission, type Extension } from "./admission.ts";
 
 // PROTOCOL 12.10, 12.11.
 
 function setting(acquireConcurrency = 1000) {
-  const { time, machine } = virtualSetting(1);
+  const time = new VirtualTime();
+  const machine = new VirtualMachine(time);
   const clock = new LeaseClock(machine);
   const due = { waiting: 0 };
   const leases = { size: 0 };

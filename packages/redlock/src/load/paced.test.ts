@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
-import { virtualSetting } from "../virtual-time.test.ts";
+import { VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
 import { Paced } from "./paced.ts";
 
 test("calls the first callbacks at once, the others in later turns, in order", async () => {
-  const { machine, time } = virtualSetting(1);
+  const time = new VirtualTime();
+  const machine = new VirtualMachine(time);
   const paced = new Paced(3, machine);
   const called: string[] = [];
   for (let index = 0; index < 8; index += 1) paced.call(() => called.push(`${index} at ${time.now()}`));

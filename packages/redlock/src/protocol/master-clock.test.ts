@@ -43,7 +43,7 @@ function setting() {
     clock.observe(sent, time);
     return Math.round(clock.best!.ofMonotonic - (start - 1000) - ahead);
   };
-  return { now, clock, pass, read };
+  return { pass, read };
 }
 
 describe("the best of several readings", () => {
@@ -57,31 +57,5 @@ describe("the best of several readings", () => {
     read(2);
     pass(100_000);
     expect(read(10)).toBe(-5);
-  });
-
-  test("is the later one if the clock has been set meanwhile", () => {
-    const { read } = setting();
-    read(2);
-    expect(read(40, 5000)).toBe(-20);
-  });
-
-  test.each([
-    ["this machine has slept", { monotonic: -5000, wall: 0 }],
-    ["our wall clock was set", { monotonic: 0, wall: 5000 }],
-  ])("is none from before %s", (_, leap) => {
-    const { now, clock, read } = setting();
-    read(2);
-    now.monotonic += leap.monotonic;
-    now.wall += leap.wall;
-    expect(clock.best).toBeUndefined();
-    read(40);
-    expect(clock.best?.uncertainty).toBe(21);
-  });
-
-  test("is none once the connection may lead elsewhere", () => {
-    const { clock, read } = setting();
-    read(2);
-    clock.forget();
-    expect(clock.best).toBeUndefined();
   });
 });

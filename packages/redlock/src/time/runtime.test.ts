@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { masked, Tokens, tagIn } from "../protocol/token.ts";
-import { VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
 import { maxTimerDelay, type Runtime, randomFraction } from "./runtime.ts";
 import { systemRuntime } from "./system.ts";
 
@@ -81,26 +80,6 @@ describe("a token", () => {
 });
 
 describe("the system's runtime", () => {
-  test("reads both clocks in milliseconds", async () => {
-    const monotonic = systemRuntime.monotonic();
-    const wall = systemRuntime.wall();
-    await new Promise<void>((resolve) => systemRuntime.setTimer(resolve, 20));
-    expect(systemRuntime.monotonic() - monotonic).toBeGreaterThanOrEqual(19);
-    expect(systemRuntime.wall() - wall).toBeGreaterThanOrEqual(18);
-    expect(Math.abs(systemRuntime.wall() - Date.now())).toBeLessThan(1000);
-  });
-
-  test("a cancelled timer does not fire", async () => {
-    let fired = false;
-    const timer = systemRuntime.setTimer(() => {
-      fired = true;
-    }, 1);
-    timer.cancel();
-    await new Promise<void>((resolve) => systemRuntime.setTimer(resolve, 10));
-    timer.cancel();
-    expect(fired).toBe(false);
-  });
-
   test("a timer keeps the process alive until it is unref'd", () => {
     const before = keeping();
     const timer = systemRuntime.setTimer(() => {}, 60_000);
@@ -110,15 +89,12 @@ describe("the system's runtime", () => {
     timer.cancel();
   });
 
-  test("supports the longest delay, and no longer one", () => {
+  test("supports the longest delay", () => {
     const warnings: unknown[] = [];
     const warn = (warning: Error) => warnings.push(warning.name);
     process.on("warning", warn);
     systemRuntime.setTimer(() => {}, maxTimerDelay).cancel();
     process.off("warning", warn);
     expect(warnings).toEqual([]);
-    expect(() => new VirtualMachine(new VirtualTime()).setTimer(() => {}, maxTimerDelay + 1)).toThrow(
-      RangeError,
-    );
   });
 });

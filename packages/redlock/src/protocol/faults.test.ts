@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { failed } from "./faults.ts";
+
+test.each([
+  ["WRONGTYPE Operation against a key holding the wrong kind of value", "WRONGTYPE"],
+  ["OOM command not allowed when used memory > 'maxmemory'.", "OOM"],
+  ["something without a word in front", "ERR"],
+  // Inside of a script, as Redis 6.2 quotes an error.
+  ["ERR Error running script (call to f_0): @user_script:6: WRONGTYPE Operation against", "WRONGTYPE"],
+  ["ERR Error running script (call to f_0): @user_script: 6: -OOM command not allowed", "OOM"],
+  // A missing permission there, in the words of Redis 6.2, of 7.0, of 7.4 and later, and of Valkey 9.1.
+  [
+    "ERR Error running script (call to f_0): @user_script:1: @user_script: 1: The user executing the script can't run this command or subcommand",
+    "NOPERM",
+  ],
+  [
+    "ERR The user executing the script can't access at least one of the keys mentioned in the command arguments script: 0, on @user_script:1.",
+    "NOPERM",
+  ],
+  [
+    "ERR ACL failure in script: User u has no permissions to run the 'info' command script: 0, on @user_script:1.",
+    "NOPERM",
+  ],
+  ["ERR ACL failure in script: No permissions to access a channel", "NOPERM"],
+])("the error reply %j has the reason %s", (message, reason) => {
+  expect(failed("master", new Error(message), true, []).error.reason).toBe(reason);
+});
