@@ -45,14 +45,16 @@ export interface Faults {
   kill(masters: readonly Master[]): Promise<void>;
   /** Starts again, empty, or with what it had (`isKept`); one that runs is killed first. */
   restart(masters: readonly Master[], isKept?: boolean): Promise<void>;
-  /** Replicas that lack the last `lag` ms of writes take the places of masters, which become replicas if they are demoted. */
-  failOver(masters: readonly Master[], lag: number, areDemoted?: boolean): Promise<void>;
+  /** From now on nothing that is written reaches the replicas and the files of masters. */
+  lag(masters: readonly Master[]): Promise<void>;
+  /** Replicas take the places of masters, which become replicas if they are demoted. */
+  failOver(masters: readonly Master[], areDemoted?: boolean): Promise<void>;
   /** The old masters are back in their places, with what they had. */
   failBack(masters: readonly Master[]): Promise<void>;
-  /** A master becomes a replica of its replica, which lacks the last `lag` ms of writes, and is promoted again. */
-  resync(masters: readonly Master[], lag: number): Promise<void>;
-  /** A master that runs loads a file that lacks the last `lag` ms of writes. */
-  reload(masters: readonly Master[], lag: number): Promise<void>;
+  /** A master becomes a replica of its replica, and is promoted again. */
+  resync(masters: readonly Master[]): Promise<void>;
+  /** A master that runs loads its file. */
+  reload(masters: readonly Master[]): Promise<void>;
   /** Between a Redlock and masters: nothing passes, and nothing is lost. `heal` delivers it. */
   cut(of: Redlock, masters: readonly Master[], direction?: Direction): Promise<void>;
   heal(of: Redlock, masters: readonly Master[]): Promise<void>;
@@ -163,6 +165,9 @@ export const anyCode = "any code";
 /** Where a case may not run. */
 export type Place = "virtual" | "real" | "node-redis" | "without scripts" | "one Redis" | "a Cluster";
 
+/** What some masters have and others have not: clocks that can be set; replicas, and files of the past. */
+export type Extra = "clocks" | "replicas";
+
 export interface Behaviour {
   /** The rule of docs/protocol.md, or the section of a README that promises it. */
   readonly rule: string;
@@ -170,6 +175,7 @@ export interface Behaviour {
   readonly masters: number;
   readonly isCluster: boolean;
   readonly notOn: Readonly<Partial<Record<Place, string>>>;
+  readonly takes: Extra | undefined;
   play(bench: Bench): Promise<void>;
 }
 
@@ -179,6 +185,8 @@ export interface Terms {
   /** Its only master is a Cluster. Default: only where a setup has no other. */
   readonly isCluster?: boolean;
   readonly notOn?: Behaviour["notOn"];
+  /** It runs on real masters that have this. */
+  readonly takes?: Extra;
 }
 
 /** A case: the rule, a sentence that a user understands, and what shows it. */
@@ -186,7 +194,7 @@ export function behaviour(
   rule: string,
   title: string,
   play: Behaviour["play"],
-  { isCluster = false, masters = isCluster ? 1 : 5, notOn = {} }: Terms = {},
+  { isCluster = false, masters = isCluster ? 1 : 5, notOn = {}, takes }: Terms = {},
 ): Behaviour {
-  return { rule, title, masters, isCluster, notOn, play };
+  return { rule, title, masters, isCluster, notOn, takes, play };
 }

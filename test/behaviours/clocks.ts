@@ -3,10 +3,9 @@ import type { ClockEvent, Lock, Redlock } from "@quorlock/redlock";
 import { type Behaviour, type Bench, behaviour, type OpenOptions } from "./bench.ts";
 import { failed, lasted, occupy, untilVoted, untilVotes, valuesOf, votesFor, within } from "./looking.ts";
 
-const notOn = {
-  "without scripts": "the watch of clocks needs scripts",
-  real: "no clock of these masters is set: test/integration/safeguards does it",
-};
+const notOn = { "without scripts": "the watch of clocks needs scripts" };
+const terms = { masters: 3, notOn, takes: "clocks" } as const;
+const suspended = { ...terms, notOn: { ...notOn, real: "no test puts its machine to sleep" } };
 /** By how much clocks are set, ms: every key has expired by then. */
 const far = 40_000;
 
@@ -23,7 +22,9 @@ async function watching(bench: Bench, options: OpenOptions = { clockWatch: true 
   const [events, told]: [ClockEvent[], string[]] = [[], []];
   redlock.on("clock", (event) => {
     events.push(event);
-    told.push(`${event.kind} ${bench.masters.findIndex(({ name }) => name === event.node)}`);
+    told.push(
+      `${event.kind} ${bench.masters.findIndex((master) => bench.addressOf(redlock, master) === event.node)}`,
+    );
   });
   assert.equal(await votesFor(redlock), bench.masters.length);
   return { redlock, told, events };
@@ -66,7 +67,7 @@ export const clocksOfMasters: readonly Behaviour[] = [
         await votesFor(redlock);
         assert.deepEqual(told.slice(2), ["stepped 2", "synced 2"]);
       },
-      { masters: 3, notOn },
+      terms,
     ),
   ),
 
@@ -88,7 +89,7 @@ export const clocksOfMasters: readonly Behaviour[] = [
       await votesFor(redlock);
       assert.deepEqual(told, []);
     },
-    { masters: 3, notOn },
+    suspended,
   ),
 
   behaviour(
@@ -109,7 +110,7 @@ export const clocksOfMasters: readonly Behaviour[] = [
       }
       assert.deepEqual(told, []);
     },
-    { masters: 3, notOn },
+    suspended,
   ),
 
   behaviour(
@@ -125,7 +126,7 @@ export const clocksOfMasters: readonly Behaviour[] = [
       await votesFor(redlock);
       assert.deepEqual(told, []);
     },
-    { masters: 3, notOn },
+    suspended,
   ),
 
   behaviour(
@@ -148,7 +149,7 @@ export const clocksOfMasters: readonly Behaviour[] = [
         "without the option it counts",
       );
     },
-    { masters: 3, notOn },
+    terms,
   ),
 
   behaviour(
@@ -166,7 +167,7 @@ export const clocksOfMasters: readonly Behaviour[] = [
       await time.pass(20);
       failed(await time.took(redlock.acquire("s", 2000)), "NO_QUORUM");
     },
-    { masters: 3, notOn },
+    terms,
   ),
 
   behaviour(
@@ -180,7 +181,7 @@ export const clocksOfMasters: readonly Behaviour[] = [
       const { took } = await time.took(redlock.acquire("r", 2000));
       lasted(bench, took, 0, 2, "the call");
     },
-    { notOn },
+    { ...terms, masters: 5 },
   ),
 
   behaviour(
@@ -195,7 +196,7 @@ export const clocksOfMasters: readonly Behaviour[] = [
       assert.equal(await votesFor(redlock), 2);
       lasted(bench, await untilVotes(bench, redlock, 3), 3950, 4050, "ms until it counts");
     },
-    { masters: 3, notOn },
+    terms,
   ),
 
   behaviour(
@@ -212,7 +213,7 @@ export const clocksOfMasters: readonly Behaviour[] = [
         assert.ok(second === null || lock.remaining() === 0, "two clients hold");
       }
     },
-    { masters: 3, notOn },
+    terms,
   ),
 
   behaviour(
@@ -233,7 +234,7 @@ export const clocksOfMasters: readonly Behaviour[] = [
       await lock.release();
       failed(await waiting, "RESOURCE_LOCKED");
     },
-    { masters: 3, notOn },
+    terms,
   ),
 
   behaviour(
@@ -262,7 +263,7 @@ export const clocksOfMasters: readonly Behaviour[] = [
         assert.ok(!value, `it counts for a ${name}`);
       }
     },
-    { masters: 3, notOn },
+    terms,
   ),
 
   behaviour(
@@ -275,6 +276,6 @@ export const clocksOfMasters: readonly Behaviour[] = [
       await Promise.all((await redlock.acquire("r", 2000)).attempts);
       assert.equal((await tap.commands()).length, 1);
     },
-    { notOn: { "without scripts": notOn["without scripts"] } },
+    { notOn },
   ),
 ];

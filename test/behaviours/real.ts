@@ -13,7 +13,7 @@ import {
   startProxy,
   type Direction as WayOf,
 } from "@quorlock/testbed";
-import { Redis } from "ioredis";
+import type { Redis } from "ioredis";
 // The package makes nodes of clients: a case may stand between a Redlock and these.
 import { connectionOf } from "../../packages/redlock/src/adapters/client-libraries.ts";
 import { WireTap } from "../integration/fleet/wire-tap.ts";
@@ -22,6 +22,7 @@ import {
   type Bench,
   type Direction,
   defaults,
+  type Extra,
   type Faults,
   type Master,
   type OpenOptions,
@@ -32,6 +33,7 @@ import {
 } from "./bench.ts";
 import { isConnected, scriptsIn } from "./looking.ts";
 import { publishedCopy } from "./published-copy.ts";
+import { adminOf, follow, promote, type RealReplica, startCopied } from "./real-replica.ts";
 
 const host = "127.0.0.1";
 /** A port at which nobody listens. */
@@ -60,8 +62,7 @@ export interface Setup {
   readonly isSingle?: boolean;
   readonly isCluster?: boolean;
   readonly scripts?: boolean;
-  /** The clocks of its masters can be set. */
-  readonly hasClocks?: boolean;
+  readonly has?: Extra;
   /** What is under test in the place of this client: something that looks like it. */
   readonly client?: Bench["client"];
   /** What it puts before the name of a resource, to make a key. */
@@ -71,9 +72,10 @@ export interface Setup {
 
 /** Why the case does not run there; `undefined` if it does. */
 export function whyNotOn(
-  { place, isSingle, isCluster = false }: Setup,
-  { masters, isCluster: isOfCluster, notOn }: Behaviour,
+  { place, isSingle, isCluster = false, has }: Setup,
+  { masters, isCluster: isOfCluster, notOn, takes }: Behaviour,
 ): string | undefined {
+  if (takes !== has) return takes ? `it takes ${takes}` : `it takes no ${has}`;
   if (isOfCluster && !isCluster) return "it is about a Cluster";
   if (isSingle && masters > 1) return "it is about several masters";
   return notOn.real ?? (place && notOn[place]);
@@ -90,15 +92,19 @@ export class RealMasters implements AsyncDisposable {
   static async start(setup: Setup): Promise<RealMasters> {
     const count = setup.isSingle ? 1 : mostMasters;
     const options = { config: setup.isCluster ? clusterConfig : [], say: () => {} };
-    const clocked = setup.hasClocks ? await startMastersWithClocks(count, options) : undefined;
-    const started = clocked ?? (await startMasters(count, options));
-    const masters = started.list.map(
-      (server, index) => new RealMaster(server, setup.keyPrefix, clocked?.clocks[index]),
-    );
+    const clocked = setup.has === "clocks" ? await startMastersWithClocks(count, options) : undefined;
+    const copied = setup.has === "replicas" ? await startCopied(count) : undefined;
+    const started = clocked ?? copied ?? (await startMasters(count, options));
+    const masters = started.list
+      .slice(0, count)
+      .map(
+        (server, index) =>
+          new RealMaster(server, setup.keyPrefix, clocked?.clocks[index], copied?.replicas[index]),
+      );
     if (setup.isCluster) await formCluster(masters.map(({ admin }) => admin));
     const proxies = await Promise.all(
       Array.from({ length: mostRedlocks }, () =>
-        Promise.all(started.list.map((server) => startProxy(server))),
+        Promise.all(masters.map(({ server }) => startProxy(server))),
       ),
     );
     return new RealMasters(setup, started, masters, proxies);
@@ -139,31 +145,49 @@ export class RealMasters implements AsyncDisposable {
 
   #targetOf(proxy: FaultProxy): number {
     const index = this.proxies.find((row) => row.includes(proxy))!.indexOf(proxy);
-    return this.masters[index]!.server.port;
+    return this.masters[index]!.home.server.port;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.proxies.flat().map((proxy) => proxy.stop()));
-    for (const { admin } of this.masters) admin.disconnect();
+    await Promise.all(this.masters.map((master) => master.stop()));
     await this.#started.stop();
   }
 }
 
+/** A server, and a connection to look at it. */
+type Seat = Pick<RealReplica, "server" | "admin">;
+
 class RealMaster implements Master {
-  readonly server: Server;
-  readonly admin: Redis;
   readonly name: string;
+  readonly home: Seat;
   readonly #clock: MasterClock | undefined;
+  readonly #replica: RealReplica | undefined;
+  /** Who is in its place. */
+  #present: Seat;
   #isAway = false;
   #isReplica = false;
   #stepped = 0;
 
-  constructor(server: Server, keyPrefix = "", clock?: MasterClock) {
-    this.server = server;
+  constructor(server: Server, keyPrefix?: string, clock?: MasterClock, replica?: RealReplica) {
     this.name = `${server.host}:${server.port}`;
-    this.admin = new Redis(server.port, server.host, { keyPrefix });
-    this.admin.on("error", () => {});
+    this.home = { server, admin: adminOf(server, keyPrefix) };
+    this.#present = this.home;
     this.#clock = clock;
+    this.#replica = replica;
+  }
+
+  get server(): Server {
+    return this.#present.server;
+  }
+
+  get admin(): Redis {
+    return this.#present.admin;
+  }
+
+  get replica(): RealReplica {
+    if (!this.#replica) throw new Error("these masters have no replicas, and keep nothing");
+    return this.#replica;
   }
 
   call(command: string, ...args: readonly (string | number)[]): Promise<unknown> {
@@ -202,6 +226,28 @@ class RealMaster implements Master {
     this.#isAway = false;
   }
 
+  async lag(): Promise<void> {
+    await this.admin.save();
+    await this.replica.lag();
+  }
+
+  async failOver(isDemoted: boolean): Promise<void> {
+    await this.replica.promote();
+    if (isDemoted) await this.admin.call("REPLICAOF", host, nobody);
+    this.#present = this.replica;
+  }
+
+  async failBack(): Promise<void> {
+    this.#present = this.home;
+    await promote(this.admin);
+  }
+
+  async resync(): Promise<void> {
+    await this.replica.promote();
+    await follow(this.admin, this.replica.server);
+    await promote(this.admin);
+  }
+
   step(ms: number): void {
     if (!this.#clock) throw new Error("no clock of these masters is set");
     this.#clock.step(ms);
@@ -221,12 +267,21 @@ class RealMaster implements Master {
   async prepare(scripts: boolean): Promise<void> {
     if (this.#isAway) await this.restart();
     if (this.#stepped !== 0) this.step(-this.#stepped);
+    if (this.#replica) {
+      await this.failBack();
+      await this.#replica.forget();
+    }
     await this.refuseWrites(undefined);
     // What the clients of the case before have sent may not have been read yet, and their taps are told each command.
     await this.admin.call("CLIENT", "KILL", "SKIPME", "yes");
     await this.admin.flushall();
     if (scripts)
       for (const source of scriptsIn(publishedCopy.module)) await this.admin.script("LOAD", source);
+  }
+
+  async stop(): Promise<void> {
+    this.home.admin.disconnect();
+    await this.#replica?.stop();
   }
 }
 
@@ -257,6 +312,7 @@ class RealBench implements Bench {
     const { on = this.masters, leads, isCold = false, through, ...options } = asked;
     const row = this.#proxies[this.ways.size]!;
     const proxies = new Map(this.masters.map((master, index) => [master as Master, row[index]!]));
+    for (const [master, proxy] of proxies) proxy.pointTo((master as RealMaster).server);
     for (const [address, to] of leads ?? []) proxies.get(address)!.pointTo((to as RealMaster).server);
     const clients = on.map((master) =>
       this.#setup.open(proxies.get(master)!.port, (master as RealMaster).server),
@@ -310,24 +366,37 @@ class RealFaults implements Faults {
   }
 
   restart(masters: readonly Master[], isKept = false): Promise<void> {
-    if (isKept) return Promise.reject(new Error("these masters keep nothing"));
-    return each(masters, (master) => master.restart());
+    return each(masters, async (master) => {
+      if (isKept) void master.replica;
+      await master.restart();
+    });
   }
 
-  failOver(): Promise<void> {
-    return Promise.reject(new Error("these masters have no replicas"));
+  lag(masters: readonly Master[]): Promise<void> {
+    return each(masters, (master) => master.lag());
   }
 
-  failBack(): Promise<void> {
-    return this.failOver();
+  async failOver(masters: readonly Master[], areDemoted = false): Promise<void> {
+    await each(masters, (master) => master.failOver(areDemoted));
+    this.#leadToPresent(masters);
   }
 
-  resync(): Promise<void> {
-    return this.failOver();
+  async failBack(masters: readonly Master[]): Promise<void> {
+    await each(masters, (master) => master.failBack());
+    this.#leadToPresent(masters);
   }
 
-  reload(): Promise<void> {
-    return Promise.reject(new Error("these masters have no files"));
+  resync(masters: readonly Master[]): Promise<void> {
+    return each(masters, (master) => master.resync());
+  }
+
+  reload(masters: readonly Master[]): Promise<void> {
+    return each(masters, (master) => master.admin.call("DEBUG", "RELOAD", "NOSAVE"));
+  }
+
+  #leadToPresent(masters: readonly Master[]): void {
+    for (const { proxies } of this.#bench.ways.values())
+      for (const master of masters) proxies.get(master)!.leadTo((master as RealMaster).server);
   }
 
   async cut(of: Redlock, masters: readonly Master[], direction: Direction = "both"): Promise<void> {

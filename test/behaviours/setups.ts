@@ -41,6 +41,16 @@ export const setups: Readonly<Record<string, Setup>> = {
     name: "ioredis 5.0",
     open: (port) => likeIoredis(new (Redis50 as unknown as typeof Redis)(port, host)),
   },
+  "with-clocks": {
+    name: "ioredis 6, with masters whose clocks can be set",
+    has: "clocks",
+    open: (port) => likeIoredis(new Redis(port, host)),
+  },
+  "with-replicas": {
+    name: "ioredis 6, with masters that have replicas and files",
+    has: "replicas",
+    open: (port) => likeIoredis(new Redis(port, host)),
+  },
   iovalkey: {
     name: "iovalkey",
     open: (port) => likeIoredis(new RedisOfValkey(port, host) as unknown as Ioredis),

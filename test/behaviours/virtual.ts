@@ -122,11 +122,14 @@ class VirtualMaster implements Master {
   endBusy: (() => void) | undefined;
   endRefusal: (() => void) | undefined;
   failBack: (() => void) | undefined;
+  #laggingSince = Number.POSITIVE_INFINITY;
+  readonly #kernel: Kernel;
   readonly #taps: string[][][] = [];
   readonly #written = new Set<string>();
 
   constructor(kernel: Kernel, process: Process) {
     this.name = process.name;
+    this.#kernel = kernel;
     this.simulated = new SimulatedMaster(kernel, process, { mode: "aof-everysec" });
     this.simulated.watch({
       wrote: ({ key }) => void this.#written.add(key),
@@ -135,6 +138,15 @@ class VirtualMaster implements Master {
       wasTwice: () => {},
       ran: () => {},
     });
+  }
+
+  lag(): void {
+    this.#laggingSince = this.#kernel.now;
+  }
+
+  /** For how long nothing has reached its replica and its file, us. */
+  get lagging(): number {
+    return Math.max(0, this.#kernel.now - this.#laggingSince);
   }
 
   async call(command: string, ...args: readonly (string | number)[]): Promise<unknown> {
@@ -267,21 +279,26 @@ class VirtualFaults implements Faults {
     }
   }
 
-  async failOver(masters: readonly Master[], lag: number, areDemoted = false): Promise<void> {
+  async lag(masters: readonly Master[]): Promise<void> {
+    for (const master of masters as readonly VirtualMaster[]) master.lag();
+  }
+
+  async failOver(masters: readonly Master[], areDemoted = false): Promise<void> {
     for (const master of masters as readonly VirtualMaster[])
-      master.failBack = master.simulated.failOver(lag * 1000, areDemoted);
+      master.failBack = master.simulated.failOver(master.lagging, areDemoted);
   }
 
   async failBack(masters: readonly Master[]): Promise<void> {
     for (const { failBack } of masters as readonly VirtualMaster[]) failBack?.();
   }
 
-  async resync(masters: readonly Master[], lag: number): Promise<void> {
-    for (const { simulated } of masters as readonly VirtualMaster[]) simulated.resyncFromReplica(lag * 1000);
+  async resync(masters: readonly Master[]): Promise<void> {
+    for (const master of masters as readonly VirtualMaster[])
+      master.simulated.resyncFromReplica(master.lagging);
   }
 
-  async reload(masters: readonly Master[], lag: number): Promise<void> {
-    for (const { simulated } of masters as readonly VirtualMaster[]) simulated.reload(lag * 1000);
+  async reload(masters: readonly Master[]): Promise<void> {
+    for (const master of masters as readonly VirtualMaster[]) master.simulated.reload(master.lagging);
   }
 
   async cut(of: Redlock, masters: readonly Master[], direction: Direction = "both"): Promise<void> {

@@ -28,11 +28,11 @@ export const libraryNames: readonly string[] = [
 
 /** On masters whose clocks can be set. */
 export async function setupOf(library: string): Promise<Setup> {
-  if (library === "quorlock") return { ...setups["ioredis"]!, hasClocks: true };
+  if (library === "quorlock") return { ...setups["ioredis"]!, has: "clocks" };
   const peer = await peerNamed(library as PeerName);
   return {
     name: library,
-    hasClocks: true,
+    has: "clocks",
     ...(peer.keyPrefix !== undefined && { keyPrefix: peer.keyPrefix }),
     client: lookalikeOf(peer),
     // The version of ioredis that these libraries were made for.

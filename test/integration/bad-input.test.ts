@@ -4,8 +4,9 @@ import { lead } from "@quorlock/redlock/lead";
 import { once, runCoordinator } from "@quorlock/redlock/once";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
+import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { Redis as Upstash } from "@upstash/redis";
-import { Redis } from "ioredis";
+import { Cluster, Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Fleet, fresh, type Opened, rejection } from "./fleet/fleet.ts";
 import { WireTap } from "./fleet/wire-tap.ts";
@@ -224,12 +225,25 @@ describe("the constructor refuses", () => {
     [{ restartGuard: 60_000 }, "restartGuard must be"],
     [{ restartGuard: { maxTTL: 1 } }, '"maxTtl"'],
     [{ restartGuard: { maxTtl: 9, durable: "a:1" } }, "restartGuard.durable must be"],
+    [{ clockWatch: { maxOffset: -1 } }, "clockWatch.maxOffset"],
+    [{ clockWatch: { maxTtl: 0 } }, "clockWatch.maxTtl"],
+    [{ restartGuard: {} }, "restartGuard.maxTtl"],
     [{ runtime: {} }, "runtime must have"],
   ])("the options %j", (options, message) => {
     const construct = () => new Redlock([new Redis({ lazyConnect: true })], options as object);
     expect(construct).toThrow(InvalidArgumentError);
     expect(construct).toThrow(message);
   });
+
+  it.each([{ clockWatch: true }, { restartGuard: { maxTtl: 9 } }])(
+    "%j without scripts, or on a Cluster",
+    (options) => {
+      const clients = withoutScripts([new Redis({ lazyConnect: true })]);
+      expect(() => new Redlock(clients, options)).toThrow("without scripts");
+      const cluster = new Cluster([{ port: 1 }], { lazyConnect: true });
+      expect(() => new Redlock([cluster], options)).toThrow(/Redis Cluster/);
+    },
+  );
 
   it("a URL, and does not repeat it: there may be a password in it", async () => {
     const clients = ["redis://user:hunter2@localhost" as never];

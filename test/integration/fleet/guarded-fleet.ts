@@ -1,7 +1,5 @@
-import type { Lock } from "@quorlock/redlock";
-import type { Master, MastersOptions } from "@quorlock/testbed";
+import type { MastersOptions } from "@quorlock/testbed";
 import { expect } from "vitest";
-import { until } from "../../contract/until.ts";
 import { Fleet, fresh, type Opened, type OpenOptions, untilConnected } from "./fleet.ts";
 
 /** The longest ttl that the restart guard is told of, ms; the quarantines of these tests are as long. */
@@ -47,33 +45,6 @@ export class GuardedFleet implements AsyncDisposable {
     const lock = await redlock.acquire(fresh("warm-up"), ttl);
     expect((await lock.attempts[0]!).votesFor.size).toBe(this.fleet.masters.length);
     await Promise.all((await lock.release()).attempts);
-  }
-
-  /** Held by the votes of the first three masters alone. */
-  async holdByThree({ redlock }: Opened, resource: string): Promise<Lock> {
-    const others = this.fleet.masters.slice(3);
-    await this.fleet.occupy(resource, others);
-    const lock = await redlock.acquire(resource, ttl);
-    // The others have refused: a vote on its way would find the key free.
-    await Promise.all(lock.attempts);
-    await this.fleet.free(resource, others);
-    return lock;
-  }
-
-  async crash(master: Master): Promise<void> {
-    await master.kill();
-    await master.restart();
-    await until("the admin client is connected again", async () => {
-      const reply = await this.fleet
-        .admin(master)
-        .ping()
-        .catch(() => undefined);
-      return reply === "PONG";
-    });
-  }
-
-  quarantineOf(master: Master): Promise<number> {
-    return this.fleet.admin(master).pttl("quorlock:quarantine");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

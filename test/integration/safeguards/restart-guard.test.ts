@@ -1,8 +1,8 @@
 import { InvalidArgumentError, Redlock } from "@quorlock/redlock";
-import { withoutScripts } from "@quorlock/redlock/without-scripts";
-import { Cluster, Redis } from "ioredis";
-import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { Redis } from "ioredis";
+import { beforeEach, describe, expect, it } from "vitest";
 import { documentedRule } from "../../contract/permissions.ts";
+import { until } from "../../contract/until.ts";
 import { fresh, rejection, timed, untilConnected } from "../fleet/fleet.ts";
 import { GuardedFleet, restartGuard, ttl } from "../fleet/guarded-fleet.ts";
 import { itWithIoredis } from "../fleet/library.ts";
@@ -81,6 +81,22 @@ describe("with a restart guard", () => {
     expect(new Set(errors.map(({ reason }) => reason))).toEqual(new Set(["NOPERM"]));
   });
 
+  it("a replica that can be written to does not vote", async () => {
+    const { redlock, errors } = await guarded.openNew();
+    const [first] = fleet.admins as [Redis];
+    await first.config("SET", "replica-read-only", "no");
+    await first.call("REPLICAOF", "127.0.0.1", "1");
+    try {
+      const lock = await redlock.acquire(fresh("replica"), ttl);
+      const { votesFor } = await lock.attempts[0]!;
+      expect(votesFor.size).toBe(4);
+      await until("it has said so", () => errors.some(({ reason }) => reason === "READONLY"));
+    } finally {
+      await first.call("REPLICAOF", "NO", "ONE");
+      await first.config("SET", "replica-read-only", "yes");
+    }
+  });
+
   it("the documented permissions are enough", async () => {
     const rule = [
       ...documentedRule.filter((word) => !word.startsWith("~lock")),
@@ -97,32 +113,5 @@ describe("with a restart guard", () => {
     const lock = await redlock.acquire(fresh("permitted"), ttl);
     expect((await lock.attempts[0]!).votesFor.size).toBe(5);
     expect(errors).toEqual([]);
-  });
-});
-
-describe("refused in the constructor", () => {
-  const clients: Redis[] = [];
-  const lazily = () => {
-    const client = new Redis(1, { lazyConnect: true });
-    clients.push(client);
-    return client;
-  };
-  afterAll(() => {
-    for (const client of clients) client.disconnect();
-  });
-
-  it("without a maxTtl", () => {
-    expect(() => new Redlock([lazily()], { restartGuard: {} as never })).toThrow(InvalidArgumentError);
-    expect(() => new Redlock([lazily()], { restartGuard: { maxTtl: 0 } })).toThrow("restartGuard.maxTtl");
-  });
-
-  it("on a Cluster", () => {
-    const cluster = new Cluster([{ port: 1 }], { lazyConnect: true });
-    expect(() => new Redlock([cluster], { restartGuard })).toThrow("Redis Cluster cannot be guarded");
-    cluster.disconnect();
-  });
-
-  it("without scripts", () => {
-    expect(() => new Redlock(withoutScripts([lazily()]), { restartGuard })).toThrow("without scripts");
   });
 });

@@ -1,0 +1,3 @@
+import { playOnRealMasters } from "./on-real-masters.ts";
+
+playOnRealMasters("with-replicas");
