@@ -2,7 +2,6 @@ import { batchScript, releaseBatchScript, voteBatchScript } from "@quorlock/redl
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { documentedRule } from "./permissions.ts";
 
 // PROTOCOL 12.5.
 
@@ -228,18 +227,6 @@ describe(`${count} releases in a row`, () => {
     expect(outcome.left).toEqual([["lock:r9", "list", -1]]);
   });
 
-  it("between other questions: each has its own keys and tokens", async () => {
-    await redis.flushall();
-    const list = `v1,5000;${count}l1,0;v1,5000;`;
-    const [first, last] = [
-      { key: "first", token: "a" },
-      { key: "last", token: "b" },
-    ];
-    for (const { key, token } of holds) await redis.set(key, token, "PX", 10 * minute);
-    expect(await batch(list, [first, ...holds, last])).toEqual([5000, ...ones, 5000]);
-    expect(await redis.mget("first", "last", "lock:r0")).toEqual(["a", "b", null]);
-  });
-
   it("in quarantine grant nothing", async () => {
     const quarantined = await released(holds, () => wait("lock:r7"), "60000,11,0,1,1700000000000,0,0");
     expect(quarantined).toMatchObject({ replies: ones, heard: [] });
@@ -253,24 +240,6 @@ describe(`${count} releases in a row`, () => {
     const sound = await released(holds, declare, "60000,11,0,2,1700000000000,0,0");
     expect(sound).toMatchObject({ replies: ones, heard: ["w.1 - -"] });
     expect(sound.left).toContainEqual(["lock:r7", "w.1", 20]);
-  });
-
-  it("need no permission beyond the documented ACL rule", async () => {
-    await redis.acl("LOG", "RESET");
-    await redis.acl("SETUSER", "locker", "reset", "on", ">secret", ...documentedRule);
-    const locker = redis.duplicate({ username: "locker", password: "secret" });
-    await redis.flushall();
-    for (const { key, token } of holds) await redis.set(key, token, "PX", 10 * minute);
-    const replies = await batch(`${count}l1,0;`, holds, locker);
-    for (const { key, token } of holds) await redis.set(key, token, "PX", 10 * minute);
-    const repliesAlone = await alone(release, holds, locker);
-    locker.disconnect();
-    expect([replies, repliesAlone]).toEqual([ones, ones]);
-    // To be refused costs the bulk alone: the script goes on one by one. (ioredis introduces itself nevertheless.)
-    const refused = ((await redis.acl("LOG")) as unknown[]).map((entry) => Object.values(entry as object));
-    expect(
-      refused.filter((entry) => !entry.some((word) => /^client(\|setinfo)?$/.test(String(word)))),
-    ).toEqual([]);
   });
 });
 
@@ -318,12 +287,6 @@ describe(`${count} votes in a row`, () => {
     await redis.flushall();
     expect(await alone(vote, twice)).toEqual([...granted.slice(0, -1), [1, "t*", expect.any(Number)]]);
     expect(replies).toEqual([...granted.slice(0, -1), [1, "t*", expect.any(Number)]]);
-  });
-
-  it("with an invalid ttl: each fails separately", async () => {
-    const failures = ones.map(() => [0, expect.stringContaining("invalid expire")]);
-    expect(await batch(`${count}v1,0;`, holds)).toEqual(failures);
-    expect(await alone("v1,0;", holds)).toEqual(failures);
   });
 
   it("in quarantine are all refused", async () => {

@@ -176,18 +176,6 @@ export function serverCases(library: Library, serversOf: () => readonly [Server,
       for (let time = 0; time < 3; time += 1) expect(await made.placeOfLock()).toEqual([1]);
     }));
 
-  it("the client follows the address back, and so do the locks", () =>
-    scene(async (made, user) => {
-      made.address.moveTo(serversOf()[1]);
-      const there = await made.next(() => user.cut());
-      await made.clientIsAt(1);
-      await made.locksAreAt(1);
-      made.address.moveTo(serversOf()[0]);
-      there.cut();
-      await made.clientIsAt(0);
-      await made.locksAreAt(0);
-    }));
-
   it("the client finds another server late in one dial, after the connection of the locks has: locks follow", () =>
     scene(async (made, user, own) => {
       const { address } = made;
@@ -298,23 +286,6 @@ export function serverCases(library: Library, serversOf: () => readonly [Server,
       await made.clientIsAt(0);
       for (let time = 0; time < 3; time += 1) expect(await made.placeOfLock()).toEqual([0]);
       expect(own.isOpen).toBe(true);
-    }));
-
-  it("the client reconnects, and the server accepts no further connection: the connection of the locks stays", () =>
-    scene(async (made, user, own) => {
-      const { host, port } = serversOf()[0];
-      const admin = new Redis(port, host);
-      const [, clients] = /connected_clients:(\d+)/.exec(await admin.info("clients"))!;
-      await admin.config("SET", "maxclients", clients!);
-      try {
-        user.cut();
-        await made.clientIsAt(0);
-        for (let time = 0; time < 3; time += 1) expect(await made.placeOfLock()).toEqual([0]);
-        expect(own.isOpen).toBe(true);
-      } finally {
-        await admin.config("SET", "maxclients", 1000);
-        admin.disconnect();
-      }
     }));
 
   it("the client reconnects before a vote in flight is refused: the server is asked who refused it, and no call fails", () =>

@@ -12,7 +12,6 @@ import {
   type ExecutionError,
   type ExecutionResult,
   type ExecutionStats,
-  exponentialBackoff,
   type LockNode,
   type LockState,
   type NodeError,
@@ -139,54 +138,6 @@ export function wrong(redlock: Redlock): Redlock {
   redlock.on("locked", () => {});
   // @ts-expect-error a connection string is no client
   return new Redlock(["redis://localhost"]);
-}
-
-/** The examples of the documentation. */
-export async function documented(signal: AbortSignal, clients: Redis[]): Promise<void> {
-  const redlock = new Redlock(clients, {
-    driftFactor: 0.01,
-    retryCount: 10,
-    retryDelay: 200,
-    retryJitter: 100,
-    automaticExtensionThreshold: 500,
-    nodeTimeout: 50,
-    waitTimeout: 10_000,
-    backoff: exponentialBackoff({ initial: 10, maximum: 500 }),
-    acquireConcurrency: 100,
-  });
-  {
-    await using lock = await redlock.acquire(["invoice:42"], 5_000, { signal });
-    void lock;
-  }
-  const maybe = await redlock.tryAcquire("invoice:42", 5_000);
-  await maybe?.release();
-  await redlock.using(["invoice:42"], 5_000, async (signal, lock) => {
-    signal.throwIfAborted();
-    void lock.remaining();
-  });
-  const lock = await redlock.acquire("invoice:42", 5_000);
-  void [
-    lock.resources,
-    lock.value,
-    lock.expiration,
-    lock.attempts,
-    lock.remaining(),
-    lock.state,
-    lock.signal,
-  ];
-  expectTypeOf(await lock.extend(5_000)).toEqualTypeOf<Lock>();
-  expectTypeOf(await lock.verify()).toEqualTypeOf<boolean>();
-  const { outcome, attempts } = await lock.release();
-  void [outcome, attempts];
-  const json = JSON.stringify(await lock.detach());
-  const same = redlock.resume(JSON.parse(json));
-  void same.verify();
-  for (const { node, owner, remaining, queueLength, unreachable } of await redlock.inspect("invoice:42")) {
-    void [node, owner, remaining, queueLength, unreachable?.reason];
-  }
-  redlock.on("error", ({ node, error }) => void [node, error]);
-  redlock.on("lost", (lost) => void lost.resources);
-  await redlock.quit();
 }
 
 /** Code written for redlock 5.0.0-beta.2. */

@@ -1,9 +1,35 @@
-import { expect, test } from "vitest";
+import { AsyncLocalStorage } from "node:async_hooks";
+import { setImmediate as turn } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { systemRuntime } from "../time/system.ts";
 import { Dials } from "./dials.ts";
 import type { OwnClient, OwnEvents, UserClient, UserEvents } from "./own-client.ts";
 import { OwnConnection } from "./own-connection.ts";
 
 // PROTOCOL 2.16, 2.18.
+
+/** Set where a connection of these tests runs: clients of the tests before them may set timers as well. */
+const here = new AsyncLocalStorage<true>();
+const timers = new Set<() => void>();
+const setTimer = systemRuntime.setTimer.bind(systemRuntime);
+beforeEach(() => {
+  timers.clear();
+  vi.spyOn(systemRuntime, "setTimer").mockImplementation((callback, delay) => {
+    if (!here.getStore()) return setTimer(callback, delay);
+    timers.add(callback);
+    return { cancel: () => void timers.delete(callback), unref: () => {} };
+  });
+});
+afterEach(() => vi.restoreAllMocks());
+
+/** All timers that are set fire. */
+async function passTime(): Promise<void> {
+  for (const callback of [...timers]) {
+    timers.delete(callback);
+    here.run(true, callback);
+  }
+  await turn();
+}
 
 /** A client whose connections are made, answered and lost when a test says so. */
 class TestClient implements OwnClient {
@@ -60,8 +86,14 @@ class TestClient implements OwnClient {
   }
 }
 
+type AskServer = NonNullable<UserClient["askServer"]>;
+
 /** A connection that is established to server "a", and the user's client, connected too. */
-async function established() {
+function established(askServer: AskServer = () => Promise.resolve(undefined)) {
+  return here.run(true, () => establish(askServer));
+}
+
+async function establish(askServer: AskServer) {
   const opened: TestClient[] = [];
   const dials = new Dials(() => 0);
   let events!: UserEvents;
@@ -73,6 +105,7 @@ async function established() {
     status: "ready",
     database: 0,
     asksServer: true,
+    askServer,
     deliver: undefined,
     open(_, own) {
       const client = new TestClient(own);
@@ -98,11 +131,12 @@ async function established() {
   await own.says("a");
   const sessions: number[] = [];
   connection.onReady(() => sessions.push(connection.session));
-  const reconnect = (): void => {
-    dials.redial();
-    dials.ready();
-    events.onReady();
-  };
+  const reconnect = (): void =>
+    here.run(true, () => {
+      dials.redial();
+      dials.ready();
+      events.onReady();
+    });
   return { connection, own, opened, sessions, reconnect };
 }
 
@@ -156,3 +190,39 @@ test.each(["lost", "replaced"])(
     connection.disconnect();
   },
 );
+
+test("a client that fails to say where it leads is asked again", async () => {
+  const askServer = vi.fn<() => Promise<string | undefined>>();
+  askServer.mockRejectedValueOnce(new Error("not now")).mockResolvedValue("a");
+  const { connection, reconnect } = await established(askServer);
+  reconnect();
+  await passTime();
+  expect(connection.isReady).toBe(false);
+  await passTime();
+  expect(connection.isReady).toBe(true);
+  connection.disconnect();
+});
+
+test("a connection that was ended while in doubt asks nothing more, and leaves no timer", async () => {
+  const askServer = vi.fn(() => Promise.resolve(undefined));
+  const { connection, reconnect } = await established(askServer);
+  reconnect();
+  connection.disconnect();
+  for (let seconds = 0; seconds < 2; seconds += 1) await passTime();
+  expect(timers.size).toBe(0);
+  expect(askServer).not.toHaveBeenCalled();
+});
+
+test("a connection in doubt gives up a second one that goes silent, and a third one shows where it leads", async () => {
+  const { connection, opened, reconnect } = await established(() => new Promise(() => {}));
+  reconnect();
+  opened[1]!.greet();
+  for (let seconds = 0; seconds < 2; seconds += 1) await passTime();
+  // A slow server has its time.
+  expect(opened).toHaveLength(2);
+  for (let seconds = 0; seconds < 3; seconds += 1) await passTime();
+  opened[2]!.greet();
+  await opened[2]!.says("a");
+  expect(connection.isReady).toBe(true);
+  connection.disconnect();
+});

@@ -55,26 +55,6 @@ describe("a connection counts as silent", () => {
     expect(silences).toEqual([]);
     expect(machine.timers.size).toBe(0);
   });
-
-  test("not while it is idle after a silence", async () => {
-    const { time, machine, watch, silences, answers } = setting();
-    watch.onSent();
-    watch.onSent();
-    await time.advance(1500);
-    watch.onSettled(undefined);
-    watch.onSettled(undefined);
-    await time.advance(60_000);
-    expect(silences).toEqual([1000]);
-    expect(answers).toEqual([1500]);
-    expect(machine.timers.size).toBe(0);
-  });
-
-  test("by a timer that does not keep the process alive", () => {
-    const { machine, watch } = setting();
-    watch.onSent();
-    expect(machine.timers.size).toBe(1);
-    expect(machine.referencedTimers).toBe(0);
-  });
 });
 
 describe("after a silence", () => {
@@ -115,14 +95,5 @@ describe("after a silence", () => {
     await time.advance(8000);
     // The period that began at 3000 ms had a result, so the whole next one of 4 s passes before it is silent again.
     expect(silences.slice(2)).toEqual([11_000]);
-  });
-
-  test("no second answer is reported for one silence", async () => {
-    const { time, watch, answers, exchange } = setting();
-    watch.onSent();
-    await time.advance(1500);
-    watch.onSettled(undefined);
-    await exchange(10);
-    expect(answers).toEqual([1500]);
   });
 });

@@ -69,17 +69,9 @@ describe("questions that are alike", () => {
     ["a vote and a release", vote("r", "t"), release("r", "t")],
     ["votes for different times", vote("r", "t"), vote("s", "u", { ttl: 1 })],
     ["a vote for two keys", vote("r", "t"), vote("s", "t", { resources: ["s", "u"] })],
-    [
-      "votes for two keys each",
-      vote("s", "t", { resources: ["s", "u"] }),
-      vote("s", "t", { resources: ["s", "u"] }),
-    ],
     ["votes for fencing tokens", vote("r", "t", { proposal: 7 }), vote("s", "u", { proposal: 7 })],
-    ["a second vote for a fencing token", vote("r", "t"), vote("s", "u", { proposal: 7 })],
     ["guarded votes", vote("r", "t", { guard }), vote("s", "u", { guard })],
-    ["a guarded release", release("r", "t"), { ...release("s", "u"), guard }],
     ["releases of several keys", two, two],
-    ["releases that leave the queue, and do not", release("r", "t"), plain("delete", ["s"], ["u"])],
     ["releases that leave no queue", plain("delete", ["r"], ["t"]), plain("delete", ["s"], ["u"])],
     ["extensions", vote("r", "t", { verb: "extend" }), vote("s", "u", { verb: "extend" })],
   ])("go out as a batch if they differ in something: %s", (_, one, other) => {
@@ -88,17 +80,6 @@ describe("questions that are alike", () => {
 });
 
 describe("the list of a batch", () => {
-  test("counts questions that differ only in their keys and tokens", () => {
-    const votes = Array.from({ length: 64 }, (_, index) => vote(`r${index}`, `t${index}`));
-    const args = batchArgs(votes);
-    expect(args).toEqual([
-      64,
-      ...votes.map(({ question }) => question.keys[0]),
-      "64v1,1000;",
-      ...votes.map(({ question }) => question.words[0]),
-    ]);
-  });
-
   test("counts only equal questions in a row", () => {
     const list = listOf(
       release("a", "t"),
@@ -141,10 +122,6 @@ describe("the list of a batch", () => {
     const all = [vote("a", "t", { guard: of }), read, vote("b", "u", { guard: of }), vote("c", "v")];
     expect(listOf(...all)).toBe("g0,0;v1,1000;g0,0;h0,0;g0,0;v1,1000;g0,0;v1,1000;");
     expect(batchArgs(all).slice(-7)).toEqual(["usual", "t", "distrust", "usual", "u", "0", "v"]);
-  });
-
-  test("of nothing is empty", () => {
-    expect(batchArgs([])).toEqual([0, ""]);
   });
 });
 

@@ -1,12 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Answer } from "../protocol/node.ts";
-import { answerOf, timeRead } from "../protocol/question.ts";
-import {
-  releaseAndGrantScript,
-  releaseBatchScript,
-  sharedBatchScript,
-  voteBatchScript,
-} from "../scripts.generated.ts";
+import { releaseAndGrantScript, releaseBatchScript } from "../scripts.generated.ts";
 import type { Timer } from "../time/runtime.ts";
 import { ask, settle, type TestClaim } from "../virtual-time.test.ts";
 import type { Connection } from "./connection.ts";
@@ -277,24 +271,6 @@ describe("while something is in flight", () => {
     expect(time.timers).toBe(0);
   });
 
-  test("a vote waits while 512 are in flight for the answer alone", async () => {
-    const claims = Array.from({ length: 512 }, (_, index) => claimOf(`t${index}`, `r${index}`));
-    const { connection, node, sent, time } = start();
-    for (const claim of claims) void ask(node).vote(claim);
-    await settle();
-    expect(sent().map((words) => words[2])).toEqual([128, 128, 128, 128]);
-    const late = claimOf("late", "late");
-    void ask(node).vote(late);
-    time.pass(100);
-    expect(sent()).toHaveLength(4);
-    await reply(
-      connection,
-      0,
-      Array.from({ length: 128 }, () => 1000),
-    );
-    expect(sent()[4]!.slice(0, 3)).toEqual(["SET", "late", "late"]);
-  });
-
   test("a release does not wait behind its own vote: on the next connection it might overtake it", async () => {
     const { sent } = await gathered((node) => [
       ask(node).vote(claimOf("t1", "r1")),
@@ -402,15 +378,6 @@ async function answeredWith(value: unknown) {
 }
 
 describe("in a batch", () => {
-  test.each([["OK"], [null], [1], [3], [1000], ["2"], [[1000]], [{}], [["x", "y"]]])(
-    "%j is no answer to two votes",
-    async (value) => {
-      const { answers } = await answeredWith(value);
-      const unexpected = { is: "fault", sent: true, error: { reason: "UNEXPECTED_REPLY" } };
-      expect(await answers[1]).toMatchObject(unexpected);
-    },
-  );
-
   test("that is refused for one key's sake each goes out alone, as nothing was done", async () => {
     const { connection, answers, sent } = await answeredWith(
       new ReplyError("NOPERM No permissions to access a key"),
@@ -423,11 +390,6 @@ describe("in a batch", () => {
     await reply(connection, 3, "OK");
     expect(await answers[0]).toMatchObject({ is: "fault", error: { reason: "NOPERM" } });
     expect(await answers[1]).toEqual(yes);
-  });
-
-  test("an unknown script is sent as text", async () => {
-    const { sent } = await answeredWith(new ReplyError("NOSCRIPT No matching script."));
-    expect(sent()[2]!.slice(0, 3)).toEqual(["EVAL", voteBatchScript.source, 2]);
   });
 
   test("an unknown script: questions abandoned meanwhile are left out", async () => {
@@ -459,15 +421,6 @@ describe("a connection that is lost", () => {
     expect(sent().slice(1)).toEqual([["TIME"]]);
   });
 
-  test("also if the next connection is ready before the loss is noticed", async () => {
-    const { connection, first, answers, sent } = await gathered((node) => [ask(node).release(["r2"], "t2")]);
-    connection.replace();
-    await reply(connection, 0, new Error("Connection is closed."));
-    expect(await first).toMatchObject({ is: "fault", sent: true });
-    expect(await answers[0]).toMatchObject(unreachable);
-    expect(sent().slice(1)).toEqual([["TIME"]]);
-  });
-
   test("a script that it did not know is not sent as text on the next one", async () => {
     const { connection, node, sent } = start();
     const releasing = ask(node).release(["r"], "t");
@@ -485,15 +438,6 @@ describe("a connection that is lost", () => {
     expect(await voting).toMatchObject(unreachable);
     expect(sent()).toEqual([]);
     expect(connection.isReady).toBe(false);
-  });
-});
-
-describe("the end", () => {
-  test("sends first what waits", async () => {
-    const { node, sent } = await gathered((node) => [ask(node).release(["r1"], "t1")]);
-    void ask(node).vote(claimOf("t2", "r2"));
-    await node.close();
-    expect(sent()[1]!.slice(2)).toEqual([2, "r1", "r2", "l1,0;v1,1000;", "t1", "t2"]);
   });
 });
 
@@ -618,23 +562,6 @@ describe("a master that does not answer", () => {
     await node.close();
     expect(sent()[2]!.slice(2)).toEqual([1, "r1", "t1"]);
   });
-});
-
-// PROTOCOL 10.3: the text for exclusive locks lets a writer in beside readers.
-test.each([
-  ["an exclusive lock", "r", "quorlock:rw:{r}:write"],
-  ["a readers-writer lock", "quorlock:rw:{r}:write", "r"],
-])("a batch that begins with a time read for %s has no lock of the other kind", async (_, first, second) => {
-  const { node, sent } = start();
-  void answerOf(node, timeRead);
-  void ask(node).extend(claimOf("t1", first), true);
-  void ask(node).extend(claimOf("t2", second), true);
-  await settle();
-  const scripts = sent().map(([, script]) => script);
-  expect(scripts).toHaveLength(2);
-  const shared = scripts.indexOf(sharedBatchScript.sha1);
-  expect(sent()[shared]).toContain("quorlock:rw:{r}:write");
-  expect(sent()[shared]).not.toContain("r");
 });
 
 describe("on a Cluster", () => {

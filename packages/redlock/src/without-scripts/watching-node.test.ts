@@ -1,6 +1,7 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { Connection } from "../redis/connection.ts";
-import { ask, Gate, settle, type TestClaim } from "../virtual-time.test.ts";
+import { ask, type TestClaim } from "../virtual-time.test.ts";
 import { CommandQueue } from "./command-queue.ts";
 import { WatchingNode } from "./watching-node.ts";
 
@@ -17,7 +18,6 @@ class TestConnection implements Connection {
   session = 0;
   notReadyReason = "ECONNREFUSED";
   first: Promise<void> | undefined;
-  isClosed = false;
   readonly #sent: string[] = [];
   readonly #unanswered: Array<{ resolve: (reply: unknown) => void; reject: (error: Error) => void }> = [];
 
@@ -42,13 +42,7 @@ class TestConnection implements Connection {
       if (reply instanceof Error) reject(reply);
       else resolve(reply);
     }
-    await settle();
-  }
-
-  /** The connection is gone, and what was unanswered fails. */
-  async lose(): Promise<void> {
-    this.isReady = false;
-    await this.answer(...this.#unanswered.map(() => new Error("read ECONNRESET")));
+    await turn();
   }
 
   isErrorReply(error: unknown): error is Error {
@@ -60,7 +54,6 @@ class TestConnection implements Connection {
   }
 
   close(): Promise<void> {
-    this.isClosed = true;
     return Promise.resolve();
   }
 
@@ -96,21 +89,6 @@ async function extension(owner: string, left: number, token = "t", ttl = 1000) {
   return { connection, answer, command: connection.sent[4] };
 }
 
-/** A first connection that is being made. */
-function connecting() {
-  const { node, connection } = opened();
-  const gate = new Gate();
-  connection.isReady = false;
-  connection.first = gate.opened;
-  const over = async (stands: boolean) => {
-    connection.isReady = stands;
-    connection.first = undefined;
-    gate.open();
-    await settle();
-  };
-  return { node, connection, over };
-}
-
 describe("a claim", () => {
   test("is not written to a master that refuses MULTI", async () => {
     const { node, connection } = opened();
@@ -133,21 +111,6 @@ describe("a claim", () => {
     expect(connection.sent.filter((command) => command === "EXEC")).toHaveLength(10);
   });
 
-  test("that is abandoned while it waits is not sent, a release is", async () => {
-    const { node, connection } = opened();
-    void ask(node).release(["x"], "t");
-    const given = { ...both, abandoned: false };
-    const vote = ask(node).vote(given);
-    const release = ask(node).release(both.resources, "t");
-    given.abandoned = true;
-    expect(connection.sent).toEqual(reads("x"));
-    await connection.answer(...free);
-    expect(await vote).toMatchObject({ is: "fault", sent: false, error: { reason: "ABANDONED" } });
-    expect(connection.sent.slice(0, 2)).toEqual(["DISCARD", "WATCH a b"]);
-    await connection.answer("OK", "OK", null, -2, null, -2, "OK");
-    expect(await release).toEqual({ is: "missed" });
-  });
-
   test("that is abandoned between reading and writing writes nothing", async () => {
     const { node, connection } = opened();
     const given = { ...claim, abandoned: false };
@@ -166,18 +129,6 @@ describe("a claim", () => {
     expect(await repair).toMatchObject({ is: "fault", sent: true, error: { reason: "OOM" } });
     // An EXEC that fails may leave the transaction open.
     expect(connection.sent.at(-1)).toBe("DISCARD");
-  });
-
-  test("does not report its token when the master quotes it", async () => {
-    const { node, connection } = opened();
-    const token = "0123456789abcdef";
-    const repair = ask(node).extend({ ...claim, token }, true);
-    await connection.answer(...free);
-    await connection.answer(
-      new ReplyError(`ERR unknown command 'SET' 'r' '${token}'`),
-      new ReplyError("ERR"),
-    );
-    expect(JSON.stringify(await repair)).not.toContain(token);
   });
 });
 
@@ -214,31 +165,6 @@ describe("a release", () => {
   });
 });
 
-describe("a connection that is lost", () => {
-  test.each([
-    ["while it reads", []],
-    ["while it writes", free],
-  ])("%s, was sent something by that call, and nothing by those behind it", async (_, replies) => {
-    const { node, connection } = opened();
-    const repair = ask(node).extend(claim, true);
-    const waiting = [
-      ask(node).vote(claim),
-      ask(node).extend(both, false),
-      ask(node).release(["r"], "t"),
-      ask(node).inspect("r"),
-    ];
-    await connection.answer(...replies);
-    const before = connection.sent.length;
-    await connection.lose();
-    expect(await repair).toMatchObject({ is: "fault", sent: true, error: { reason: "UNREACHABLE" } });
-    for (const answer of await Promise.all(waiting)) {
-      expect(answer).toMatchObject({ is: "fault", sent: false, error: { reason: "UNREACHABLE" } });
-    }
-    expect(before).toBeGreaterThan(0);
-    expect(connection.sent).toEqual([]);
-  });
-});
-
 describe("a connection that another one takes the place of", () => {
   const unsent = { is: "fault", sent: false, error: { reason: "UNREACHABLE" } };
 
@@ -251,31 +177,6 @@ describe("a connection that another one takes the place of", () => {
     expect(connection.sent).toEqual(reads("r"));
   });
 
-  test.each([
-    ["that is refused", found("rival", 700)],
-    ["without MULTI", ["OK", null, -2, "QUEUED"]],
-  ])("is not sent the DISCARD of a transaction %s", async (_, replies) => {
-    const { node, connection } = opened();
-    const extension = ask(node).extend(claim, true);
-    connection.session += 1;
-    await connection.answer(...replies);
-    await extension;
-    expect(connection.sent).toEqual(reads("r"));
-  });
-
-  test.each([
-    ["did nothing", null, false],
-    ["was executed in part", [0], true],
-  ])("while EXEC is under way that %s, begins no other transaction", async (_, reply, sent) => {
-    const { node, connection } = opened();
-    const extension = ask(node).extend(claim, false);
-    await connection.answer(...found("t", 400));
-    connection.session += 1;
-    await connection.answer("QUEUED", reply);
-    expect(await extension).toMatchObject({ ...unsent, sent });
-    expect(connection.sent).toEqual([...reads("r"), "PEXPIRE r 1000", "EXEC"]);
-  });
-
   test("while a vote is under way, is not asked whose the key is", async () => {
     const { node, connection } = opened();
     const vote = ask(node).vote(claim);
@@ -283,33 +184,6 @@ describe("a connection that another one takes the place of", () => {
     await connection.answer(null);
     expect(await vote).toMatchObject({ ...unsent, sent: true });
     expect(connection.sent).toEqual(["SET r t NX PX 1000"]);
-  });
-
-  test("is not sent what waited for the one before, and what is asked from then on is", async () => {
-    const { node, connection } = opened();
-    void ask(node).extend(claim, true);
-    const before = [ask(node).vote(claim), ask(node).extend(both, false), ask(node).release(["r"], "t")];
-    connection.session += 1;
-    void ask(node).vote({ ...claim, resources: ["later"] });
-    for (const answer of await Promise.all(before)) expect(answer).toMatchObject(unsent);
-    await connection.answer(...free);
-    expect(connection.sent).toEqual([...reads("r"), "SET later t NX PX 1000"]);
-  });
-});
-
-describe("a first connection", () => {
-  test("is awaited, in the order of the calls, also of those made when it is ready", async () => {
-    const { node, connection, over } = connecting();
-    void ask(node).vote(claim);
-    const given = { ...claim, abandoned: false };
-    const abandoned = ask(node).vote(given);
-    given.abandoned = true;
-    connection.isReady = true;
-    void ask(node).vote({ ...claim, token: "u" });
-    expect(connection.sent).toEqual([]);
-    await over(true);
-    expect(connection.sent).toEqual(["SET r t NX PX 1000", "SET r u NX PX 1000"]);
-    expect(await abandoned).toMatchObject({ sent: false, error: { reason: "ABANDONED" } });
   });
 });
 
@@ -380,12 +254,14 @@ describe("nonsense", () => {
 
 test("what waits while it is being found out where the connection leads goes on once that is known", async () => {
   const { node, connection } = opened();
-  const gate = new Gate();
+  let found!: () => void;
   const first = ask(node).vote(both);
   expect(connection.sent).toEqual(["WATCH a b", "GET a", "PTTL a", "GET b", "PTTL b", "MULTI"]);
   connection.isReady = false;
   connection.isOpen = true;
-  connection.first = gate.opened;
+  connection.first = new Promise((resolve) => {
+    found = resolve;
+  });
   const later = ask(node).release(["r"], "t");
   await connection.answer("OK", null, -2, null, -2, "OK");
   expect(connection.sent).toEqual(["SET a t PX 1000", "SET b t PX 1000", "EXEC"]);
@@ -393,8 +269,8 @@ test("what waits while it is being found out where the connection leads goes on 
   expect(await first).toMatchObject({ is: "yes" });
   expect(connection.sent).toEqual([]);
   connection.isReady = true;
-  gate.open();
-  await settle();
+  found();
+  await turn();
   expect(connection.sent).toEqual(reads("r"));
   await connection.answer(...free);
   expect(await later).toEqual({ is: "missed" });

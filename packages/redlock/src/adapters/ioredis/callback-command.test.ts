@@ -11,10 +11,6 @@ interface Command {
   reject: (error: unknown) => void;
 }
 
-function textFor(key: string): string {
-  return `*5\r\n$3\r\nset\r\n$${key.length}\r\n${key}\r\n$5\r\nvalue\r\n$2\r\nPX\r\n$2\r\n10\r\n`;
-}
-
 const versions = [
   ["6", () => new Redis({ lazyConnect: true }), Command6],
   ["5", () => new Redis5({ lazyConnect: true }), Command5],
@@ -28,24 +24,6 @@ describe.each(versions)("ioredis %s", (_, open, AnyCommand) => {
       done,
     ) as Command;
   }
-
-  test("makes commands that settle without a promise", () => {
-    const outcomes: unknown[] = [];
-    const command = made((reply, error) => outcomes.push([reply, error]));
-    command.isSent = true;
-    command.resolve(Buffer.from("OK"));
-    expect(outcomes).toEqual([["OK", undefined]]);
-    expect((command as unknown as { promise: unknown }).promise).toBeUndefined();
-  });
-
-  test("none settles before it has been sent", async () => {
-    const outcomes: unknown[] = [];
-    const command = made((reply, error) => outcomes.push(reply ?? error));
-    command.reject("closed");
-    expect(outcomes).toEqual([]);
-    await Promise.resolve();
-    expect(outcomes).toEqual(["closed"]);
-  });
 
   test("settle by their own functions, which tracing tools detach and call without them", () => {
     const outcomes: unknown[] = [];
@@ -90,20 +68,6 @@ describe.each(versions)("ioredis %s", (_, open, AnyCommand) => {
     expect(outcomes).toEqual([[undefined, broken]]);
   });
 
-  test("the same arguments are made ready once for several masters, with the prefix of each", () => {
-    const make = callbackCommandsOf(open())!;
-    const args = ["key", "value", "PX", 10] as const;
-    const message = { command: "SET", args };
-    const texts = ["a:", "a:", "b:", ""].map((keyPrefix) => {
-      const command = make(message, keyPrefix, () => {}) as Command;
-      return String(command.toWritable(null));
-    });
-    expect(texts).toEqual(["a:key", "a:key", "b:key", "key"].map(textFor));
-    expect(args).toEqual(["key", "value", "PX", 10]);
-    const other = make({ command: "GETSET", args }, "", () => {}) as Command;
-    expect(String(other.toWritable(null))).toContain("getset");
-  });
-
   test("tools that look at a command see its keys, and not the token behind them", () => {
     const make = callbackCommandsOf(open())!;
     const message = { command: "EVALSHA", args: ["digest", 2, "first", "second", "token", 1000] };
@@ -112,23 +76,6 @@ describe.each(versions)("ioredis %s", (_, open, AnyCommand) => {
       expect(command.args.map(String)).toEqual(["digest", "2", "app:first", "app:second", "?", "?"]);
       expect(String(command.toWritable(null))).toContain("token");
     }
-  });
-
-  test("a reply settles its own command, also among several made of the same arguments", () => {
-    const outcomes: unknown[] = [];
-    const make = callbackCommandsOf(open())!;
-    const message = { command: "SET", args: ["key", "value"] };
-    const commands = [0, 1, 2].map((index) =>
-      Object.assign(make(message, "", (reply) => outcomes.push([index, reply])) as Command, {
-        isSent: true,
-      }),
-    );
-    for (const index of [2, 0, 1]) commands[index]!.resolve(`reply ${index}`);
-    expect(outcomes).toEqual([
-      [2, "reply 2"],
-      [0, "reply 0"],
-      [1, "reply 1"],
-    ]);
   });
 
   test("a transformer that the application set for the replies to a command does not see theirs", () => {
