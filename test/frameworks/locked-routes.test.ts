@@ -117,15 +117,6 @@ describe.each(Object.entries(frameworks))("%s: a locked route", (_, serve) => {
     expect(server.errors).toEqual([]);
   });
 
-  test("answers 503 once its Redlock has quit", async () => {
-    const redlock = redlockOn();
-    await using server = await serve(await route({ redlock }));
-    await redlock.quit();
-    const response = await fetch(server.url);
-    expect(response.status).toBe(503);
-    expect(await response.json()).toMatchObject({ detail: "The service is shutting down." });
-  });
-
   test("waits for its lock if it is told to", async () => {
     const other = redlockOn();
     await using server = await serve(await route({ redlock: other, options: { waitTimeout: ttl } }));

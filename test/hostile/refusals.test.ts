@@ -189,15 +189,6 @@ describe.each(Object.entries(faults))("%s", (_, makeFault) => {
   });
 });
 
-it("a waiting acquire gets its lock when a majority is over it", async () => {
-  const { redlock } = fleet.open({ nodeTimeout, retryCount: -1, retryDelay: 10, retryJitter: 5 });
-  const resource = fresh();
-  for (const admin of fleet.admins) await faults["a replica"]!(admin, [resource]);
-  const waiting = redlock.acquire(resource, ttl);
-  for (const step of undo.splice(0)) await step();
-  await (await waiting).release();
-});
-
 describe("an ACL of two of five that leaves something out:", () => {
   it("scripts: their SET counts, and failed extensions and releases are reported", async () => {
     const { redlock, clients, errors } = await openReady();
@@ -272,20 +263,6 @@ describe("a master that does not let the client in", () => {
       expect(vote.message).toContain(word);
     }
     expect((await lock.release()).outcome).toBe("released");
-  });
-
-  it("says so each time, not only the first", async () => {
-    const client = { password: "wrong" };
-    await guard(faulty, client);
-    const { redlock, clients } = fleet.open({ nodeTimeout, client });
-    for (let round = 1; round <= 3; round += 1) {
-      const lock = await redlock.acquire(fresh(), ttl);
-      const [stats] = await Promise.all(lock.attempts);
-      await lock.release();
-      for (const one of clients.slice(3)) {
-        expect((stats!.votesAgainst.get(one) as Error).message, `round ${round}`).toContain("WRONGPASS");
-      }
-    }
   });
 
   it("a majority of them: no quorum, in time, by name", async () => {

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
-import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -153,24 +153,6 @@ describe.each(projects)("a new project with @quorlock/%s, %s and the example of 
       console.log(`${framework}: of 100 requests ${ok} succeeded, ${locked} were 409`);
     });
 
-    test("lets no second handler in when the client hangs up, and the next one when the first has settled", async () => {
-      const client = request(`${urls[0]}/invoices/42/payment`, { method: "POST" }).on("error", () => {});
-      client.end();
-      const first = await backend.payment();
-      expect((await pay(1)).status).toBe(409);
-      client.destroy();
-      // The signal of a route ends with its client, and the handler with it; a method of NestJS goes on.
-      if (name === "nestjs") {
-        expect((await pay(1)).status).toBe(409);
-        first.end();
-      }
-      await once(first, "close");
-      const second = untilFree(() => pay(1));
-      (await backend.payment()).end();
-      expect(await (await second).json()).toEqual({ paid: true });
-      expect(backend.mostPayments).toBe(1);
-    });
-
     test("ends by SIGTERM", async () => {
       for (const instance of instances) instance.process.kill();
       const endings = await Promise.all(instances.map((instance) => instance.ended));
@@ -206,12 +188,3 @@ describe.each(projects)("a new project with @quorlock/%s, %s and the example of 
     expect(manifest).not.toContain("@quorlock/http");
   });
 });
-
-/** A request that the lock refuses is sent again: the release of the first one may be under way. */
-async function untilFree(send: () => Promise<Response>): Promise<Response> {
-  for (;;) {
-    const response = await send();
-    if (response.status !== 409) return response;
-    await response.arrayBuffer();
-  }
-}

@@ -1,14 +1,5 @@
 import { once } from "node:events";
-import {
-  type ArgumentsHost,
-  Controller,
-  Get,
-  type INestApplication,
-  Inject,
-  Injectable,
-  Module,
-  Param,
-} from "@nestjs/common";
+import { Controller, Get, type INestApplication, Inject, Injectable, Module, Param } from "@nestjs/common";
 import { APP_FILTER, ExternalContextCreator } from "@nestjs/core";
 import { ExpressAdapter } from "@nestjs/platform-express";
 import { FastifyAdapter } from "@nestjs/platform-fastify";
@@ -112,22 +103,6 @@ describe("RedlockModule", () => {
     const made = RedlockModule.forRoot({ redlock, quit: false });
     const compiling = Test.createTestingModule({ imports: [made, Feature] }).compile();
     await expect(compiling).rejects.toThrow("can't resolve dependencies of the Payments");
-  });
-
-  test("gives its factory what it imports and injects", async () => {
-    @Module({ providers: [{ provide: "redlock", useFactory: () => redlock }], exports: ["redlock"] })
-    class Config {}
-    const app = await Test.createTestingModule({
-      imports: [
-        RedlockModule.forRootAsync({
-          imports: [Config],
-          inject: ["redlock"],
-          useFactory: (made: Redlock) => ({ redlock: () => made }),
-        }),
-      ],
-    }).compile();
-    expect(app.get(Redlock)).toBe(redlock);
-    await app.close();
   });
 
   test("lets the application start once a quorum answers, and not without one", async () => {
@@ -255,12 +230,6 @@ describe("a method with @Locked", () => {
     await expect(payments.pay("7")).rejects.toBeInstanceOf(LockLostError);
   });
 
-  test("keeps its name, its length, and the metadata of decorators above and below", () => {
-    const pay = Object.getOwnPropertyDescriptor(Payments.prototype, "pay")!.value as () => unknown;
-    expect([pay.name, pay.length]).toEqual(["pay", 1]);
-    expect(["above", "below"].map((name) => Reflect.getMetadata(name, pay))).toEqual([true, true]);
-  });
-
   test("says so if Nest has not made its instance", async () => {
     await expect(new Payments().pay("7")).rejects.toThrow(
       /^Payments has no Redlock: Nest has to make it, where RedlockModule is imported or global/,
@@ -386,11 +355,6 @@ describe.each([
     await lock.release();
     await app.close();
   });
-});
-
-test("LockedFilter leaves a refused message of a microservice to Nest, which answers it", () => {
-  const host = { getType: () => "rpc" } as ArgumentsHost;
-  expect(new LockedFilter().catch(new ResourceLockedError("r"), host)).toBeUndefined();
 });
 
 test("RedlockHealthIndicator is up while a quorum of masters answers, and names none when it is down", async () => {
