@@ -2,7 +2,7 @@ import { createClock } from "@sinonjs/fake-timers";
 import { expect, test } from "vitest";
 import type { Client, RedlockOptions } from "./client.ts";
 import { NodeError } from "./errors.ts";
-import type { Answer, Claim, Fault, LockNode, No, Question, Sink, Verb } from "./protocol/node.ts";
+import type { Answer, Claim, Fault, LockNode, Question, Sink, Verb } from "./protocol/node.ts";
 import { answerOf, questionOf } from "./protocol/question.ts";
 import { Redlock } from "./redlock.ts";
 import { maxTimerDelay, type Runtime, type Timer } from "./time/runtime.ts";
@@ -146,16 +146,14 @@ class VirtualTimer implements Timer {
   }
 }
 
-/** One client's machine: its clocks can be stepped and suspended, its event loop can be blocked. */
+/** One client's machine, which can be suspended. */
 export class VirtualMachine implements Runtime {
   readonly time: VirtualTime;
   readonly timers = new Set<VirtualTimer>();
   /** If set, receives errors of timer callbacks, which would otherwise fail the test. */
   uncaught: unknown[] | undefined;
   #random: number;
-  #stepped = 0;
   #suspended = 0;
-  #blockedUntil = 0;
 
   constructor(time: VirtualTime, seed = 1) {
     this.time = time;
@@ -167,7 +165,7 @@ export class VirtualMachine implements Runtime {
   }
 
   wall(): number {
-    return Math.floor(1_700_000_000_000 + this.now() + this.#stepped);
+    return Math.floor(1_700_000_000_000 + this.now());
   }
 
   randomBytes(count: number): Uint8Array {
@@ -181,7 +179,7 @@ export class VirtualMachine implements Runtime {
     const cancel = this.time.timers(() => {
       this.timers.delete(timer);
       this.#call(callback);
-    }, Math.max(1, delay) + this.#behind);
+    }, delay);
     timer.cancel = () => {
       this.timers.delete(timer);
       cancel();
@@ -195,14 +193,9 @@ export class VirtualMachine implements Runtime {
     return [...this.timers].filter((timer) => timer.referenced).length;
   }
 
-  /** True time, as far as this machine has processed it. */
+  /** True time. */
   now(): number {
-    return Math.max(this.time.now(), this.#blockedUntil);
-  }
-
-  /** Steps the wall clock. */
-  stepWall(by: number): void {
-    this.#stepped += by;
+    return this.time.now();
   }
 
   /** Suspends the machine: its monotonic clock and its timers stop, its wall clock and the world do not. */
@@ -211,20 +204,9 @@ export class VirtualMachine implements Runtime {
     this.#suspended += duration;
   }
 
-  /**
-   * Blocks the event loop: the clocks advance at once; timers due meanwhile fire afterwards, and messages that arrive
-   * meanwhile are read after those, as in Node.
-   */
-  block(duration: number): void {
-    this.#blockedUntil = this.now() + duration;
-  }
-
   /** A message arrives over the network `delay` ms from now. */
   receive(callback: () => void, delay: number): void {
-    this.time.timers(() => {
-      if (this.#behind > 0) this.time.timers(callback, this.#behind);
-      else callback();
-    }, delay);
+    this.time.timers(callback, delay);
   }
 
   #call(callback: () => void): void {
@@ -234,10 +216,6 @@ export class VirtualMachine implements Runtime {
       if (!this.uncaught) throw error;
       this.uncaught.push(error);
     }
-  }
-
-  get #behind(): number {
-    return this.now() - this.time.now();
   }
 
   /** mulberry32: the same numbers in each run. */
@@ -277,11 +255,6 @@ export class VirtualMaster {
     this.#keys.delete(resource);
   }
 
-  /** A crash of a master that keeps nothing on disk. */
-  forget(): void {
-    this.#keys.clear();
-  }
-
   claim({ resources, token, ttl }: Omit<TestClaim, "abandoned">, create: boolean): Answer {
     for (const resource of resources) {
       const owner = this.owner(resource);
@@ -313,40 +286,27 @@ export class VirtualMaster {
 }
 
 export interface Command {
-  readonly kind: "vote" | "extend" | "release" | "inspect";
-  readonly resources: readonly string[];
-  readonly token: string | undefined;
-  readonly ttl: number;
-  readonly repair: boolean;
+  readonly kind: Verb;
   /** The time of the send, in true time. */
   readonly at: number;
 }
 
-/**
- * One machine's connection to one master: FIFO, and a test can slow it, hold it, cut it or answer instead of the
- * master.
- */
+/** One machine's connection to one master, which a test can slow, hang or cut, or answer instead of the master. */
 export class VirtualNode implements LockNode {
   readonly name: string;
   readonly client: object = {};
   readonly master: VirtualMaster;
   readonly machine: VirtualMachine;
-  /** The delay of a command, ms. */
-  toMaster = 1;
-  /** The delay of its reply, ms. */
+  /** The delay of a reply, ms; a command takes 1 ms. */
   fromMaster = 1;
-  /** Answers instead of the master: an answer, `silence`, or `undefined` to let the master answer. */
-  answering: (command: Command) => Answer | "silence" | undefined = () => undefined;
+  /** Answers instead of the master, or `undefined` to let the master answer. */
+  answering: (command: Command) => Answer | undefined = () => undefined;
   /** The commands sent, in order. */
   readonly sent: Command[] = [];
-  readonly closed: Array<"close" | "disconnect"> = [];
   readonly #pending = new Set<(fault: Fault) => void>();
-  readonly #stalled: Array<() => void> = [];
   readonly #ready = new Set<() => void>();
   #hung = false;
   #down = false;
-  #lastArrival = 0;
-  #lastReply = 0;
 
   constructor(name: string, machine: VirtualMachine, master: VirtualMaster) {
     this.name = name;
@@ -355,25 +315,28 @@ export class VirtualNode implements LockNode {
   }
 
   ask(question: Question, place: number, sink: Sink): void {
-    const { verb, keys: resources, ttl } = question;
-    const [token] = question.words;
-    const repair = verb === "repair" || verb === "vote";
-    const kind = verb === "repair" ? "extend" : (verb as Command["kind"]);
-    const command = { kind, resources, token, ttl, repair };
-    const settle = (answer: Answer): void => sink.answered(place, answer);
-    this.#send(command, () => this.#execute(question, repair), settle);
+    const give = (answer: Answer): void => sink.answered(place, answer);
+    if (this.#down) {
+      give(this.#fault(false));
+      return;
+    }
+    const command = { kind: question.verb, at: this.machine.now() };
+    this.sent.push(command);
+    this.#pending.add(give);
+    const arrive = (): void => {
+      if (this.#hung) return;
+      const answer = this.answering(command) ?? this.#execute(question);
+      this.machine.receive(() => {
+        if (this.#pending.delete(give)) give(answer);
+      }, this.fromMaster);
+    };
+    this.master.time.timers(arrive, 1);
   }
 
-  #execute({ verb, keys, words, ttl, claim }: Question, create: boolean): Answer {
-    if (claim) return this.master.claim({ resources: keys, token: words[0]!, ttl }, create);
-    if (verb === "release") return this.master.release(keys, words[0]!);
-    const [key] = keys as readonly [string];
-    return {
-      is: "state",
-      owner: this.master.owner(key),
-      remaining: this.master.remaining(key),
-      queueLength: 0,
-    };
+  #execute({ verb, keys, words, ttl, claim }: Question): Answer {
+    if (verb === "inspect") return { is: "state", owner: undefined, remaining: 0, queueLength: 0 };
+    if (!claim) return this.master.release(keys, words[0]!);
+    return this.master.claim({ resources: keys, token: words[0]!, ttl }, verb !== "extend");
   }
 
   onReady(listener: () => void): () => void {
@@ -382,29 +345,21 @@ export class VirtualNode implements LockNode {
   }
 
   close(): Promise<void> {
-    this.closed.push("close");
-    return this.#hung ? new Promise(() => {}) : Promise.resolve();
+    return Promise.resolve();
   }
 
-  disconnect(): void {
-    this.closed.push("disconnect");
-  }
+  disconnect(): void {}
 
-  /** Commands arrive, but nothing happens until {@link resume}. */
+  /** Commands arrive, but nothing happens. */
   hang(): this {
     this.#hung = true;
     return this;
   }
 
-  resume(): void {
-    this.#hung = false;
-    for (const execute of this.#stalled.splice(0)) execute();
-  }
-
   /** Cuts the connection: unanswered commands are never answered, new ones are not sent. */
   cut(): this {
     this.#down = true;
-    for (const give of this.#pending) give(this.fault(true));
+    for (const give of this.#pending) give(this.#fault(true));
     this.#pending.clear();
     return this;
   }
@@ -414,41 +369,10 @@ export class VirtualNode implements LockNode {
     for (const listener of this.#ready) listener();
   }
 
-  fault(sent: boolean): Fault {
+  #fault(sent: boolean): Fault {
     return { is: "fault", error: new NodeError(this.name, "UNREACHABLE", "cut off by the test"), sent };
   }
-
-  #send(unsent: Omit<Command, "at">, execute: () => Answer, settle: (answer: Answer) => void): void {
-    if (this.#down) {
-      settle(this.fault(false));
-      return;
-    }
-    const command = { ...unsent, at: this.machine.now() };
-    this.sent.push(command);
-    const give = (answer: Answer): void => settle(answer);
-    this.#pending.add(give);
-    const arrival = Math.max(this.machine.now() + this.toMaster, this.#lastArrival);
-    this.#lastArrival = arrival;
-    const reply = () => {
-      const answer = this.answering(command) ?? execute();
-      if (answer === "silence") return;
-      const due = Math.max(this.master.time.now() + this.fromMaster, this.#lastReply);
-      this.#lastReply = due;
-      this.machine.receive(() => {
-        if (this.#pending.delete(give)) give(answer);
-      }, due - this.master.time.now());
-    };
-    const arrive = () => (this.#hung ? void this.#stalled.push(reply) : reply());
-    this.master.time.timers(arrive, arrival - this.master.time.now());
-  }
 }
-
-/** A refusal, for {@link VirtualNode.answering}. */
-export function refusal(owner: string | undefined, remaining: number, resource = "r"): No {
-  return { is: "no", resource, owner, remaining };
-}
-
-export type VirtualSetting = ReturnType<typeof virtualSetting>;
 
 /** A client and its masters, 2 ms of round trip apart. The client makes one attempt unless told otherwise. */
 export function virtualSetting(count: number, options: RedlockOptions = {}) {
@@ -458,22 +382,15 @@ export function virtualSetting(count: number, options: RedlockOptions = {}) {
   const nodes = masters.map((master, index) => new VirtualNode(`master-${index}`, machine, master));
   const redlock = new Redlock(nodes as readonly Client[], { runtime: machine, retryCount: 0, ...options });
   redlock.on("error", () => {});
-  const lost: unknown[] = [];
-  redlock.on("lost", (lock) => lost.push(lock));
-  return { time, machine, masters, nodes, redlock, lost };
+  return { time, machine, masters, nodes, redlock };
 }
 
 if (expect.getState().testPath === import.meta.filename) {
-  test("a blocked loop fires its timers late, and reads replies after them", async () => {
+  test("time passes from event to event", async () => {
     const time = new VirtualTime();
-    const machine = new VirtualMachine(time);
-    const seen: string[] = [];
-    machine.receive(() => seen.push(`reply ${machine.monotonic()}`), 5);
-    machine.setTimer(() => seen.push(`timer ${machine.monotonic()}`), 10);
-    machine.block(100);
-    machine.setTimer(() => seen.push(`new timer ${machine.monotonic()}`), 1);
-    expect(machine.monotonic()).toBe(100);
-    await time.advance(200);
-    expect(seen).toEqual(["timer 100", "reply 100", "new timer 101"]);
+    const seen: number[] = [];
+    time.timers(() => time.timers(() => seen.push(time.now()), 5), 10);
+    await time.advance(20);
+    expect([seen, time.now()]).toEqual([[15], 20]);
   });
 }
