@@ -1,4 +1,3 @@
-import { type Lock, Redlock } from "@quorlock/redlock";
 import { Child, type Ending } from "@quorlock/simulation/processes";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
@@ -30,15 +29,11 @@ function quits(name: string): boolean {
 interface Outcome extends Ending {
   /** Keys, where it quit and its masters are there: read at once, long before any ttl is over. */
   readonly left: readonly string[];
-  /** Whether the rival, if there was one, still holds. */
-  readonly rival: boolean | undefined;
 }
 
 interface World {
   readonly masters: Masters;
   readonly child: Child;
-  /** Holds "held": the process that lost it before must not release it. */
-  rival: { readonly redlock: Redlock; readonly lock: Lock } | undefined;
 }
 
 const acts: Record<string, (world: World) => Promise<unknown>> = {
@@ -48,14 +43,9 @@ const acts: Record<string, (world: World) => Promise<unknown>> = {
   async terminate({ child }) {
     child.process.kill("SIGTERM");
   },
-  async rival(world) {
-    const clients = world.masters.urls.map((url) => new Redis(url));
-    const redlock = new Redlock(clients, { nodeTimeout: 500, waitTimeout: 10_000, retryDelay: 50 });
-    world.rival = { redlock, lock: await redlock.acquire("held", 60_000) };
-  },
 };
 
-/** The keys that the child left behind. The rival, which took "held" and stood in its queue, has given its own back. */
+/** The keys that the child left behind. */
 async function keysLeft(masters: Masters): Promise<readonly string[]> {
   const left: string[] = [];
   for (const url of masters.urls) {
@@ -68,7 +58,7 @@ async function keysLeft(masters: Masters): Promise<readonly string[]> {
 
 async function run(name: string, masters: Masters): Promise<Outcome> {
   const child = Child.node(program, [name, ...masters.urls]);
-  const world: World = { masters, child, rival: undefined };
+  const world: World = { masters, child };
   for (let line = await child.line(0), next = 1; line !== "over"; next += 1) {
     void acts[line]!(world).then(() => child.process.stdin!.write("done\n"));
     line = await child.line(next);
@@ -76,11 +66,8 @@ async function run(name: string, masters: Masters): Promise<Outcome> {
   const killer = setTimeout(() => child.process.kill("SIGKILL"), boundOf(name));
   const ending = await child.ended;
   clearTimeout(killer);
-  const rival = await world.rival?.lock.verify();
-  await Promise.all((await world.rival?.lock.release())?.attempts ?? []);
-  await world.rival?.redlock.quit();
   const left = quits(name) ? await keysLeft(masters) : [];
-  return { ...ending, left, rival };
+  return { ...ending, left };
 }
 
 describe.concurrent("a process exits, without an error:", () => {
@@ -92,6 +79,5 @@ describe.concurrent("a process exits, without an error:", () => {
     // SIGKILL means that something kept it alive.
     expect({ code: ending.code, signal: ending.signal }).toEqual({ code: 0, signal: null });
     expect(ending.left).toEqual([]);
-    expect(ending.rival).not.toBe(false);
   });
 });

@@ -7,7 +7,7 @@ export interface Fixture {
   readonly clients: readonly Redis[];
   /**
    * "kill": done to all but the first of the masters; "hang all", "kill all". "terminate": this process is sent
-   * SIGTERM. "rival": another process waits for "held", and holds it when this resolves.
+   * SIGTERM.
    */
   ask(what: string): Promise<void>;
 }
@@ -50,13 +50,6 @@ function untilAborted(signal: AbortSignal): Promise<unknown> {
   return new Promise((resolve) => signal.addEventListener("abort", resolve));
 }
 
-/** As an app does that ends in order. */
-function quitOnTermination({ redlock }: Fixture): Promise<void> {
-  return new Promise((resolve, reject) => {
-    process.once("SIGTERM", () => void redlock.quit().then(resolve, reject));
-  });
-}
-
 /** The steps of the process; then it must exit, without an error. */
 export const scenarios: Record<string, Scenario> = {
   "quit, nothing done": ({ redlock }) => redlock.quit(),
@@ -72,12 +65,6 @@ export const scenarios: Record<string, Scenario> = {
     ignore(fixture.redlock.acquire("another", ttl));
     await fixture.redlock.quit({ keepClients: true });
     disconnectClients(fixture);
-  },
-  async "quit with a lock extended and its signal watched"({ redlock }) {
-    const lock = await redlock.acquire("held", ttl);
-    lock.signal.addEventListener("abort", () => {});
-    await lock.extend(2 * ttl);
-    await redlock.quit();
   },
   async "quit while using runs"({ redlock }) {
     let quitting: Promise<void> | undefined;
@@ -131,11 +118,6 @@ export const scenarios: Record<string, Scenario> = {
     await fixture.redlock.acquire("another", ttl, { retryCount: 1 }).catch(() => {});
     await fixture.redlock.quit();
   },
-  async "the clients quit, a lock is held"(fixture) {
-    const lock = await fixture.redlock.acquire("held", ttl);
-    lock.signal.addEventListener("abort", () => {});
-    await quitClients(fixture);
-  },
   async "the clients quit while using never ends"(fixture) {
     await new Promise<void>((resolve) => {
       ignore(
@@ -168,14 +150,6 @@ export const scenarios: Record<string, Scenario> = {
     }
     await fixture.redlock.quit();
   },
-  async "no caller reads the statistics of attempts"({ redlock }) {
-    const lock = await redlock.acquire("held", ttl);
-    const error = await redlock
-      .acquire("held", ttl, { retryCount: 1, retryDelay: 1 })
-      .catch((reason) => reason);
-    for (const attempt of [...lock.attempts, ...error.attempts]) void attempt;
-    await redlock.quit();
-  },
   async "terminated in the middle of using: quit drains, and the routine ends by itself"(fixture) {
     const { redlock } = fixture;
     const quit = new Promise<void>((resolve, reject) => {
@@ -187,28 +161,5 @@ export const scenarios: Record<string, Scenario> = {
       assert.equal(signal.aborted, false);
     });
     await quit;
-  },
-  async "terminated in the middle of using: quit, and the routine never ends"(fixture) {
-    const quit = quitOnTermination(fixture);
-    ignore(
-      fixture.redlock.using("held", ttl, () => {
-        ignore(fixture.ask("terminate"));
-        return new Promise(() => {});
-      }),
-    );
-    await quit;
-  },
-  async "blocked for longer than the ttl: the holder finds out on its first look"(fixture) {
-    const lock = await fixture.redlock.acquire("held", 1000);
-    const { signal } = lock;
-    const rival = fixture.ask("rival");
-    block(1500);
-    assert.equal(lock.remaining(), 0);
-    assert.equal(lock.state, "lost");
-    assert.equal(signal.aborted, true);
-    await assert.rejects(lock.extend(1000), { code: "LOCK_LOST" });
-    await rival;
-    assert.equal((await lock.release()).outcome, "expired");
-    await fixture.redlock.quit();
   },
 };

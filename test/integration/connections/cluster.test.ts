@@ -1,14 +1,13 @@
 import { InvalidArgumentError, type NodeError, Redlock, type RedlockOptions } from "@quorlock/redlock";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
-import { clusterConfig, formCluster, type Master, moveSlot } from "@quorlock/testbed";
+import { clusterConfig, formCluster, moveSlot } from "@quorlock/testbed";
 import { Cluster, type Redis } from "ioredis";
 import { createCluster } from "redis";
 import { createCluster as createCluster5 } from "redis-5.0";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
-import { Fleet, fresh, rejection, timed, votesOf } from "../fleet/fleet.ts";
-import { WireTap } from "../fleet/wire-tap.ts";
+import { Fleet, fresh, rejection, timed } from "../fleet/fleet.ts";
 
 // PROTOCOL 2.9, 12.6.
 
@@ -69,59 +68,7 @@ async function setPassword(password: string): Promise<void> {
   for (const admin of cluster.admins) await admin.config("SET", "requirepass", password);
 }
 
-/** Which of the two masters has the slot of this key, by asking. */
-async function valueIn(resource: string): Promise<string | null> {
-  for (const admin of cluster.admins) {
-    const value = await admin.get(resource).catch(() => undefined);
-    if (value !== undefined) return value;
-  }
-  throw new Error(`no master has the slot of ${resource}`);
-}
-
-/** How many each of its masters has. */
-function connections(): Promise<number[]> {
-  return Promise.all(
-    cluster.admins.map(async (admin) => String(await admin.client("LIST")).match(/^id=/gm)!.length),
-  );
-}
-
 describe("a Cluster", () => {
-  it("that quit keeps answers afterwards, and Quorlock has no connection to its masters any more", async () => {
-    const client = clusterClient();
-    // The client itself has connected to both masters.
-    await Promise.all(["a", "b", "c", "d"].map((key) => client.get(key)));
-    const before = await connections();
-    const redlock = new Redlock([client], { nodeTimeout });
-    const resources = ["a", "b", "c", "d"].map((name) => fresh(name));
-    for (const resource of resources) await redlock.acquire(resource, 60_000);
-    await redlock.quit({ keepClients: true });
-    for (const resource of resources) expect(await client.get(resource)).toBeNull();
-    await until("the end of the other connections", async () =>
-      (await connections()).every((count, index) => count <= before[index]!),
-    );
-  });
-
-  it("of node-redis that quit keeps answers afterwards, without a connection of Quorlock", async () => {
-    const rootNodes = cluster.masters.map(({ host, port }) => ({ socket: { host, port } }));
-    const client = createCluster({ rootNodes });
-    await client.connect();
-    try {
-      await Promise.all(["a", "b", "c", "d"].map((key) => client.get(key)));
-      const before = await connections();
-      const redlock = new Redlock([client], { nodeTimeout });
-      await redlock.ready();
-      const resource = fresh("kept");
-      await redlock.acquire(resource, 60_000);
-      await redlock.quit({ keepClients: true });
-      expect(await client.get(resource)).toBeNull();
-      await until("the end of the other connections", async () =>
-        (await connections()).every((count, index) => count <= before[index]!),
-      );
-    } finally {
-      client.destroy();
-    }
-  });
-
   it("that is there twice, by other startup nodes, votes once", async () => {
     const { host, port } = cluster.masters[1]!;
     const second = new Cluster([{ host: "localhost", port }]);
@@ -141,37 +88,6 @@ describe("a Cluster", () => {
     expect(errors.map(({ reason }) => reason)).toEqual(["SAME_SERVER"]);
     expect(errors[0]!.message).toMatch(/one server, 127\.0\.0\.1:\d+;/);
   });
-
-  it("votes beside ordinary masters", async () => {
-    const { clients } = fleet.open();
-    const client = clusterClient();
-    const redlock = new Redlock([client, ...clients], { nodeTimeout });
-    const resource = fresh();
-    const lock = await redlock.acquire(resource, 20_000);
-    const [stats] = await Promise.all(lock.attempts);
-    expect(votesOf([client, ...clients], stats!)).toEqual([true, true, true]);
-    expect(await valueIn(resource)).toBe(lock.value);
-    expect(await fleet.values(resource)).toEqual([lock.value, lock.value]);
-    expect((await lock.release()).outcome).toBe("released");
-  });
-
-  it.each(["a{b", "a}b", "a{}b", "{}a}", "a{b}c}", "}{"])(
-    "locks, waits for and releases a resource named %s",
-    async (name) => {
-      const redlock = new Redlock([clusterClient()], {
-        nodeTimeout,
-        retryCount: -1,
-        retryDelay: 20,
-        retryJitter: 0,
-      });
-      const first = await redlock.acquire(name, 30_000);
-      const waiting = redlock.acquire(name, 30_000);
-      await redlock.inspect(name);
-      expect((await first.release()).outcome).toBe("released");
-      expect((await (await waiting).release()).outcome).toBe("released");
-      await until("it is free", async () => (await valueIn(name)) === null);
-    },
-  );
 
   it("with a rotated password continues with the password of the user's client", async () => {
     const client = clusterClient({ password: "old" });
@@ -198,108 +114,24 @@ describe("a Cluster", () => {
     }
   });
 
-  it("with keyPrefix a hash tag in the prefix counts", async () => {
-    const client = new Cluster(
-      cluster.masters.map(({ host, port }) => ({ host, port })),
-      { redisOptions: { keyPrefix: "{app}:" } },
-    );
-    clusters.push(client);
-    const redlock = new Redlock([client], { nodeTimeout });
-    const lock = await redlock.acquire(["one", "two"], 20_000);
-    expect(await valueIn("{app}:one")).toBe(lock.value);
-    expect((await lock.release()).outcome).toBe("released");
-  });
-
-  it("refuses resources of several slots before a byte is sent, to no master", async () => {
-    const { clients } = fleet.open();
-    const members = [...clients, clusterClient()];
-    const redlock = new Redlock(members, { nodeTimeout, owner: false });
-    await fleet.warmUp({ redlock, clients: members });
-    const taps = await Promise.all([...cluster.admins, ...fleet.admins].map((admin) => WireTap.on(admin)));
-    const before = await Promise.all(taps.map((tap) => tap.commands()));
-    for (const call of [
-      () => redlock.acquire(["one", "two"], 20_000),
-      () => redlock.tryAcquire(["one", "two"], 20_000),
-      () => redlock.using(["one", "two"], 20_000, () => "not reached"),
-    ]) {
-      const error = await rejection(call());
-      expect(error).toBeInstanceOf(InvalidArgumentError);
-      expect((error as Error).message).toContain("hash slot");
-      expect((error as Error).message).toContain("{hash tag}");
+  it.each(libraries)("by %s refuses a queue, fencing and names that no slot can hold", async (library) => {
+    const redlock = await openBy(library);
+    const [client] = redlock.clients;
+    const single = fleet.open().clients[0]!;
+    for (const [act, words] of [
+      [
+        () => new Redlock([client!, single], { fencing: true }),
+        "a Redis Cluster grants no fencing tokens: compare a version in your database, or use three small servers beside the Cluster",
+      ],
+      [() => new Redlock([client!], { queue: true }), "a Redis Cluster keeps no queue"],
+      [() => new Semaphore(redlock, "}permits", 2), "no common hash slot"],
+      [() => new ReadWriteLock(redlock, "}report"), "no common hash slot"],
+    ] as const) {
+      expect(act).toThrow(InvalidArgumentError);
+      expect(act).toThrow(words);
     }
-    for (const [index, tap] of taps.entries()) {
-      expect((await tap.commands()).slice(before[index]!.length)).toEqual([]);
-      await tap[Symbol.asyncDispose]();
-    }
-  });
-
-  it.each(libraries)(
-    "by %s refuses a queue, fencing and names that no slot can hold before a byte is sent",
-    async (library) => {
-      const taps = await Promise.all(cluster.admins.map((admin) => WireTap.on(admin)));
-      const redlock = await openBy(library);
-      await redlock.ready();
-      const before = await Promise.all(taps.map((tap) => tap.commands()));
-      const [client] = redlock.clients;
-      const single = fleet.open().clients[0]!;
-      for (const [act, words] of [
-        [
-          () => new Redlock([client!, single], { fencing: true }),
-          "a Redis Cluster grants no fencing tokens: compare a version in your database, or use three small servers beside the Cluster",
-        ],
-        [() => new Redlock([client!], { queue: true }), "a Redis Cluster keeps no queue"],
-        [() => new Semaphore(redlock, "}permits", 2), "no common hash slot"],
-        [() => new ReadWriteLock(redlock, "}report"), "no common hash slot"],
-      ] as const) {
-        expect(act).toThrow(InvalidArgumentError);
-        expect(act).toThrow(words);
-      }
-      for (const [index, tap] of taps.entries()) {
-        expect((await tap.commands()).slice(before[index]!.length)).toEqual([]);
-        await tap[Symbol.asyncDispose]();
-      }
-      // Names that begin so are refused on a Cluster only.
-      expect(new Semaphore(new Redlock(single), "}permits", 2).limit).toBe(2);
-    },
-  );
-
-  it.each(libraries)(
-    "by %s has waiters that poll: each gets the lock once, and no queue is kept",
-    async (library) => {
-      const all = await Promise.all([0, 1, 2, 3].map(() => openBy(library)));
-      const resource = fresh();
-      const first = await all[0]!.acquire(resource, 20_000);
-      let holders = 0;
-      const waiting = all.map(async (redlock) => {
-        const lock = await redlock.acquire(resource, 20_000);
-        holders += 1;
-        expect(holders).toBe(1);
-        await lock.verify();
-        holders -= 1;
-        await lock.release();
-      });
-      expect((await all[1]!.inspect(resource))[0]).toMatchObject({
-        owner: expect.any(String),
-        queueLength: 0,
-      });
-      await first.release();
-      await Promise.all(waiting);
-      for (const admin of cluster.admins) expect(await admin.keys("quorlock:queue:*")).toEqual([]);
-    },
-  );
-
-  it("works after one of its masters was restarted", async () => {
-    const redlock = new Redlock([clusterClient()], { retryCount: -1, retryDelay: 20, nodeTimeout: 500 });
-    const resource = fresh();
-    await (await redlock.acquire(resource, 20_000)).release();
-    await cluster.masters[0]!.restart();
-    for (const admin of cluster.admins) {
-      await until("it serves its slots again", async () =>
-        /cluster_state:ok/.test(await admin.cluster("INFO").catch(() => "")),
-      );
-    }
-    const lock = await redlock.acquire(resource, 20_000);
-    expect((await lock.release()).outcome).toBe("released");
+    // Names that begin so are refused on a Cluster only.
+    expect(new Semaphore(new Redlock(single), "}permits", 2).limit).toBe(2);
   });
 });
 
@@ -462,31 +294,3 @@ describe("a failover", () => {
       await (await redlock.acquire(resource, 60_000, { waitTimeout: 20_000 })).release();
   });
 });
-
-describe("a plain client of a Cluster's master", () => {
-  it("MOVED is a failed vote with that reason, and the others' quorum works", async () => {
-    const clusterMaster = cluster.masters[0] as Master;
-    const { redlock, clients, errors } = fleet.open({ on: [clusterMaster, ...fleet.masters] });
-    const moved = await movedFrom(cluster);
-    const lock = await redlock.acquire(moved, 20_000);
-    const [stats] = await Promise.all(lock.attempts);
-    expect(votesOf(clients, stats!)).toEqual([false, true, true]);
-    expect(stats!.votesAgainst.get(clients[0]!)).toMatchObject({ code: "NODE", reason: "MOVED" });
-    await lock.extend(20_000);
-    expect((await lock.release()).outcome).toBe("released");
-    await until("all errors are told", () => errors.length >= 3);
-    expect(new Set(errors.map((error: NodeError) => error.reason))).toEqual(new Set(["MOVED"]));
-  });
-});
-
-/** A resource whose slot the first master of the cluster does not have. */
-async function movedFrom(fleetOfCluster: Fleet): Promise<string> {
-  for (;;) {
-    const resource = fresh();
-    const error = await fleetOfCluster.admins[0]!.get(resource).then(
-      () => undefined,
-      (reason: Error) => reason,
-    );
-    if (error?.message.startsWith("MOVED")) return resource;
-  }
-}

@@ -1,7 +1,6 @@
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { Redlock, type RedlockOptions } from "@quorlock/redlock";
 import { type Master, startProxy } from "@quorlock/testbed";
-import { Redis } from "ioredis";
 import { createClient, createClientPool, createSentinel } from "redis";
 import {
   createClient as createClient5,
@@ -65,40 +64,6 @@ describe.each(versions)("node-redis %s:", (_, create) => {
   function open(options: Options): AnyClient {
     return kept(create(options));
   }
-
-  it("clients that were not connected serve, and are not connected", async () => {
-    const clients = fleet.masters.map((master) => open({ socket: at(master) }));
-    await acquired(lockOver(clients), fresh(), 3);
-    expect(clients.map(({ isOpen }) => isOpen)).toEqual([false, false, false]);
-  });
-
-  it("locks are over one connection with those of ioredis, and hand over to them", async () => {
-    const [first, second, third] = fleet.masters as [Master, Master, Master];
-    const others = fleet.masters.map(({ port }) => new Redis(port));
-    const clients = [
-      open({ socket: at(first) }),
-      open({ socket: at(second), RESP: 2 }),
-      new Redis(third.port),
-    ];
-    const redlock = lockOver(clients);
-    const ioredis = lockOver(others);
-    const resource = fresh();
-    const held = await redlock.acquire(resource, ttl);
-    const waiting = ioredis.acquire(resource, ttl, { retryCount: -1 });
-    // (A master that voted late may have given its vote to the next.)
-    await until("it waits", async () =>
-      (await redlock.inspect(resource)).some(({ queueLength }) => queueLength === 1),
-    );
-    await held.release();
-    const next = await waiting;
-    const again = redlock.acquire(resource, ttl, { retryCount: -1 });
-    // (A master that voted late may have given its vote to the next.)
-    await until("it waits", async () =>
-      (await ioredis.inspect(resource)).some(({ queueLength }) => queueLength === 1),
-    );
-    await next.release();
-    await (await again).release();
-  });
 
   it("the options of the user's client do not matter, and stay", async () => {
     const clients = fleet.masters.map((master) =>
@@ -303,16 +268,6 @@ describe.each(versions)("node-redis %s:", (_, create) => {
     expect(retries.slice(0, 3)).toEqual([0, 1, 2]);
   });
 
-  it("a quit while connections are being made leaves none", async () => {
-    await using proxy = await startProxy(fleet.masters[0]!);
-    const client = open({ socket: at(proxy) });
-    const redlock = lockOver([client]);
-    redlock.acquire(fresh(), ttl).catch(() => {});
-    await redlock.quit();
-    await proxy.when(({ accepted }) => accepted > 0);
-    await proxy.when(({ connections }) => connections === 0);
-  });
-
   it.each<[string, Options]>([
     ["with a full queue", { commandsQueueMaxLength: 6 }],
     ["whose commands overtake others", { commandOptions: { asap: true } }],
@@ -399,22 +354,6 @@ describe.each(versions)("node-redis %s:", (_, create) => {
     await acquired(lockOver([client]), fresh(), 1);
     proxy.reset();
     await ours.when(({ connections }) => connections === 0);
-  });
-
-  it("a connection older than the user's new one is replaced: it may lead to another server", async () => {
-    const [master] = fleet.masters as [Master];
-    await using user = await startProxy(master);
-    await using ours = await startProxy(master);
-    const client = open({ socket: at(user) });
-    await client.connect();
-    // Only to make two ways of one: the duplicate's goes through the other proxy.
-    client.options.socket = { ...client.options.socket, ...at(ours) };
-    const redlock = lockOver([client]);
-    await acquired(redlock, fresh(), 1);
-    const { accepted } = ours.counters;
-    user.reset();
-    await until("it is replaced", () => ours.counters.accepted > accepted);
-    await until("it votes", async () => (await redlock.inspect("anything"))[0]?.unreachable === undefined);
   });
 });
 

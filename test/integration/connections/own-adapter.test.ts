@@ -54,19 +54,4 @@ describe("a master of an adapter", () => {
     expect(Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1] ?? 0)).toBe(scripts);
     await Promise.all(locks.map((lock) => lock.release()));
   });
-
-  it("reports a refused subscription as an error event", async () => {
-    const rule = ["on", ">password", "~*", "&*", "+@all", "-subscribe"];
-    await fleet.admins[0]!.acl("SETUSER", "deaf", "reset", ...rule);
-    const redlock = openAdapter({}, { username: "deaf", password: "password" });
-    const reasons: string[] = [];
-    redlock.on("error", ({ reason }) => void reasons.push(reason));
-    const resource = fresh();
-    const lock = await redlock.acquire(resource, ttl);
-    const waiting = redlock.acquire(resource, ttl, { waitTimeout: 15_000 });
-    await until("the error is reported", () => reasons.length > 0);
-    expect(reasons).toEqual(["NOPERM"]);
-    await lock.release();
-    await (await waiting).release();
-  });
 });

@@ -1,5 +1,4 @@
-import { once } from "node:events";
-import { InvalidArgumentError, type Lock, Redlock, type RedlockOptions } from "@quorlock/redlock";
+import { InvalidArgumentError, Redlock } from "@quorlock/redlock";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import {
   type Master,
@@ -9,7 +8,7 @@ import {
   type Proxy as TestProxy,
 } from "@quorlock/testbed";
 import { Cluster, Redis } from "ioredis";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ask } from "../../contract/ask.ts";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
@@ -24,25 +23,6 @@ const ttl = 20_000;
 describe("masters that have no EVAL", () => {
   const config = ["EVAL", "EVALSHA"].flatMap((command) => ["--rename-command", command, ""]);
   const fleet = Fleet.forTests(3, { config });
-
-  it("are sent nothing but the commands of the user's rule", async () => {
-    const { redlock } = await fleet.openWarm({ scripts, on: fleet.masters.slice(0, 1) });
-    await using tap = await WireTap.on(fleet.admins[0]!);
-    const resource = fresh();
-    const lock = await redlock.acquire(resource, 1000);
-    await lock.extend(2000);
-    await lock.release();
-    const reads = [["WATCH", resource], ["GET", resource], ["PTTL", resource], ["MULTI"]];
-    expect((await tap.commands()).map(({ words }) => words)).toEqual([
-      ["SET", resource, lock.value, "NX", "PX", "1000"],
-      ...reads,
-      ["PEXPIRE", resource, "2000"],
-      ["EXEC"],
-      ...reads,
-      ["DEL", resource],
-      ["EXEC"],
-    ]);
-  });
 
   it("have one connection for all Redlocks of a client, and these exclude each other", async () => {
     const [admin] = fleet.admins;
@@ -63,98 +43,6 @@ describe("masters that have no EVAL", () => {
   });
 });
 
-describe("beside a client that uses scripts", () => {
-  const fleet = Fleet.forTests(3);
-
-  const patient: RedlockOptions = { retryCount: -1, retryDelay: 5, retryJitter: 4 };
-
-  it("neither ever enters while the other is in, under load", async () => {
-    const clients = [fleet.open({ scripts, ...patient }), fleet.open({ ...patient })];
-    const resources = [fresh(), fresh(), fresh()] as const;
-    const wishes = [[0], [0, 1], [1, 2], [2, 0], [1]].map((wish) => wish.map((index) => resources[index]!));
-    /** By resource: who is in. */
-    const inside = new Map<string, Lock>();
-    const entered = [0, 0];
-    const enter = async (client: number, wish: readonly string[]) => {
-      const lock = await clients[client]!.redlock.acquire(wish, ttl);
-      for (const resource of wish) {
-        if (inside.has(resource)) throw new Error(`two hold ${resource}`);
-        inside.set(resource, lock);
-      }
-      entered[client]! += 1;
-      // Long enough for a rival to try.
-      await fleet.admins[0]!.ping();
-      for (const resource of wish) inside.delete(resource);
-      await lock.release();
-    };
-    const work = async (client: number, worker: number) => {
-      for (let round = 0; round < 25; round += 1)
-        await enter(client, wishes[(worker + round) % wishes.length]!);
-    };
-    await Promise.all([0, 1, 2, 3, 4, 5].map((worker) => work(worker % 2, worker)));
-    expect(entered).toEqual([75, 75]);
-    // A busy machine may be slow; nothing else may go wrong.
-    for (const { errors } of clients) {
-      expect(errors.filter(({ reason }) => reason !== "TIMEOUT")).toEqual([]);
-    }
-    for (const resource of resources) await fleet.untilGone(resource);
-  });
-});
-
-describe("a connection that is lost in the middle of a transaction", () => {
-  let fleet: Fleet;
-  let proxy: TestProxy;
-  beforeAll(async () => {
-    fleet = await Fleet.start(3);
-  });
-  beforeEach(async () => {
-    proxy = await startProxy(fleet.masters[0]!);
-  });
-  afterEach(async () => {
-    fleet.closeAll();
-    await proxy.stop();
-  });
-  afterAll(() => fleet?.stop());
-
-  const openThroughProxy = () => fleet.openWarm({ scripts, on: [proxy, ...fleet.masters.slice(1)] });
-
-  it("after the reads costs one vote, writes nothing, and the next transaction is a new one", async () => {
-    const { redlock, errors } = await openThroughProxy();
-    const resources = [fresh(), fresh()];
-    const [first] = resources as [string, string];
-    const lock = await redlock.acquire(resources, ttl);
-    await Promise.all(lock.attempts);
-    proxy.hold("replies");
-    const extension = lock.extend(3 * ttl);
-    await proxy.when(({ replies }) => replies.held > 0);
-    await killClients(fleet.admins[0]!);
-    await proxy.heal();
-    await extension;
-    expect(await votesFor(lock)).toBe(2);
-    expect(errors).toMatchObject([{ reason: "UNREACHABLE" }]);
-    const [left] = await fleet.lifetimes(first);
-    expect(left).toBeLessThanOrEqual(ttl);
-    await until("all three vote again", async () => {
-      await lock.extend(3 * ttl);
-      return (await votesFor(lock)) === 3;
-    });
-    expect((await lock.release()).outcome).toBe("released");
-    for (const resource of resources) await fleet.untilGone(resource);
-  });
-
-  it("after EXEC was executed leaves a vote that does not count, and is rolled back", async () => {
-    const { redlock } = await openThroughProxy();
-    const resources = [fresh(), fresh()];
-    const lost = proxy.resetAfterRequest((bytes) => /exec/i.test(bytes.toString()));
-    const lock = await redlock.acquire(resources, ttl);
-    await lost;
-    expect(await votesFor(lock)).toBe(2);
-    expect(await fleet.values(resources[0]!)).toEqual(fleet.masters.map(() => lock.value));
-    expect((await lock.release()).outcome).toBe("released");
-    for (const resource of resources) await fleet.untilGone(resource);
-  });
-});
-
 const claimOf = (resource: string) => ({
   resources: [resource],
   token: "mine",
@@ -162,148 +50,36 @@ const claimOf = (resource: string) => ({
   abandoned: false,
 });
 
-const withIoredis = itWithIoredis("a disconnect that awaits the answers");
-const withSelect = itWithIoredis("an event of select");
-
 describe("a client that leaves its connection in the middle of a transaction", () => {
-  let fleet: Fleet;
-  let master: Master;
-  let proxy: TestProxy;
-  let elsewhere: Redis;
-  beforeAll(async () => {
-    fleet = await Fleet.start(1);
-    master = fleet.masters[0]!;
-    elsewhere = new Redis(master.port, master.host, { db: 1 });
-  });
-  beforeEach(async () => {
-    proxy = await startProxy(master);
-  });
-  afterEach(async () => {
-    fleet.closeAll();
-    await proxy.stop();
-  });
-  afterAll(async () => {
-    elsewhere?.disconnect();
-    await fleet?.stop();
-  });
+  const fleet = Fleet.forTests(1);
 
-  /** A node on a connection that stands, and resources that are held by its token there. */
-  const held = async () => {
+  itWithIoredis("an event of select")("by SELECT, goes on in neither database", async () => {
+    const [master] = fleet.masters as [Master];
+    await using proxy = await startProxy(master);
+    await using tap = await WireTap.on(fleet.admin(master));
     const { clients } = fleet.open({ scripts, on: [proxy] });
-    const [client] = clients;
     const node = withoutScripts(clients)[0]!;
     const [first, second] = [fresh(), fresh()];
     await ask(node).inspect(first);
     for (const resource of [first, second]) await fleet.occupy(resource, [master], ttl, "mine");
-    return { client: client!, clients, node, first, second };
-  };
-
-  /** Until what was called before has been executed, and nothing of it has been heard. */
-  const executed = () => proxy.when(({ replies }) => replies.held > 0);
-
-  const unsent = { is: "fault", sent: false, error: { reason: "UNREACHABLE" } };
-
-  withIoredis(
-    "by its end, is written nothing, and no connection is made for what is left of it",
-    async () => {
-      const { client, node, first, second } = await held();
-      proxy.hold("replies");
-      const extension = ask(node).extend(claimOf(first), true);
-      await executed();
-      await ended(client);
-      const { accepted } = proxy.counters;
-      proxy.release("replies");
-      expect(await extension).toMatchObject(unsent);
-      await proxy.when(({ connections }) => connections === 0);
-      expect(proxy.counters.accepted).toBe(accepted);
-      expect(await fleet.admin(master).pttl(first)).toBeLessThanOrEqual(ttl);
-      expect(await ask(node).release([second], "mine")).toMatchObject(unsent);
-    },
-  );
-
-  withIoredis(
-    "by its end, has what is only to be forgotten forgotten: no connection is made for that",
-    async () => {
-      const { client, node } = await held();
-      const rivals = fresh();
-      await fleet.occupy(rivals, [master], ttl);
-      proxy.hold("replies");
-      const extension = ask(node).extend(claimOf(rivals), true);
-      await executed();
-      await ended(client);
-      const { accepted } = proxy.counters;
-      proxy.release("replies");
-      expect(await extension).toMatchObject({ is: "no" });
-      await proxy.when(({ connections }) => connections === 0);
-      expect(proxy.counters.accepted).toBe(accepted);
-    },
-  );
-
-  withIoredis("is not sent what waited behind it once it is back", async () => {
-    const { client, node, first } = await held();
-    const free = fresh();
     proxy.hold("replies");
-    const extension = ask(node).extend(claimOf(first), true);
-    const vote = ask(node).vote(claimOf(free));
-    await executed();
-    await ended(client);
-    const connected = client.connect();
-    proxy.release("replies");
-    expect(await extension).toMatchObject(unsent);
-    expect(await vote).toMatchObject(unsent);
-    await connected;
-    expect(await ask(node).vote(claimOf(fresh()))).toMatchObject({ is: "yes" });
-    expect(await fleet.values(free)).toEqual([null]);
-  });
-
-  withSelect("by SELECT, goes on in neither database", async () => {
-    const { client, node, first, second } = await held();
-    for (const resource of [first, second]) await elsewhere.set(resource, "mine", "PX", ttl);
-    await using tap = await WireTap.on(fleet.admin(master));
-    proxy.hold("replies");
-    const extension = ask(node).extend(claimOf(first), true);
-    const vote = ask(node).vote(claimOf(fresh()));
-    const release = ask(node).release([second], "mine");
-    await executed();
-    const selected = client.select(1);
+    const waiting = [
+      ask(node).extend(claimOf(first), true),
+      ask(node).vote(claimOf(fresh())),
+      ask(node).release([second], "mine"),
+    ];
+    await proxy.when(({ replies }) => replies.held > 0);
+    const selected = clients[0]!.select(1);
     // Its reply leaves the proxy first: the user's connection is the older one.
     await proxy.when(({ replies }) => replies.held > 1);
     proxy.release("replies");
     await selected;
-    expect(await extension).toMatchObject(unsent);
-    expect(await vote).toMatchObject(unsent);
-    expect(await release).toMatchObject(unsent);
+    for (const answer of await Promise.all(waiting))
+      expect(answer).toMatchObject({ is: "fault", sent: false, error: { reason: "UNREACHABLE" } });
     expect((await tap.commands()).filter(({ database }) => database === "1")).toEqual([]);
-    expect(await elsewhere.mget(first, second)).toEqual(["mine", "mine"]);
-    expect(await ask(node).extend(claimOf(first), false)).toMatchObject({ is: "yes" });
-    expect(await elsewhere.pttl(first)).toBeGreaterThan(ttl);
-  });
-});
-
-describe("a master that hangs in the middle of a transaction", () => {
-  const fleet = Fleet.forTests(3);
-
-  it("blocks no other call, and is not sent the operations that were given up meanwhile", async () => {
-    const { redlock } = await fleet.openWarm({ scripts });
-    const [hung] = fleet.masters;
-    await using tap = await WireTap.on(fleet.admin(hung!));
-    const names = Array.from({ length: 5 }, () => [fresh(), fresh()]);
-    await hung!.hang();
-    for (const resources of names) {
-      const lock = await redlock.acquire(resources, ttl);
-      expect((await lock.release()).outcome).toBe("released");
-    }
-    await hung!.resume();
-    await until("it votes again", async () => {
-      const lock = await redlock.acquire([fresh(), fresh()], ttl);
-      const votes = await votesFor(lock);
-      await lock.release();
-      return votes === 3;
-    });
-    const written = (await tap.commands()).filter(({ words }) => words[0] === "SET");
-    const given = new Set(names.flat());
-    expect(written.filter(({ words }) => given.has(words[1]!))).toEqual([]);
-    for (const resource of given) await fleet.untilGone(resource);
+    expect(await fleet.values(first)).toEqual(["mine"]);
+    // What is asked from then on is asked there.
+    expect(await ask(node).vote(claimOf(first))).toMatchObject({ is: "yes" });
   });
 });
 
@@ -378,34 +154,10 @@ describe("what cannot be had", () => {
     cluster.disconnect();
   });
 
-  it.each([["queue", true]])("is refused at once: %s", (name, value) => {
-    const opened = (option: unknown) => new Redlock(withoutScripts([client]), { [name]: option });
-    expect(() => opened(value)).toThrow(InvalidArgumentError);
-    expect(() => opened(value)).toThrow(name);
-    expect(() => opened(false)).not.toThrow();
-    expect(() => opened(undefined)).not.toThrow();
-  });
-
-  it("a Cluster neither", () => {
+  it("is refused at once: a queue, and a Cluster", () => {
+    expect(() => new Redlock(withoutScripts([client]), { queue: true })).toThrow(/queue/);
+    expect(() => new Redlock(withoutScripts([client]), { queue: false })).not.toThrow();
     expect(() => withoutScripts([client, cluster])).toThrow(InvalidArgumentError);
     expect(() => new Redlock([client, cluster], {})).not.toThrow();
   });
 });
-
-/** The user's client has ended; what the master answers on the connection of the locks is still heard. */
-async function ended(client: Redis): Promise<void> {
-  const end = once(client, "end");
-  client.disconnect();
-  client.stream.destroy();
-  await end;
-}
-
-/** Ends all connections but this one. */
-async function killClients(admin: Redis): Promise<void> {
-  await admin.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
-}
-
-/** How many masters said yes when the lock was acquired or last extended. */
-async function votesFor(lock: Lock): Promise<number> {
-  return (await lock.attempts.at(-1))!.votesFor.size;
-}
