@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { type Lock, LockLostError, Redlock } from "@quorlock/redlock";
-import { type Master, startProxy } from "@quorlock/testbed";
+import type { Master } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis-5";
 import { Redis as Valkey } from "iovalkey";
@@ -208,65 +208,6 @@ describe("a lock that is held when a client is switched", () => {
     });
   });
 
-  describe.each(libraries)("by a Redlock whose client reconnects, by %s", (_, Client) => {
-    it.each([
-      ["the one selected before", undefined, 1],
-      ["the one selected meanwhile", 2, 2],
-      ["the first, selected again meanwhile", 0, 0],
-      ["that of the options, after a SELECT that was refused meanwhile", 99, 0],
-    ] as const)("is in the database of the client: %s", async (_what, meanwhile, expected) => {
-      const clients = fleet.masters.map(({ host, port }) =>
-        new Client({ host, port, retryStrategy: () => 10 }).on("error", () => {}),
-      );
-      try {
-        const redlock = new Redlock(clients, { owner: false, retryCount: 0, nodeTimeout: 900 });
-        await Promise.all(clients.map((client) => client.select(1)));
-        await (await redlock.acquire(fresh(), ttl)).release();
-        const ready = clients.map((client) => once(client, "ready"));
-        // In the event: the client connects again some milliseconds later.
-        const selected = clients.map(
-          (client) =>
-            new Promise<unknown>((resolve) => {
-              const select = () => resolve(meanwhile === undefined ? undefined : client.select(meanwhile));
-              client.once("close", select);
-            }),
-        );
-        for (const client of clients) client.disconnect(true);
-        await Promise.allSettled(selected);
-        await Promise.all(ready);
-        for (const client of clients) expect(await client.client("INFO")).toContain(` db=${expected} `);
-        await until("locks are there", async () => {
-          const lock = await redlock.acquire(fresh(), ttl).catch(() => undefined);
-          if (!lock) return false;
-          await Promise.all(lock.attempts);
-          const found = await Promise.all(clients.map((client) => client.get(lock.resources[0]!)));
-          await Promise.all((await lock.release()).attempts);
-          return found.every((value) => value === lock.value);
-        });
-      } finally {
-        for (const client of clients) client.disconnect();
-      }
-    });
-  });
-
-  it("is in the database of a client that took long to connect, and was refused a SELECT", async () => {
-    const proxies = await Promise.all(fleet.masters.map(startProxy));
-    for (const proxy of proxies) proxy.delay(150);
-    const clients = proxies.map(({ port }) => new Redis({ port }).on("error", () => {}));
-    try {
-      const refused = Promise.allSettled(clients.map((client) => client.select(99)));
-      const redlock = new Redlock(clients, { owner: false, retryCount: 0, nodeTimeout: 8000 });
-      const lock = await redlock.acquire(fresh(), ttl);
-      for (const { status } of await refused) expect(status).toBe("rejected");
-      expect((await fleet.values(lock.resources[0]!)).filter(Boolean).length).toBeGreaterThan(1);
-      for (const proxy of proxies) proxy.delay(0);
-      await Promise.all((await lock.release()).attempts);
-    } finally {
-      for (const client of clients) client.disconnect();
-      await Promise.all(proxies.map((proxy) => proxy.stop()));
-    }
-  });
-
   it("is in the database that the client selected, while another command blocks the client", async () => {
     const clients = fleet.masters.map(({ host, port }) => new Redis({ host, port }));
     try {
@@ -304,22 +245,6 @@ describe("a lock that is held when a client is switched", () => {
     const next = await redlock.acquire(fresh(), ttl, { waitTimeout: 5000 });
     expect((await valuesElsewhere(next.resources[0]!)).filter(Boolean).length).toBeGreaterThan(1);
     await next.release();
-  });
-
-  it("in the database that the client was switched to, it outlives a reconnect of the client", async () => {
-    const { redlock, clients } = await open({ client: { retryStrategy: () => 50 } });
-    await Promise.all(clients.map((client) => client.select(1)));
-    const lock = await redlock.acquire(fresh(), ttl);
-    for (const client of clients) {
-      const ready = new Promise((resolve) => client.once("ready", resolve));
-      client.disconnect(true);
-      await ready;
-      await client.ping();
-    }
-    await lock.extend(ttl);
-    expect(lock.state).toBe("held");
-    await lock.release();
-    await until("nothing is left", async () => (await keysElsewhere()).length === 0);
   });
 
   it("was resumed and not yet asked for: it ends as well", async () => {

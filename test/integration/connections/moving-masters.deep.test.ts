@@ -1,7 +1,4 @@
-import { setTimeout as pause } from "node:timers/promises";
-import { type Lock, type NodeError, Redlock } from "@quorlock/redlock";
-import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
-import { withoutScripts } from "@quorlock/redlock/without-scripts";
+import { Redlock } from "@quorlock/redlock";
 import { type Proxy as FaultProxy, type Master, startProxy } from "@quorlock/testbed";
 import { Redis, type RedisOptions } from "ioredis";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -149,99 +146,7 @@ describe.each(versions)("with %s:", (_version, Version) => {
     );
   });
 
-  describe("an address that leads to an empty server, between a vote and its extension", () => {
-    const maxTtl = 4000;
-
-    it("with the restart guard: no second client has the lock while its holder may use it", async () => {
-      const on = await proxied(3);
-      const spares = fleet.masters.slice(3, 5);
-      const guarded = (nodeTimeout: number) =>
-        fleet.open({
-          on,
-          client: quick,
-          Client: AnyRedis,
-          nodeTimeout,
-          retryCount: 0,
-          restartGuard: { maxTtl },
-        });
-      const holder = guarded(400);
-      const rival = guarded(400);
-      try {
-        // A busy machine may take long to connect.
-        await guarded(maxTtl / 4).redlock.initialize();
-        await untilAllVote(holder.redlock, holder.clients);
-        await untilAllVote(rival.redlock, rival.clients);
-        const resource = fresh();
-        const lock = await holder.redlock.acquire(resource, maxTtl);
-        // Both connections to each master move: the holder's and the rival's.
-        for (const [index, spare] of spares.entries()) {
-          on[index]!.pointTo(spare);
-          on[index]!.reset();
-        }
-        let extending: Promise<unknown> | undefined;
-        let attempts = 0;
-        let other: Lock | undefined;
-        while (lock.remaining() > 0) {
-          other = await rival.redlock.acquire(resource, maxTtl).catch(() => undefined);
-          attempts += 1;
-          if (other) break;
-          // Connections come back meanwhile.
-          await pause(20);
-          // Late: the rival reaches the empty servers first.
-          if (lock.remaining() < maxTtl - 1500) extending ??= lock.extend(maxTtl).catch(() => undefined);
-        }
-        expect(attempts).toBeGreaterThan(1);
-        if (other) expect(lock.remaining()).toBe(0);
-        await extending;
-        await lock.release();
-        await other?.release();
-      } finally {
-        await fleet.empty();
-      }
-    });
-  });
-
   describe("a connection that is half open", () => {
-    it("is replaced: locks are granted again, and keys from the meantime are rolled back", async () => {
-      const on = await proxied(3);
-      const { redlock, clients } = open(on);
-      await untilAllVote(redlock, clients);
-      const errors: NodeError[] = [];
-      redlock.on("error", (error) => errors.push(error));
-      for (const proxy of on) proxy.freeze();
-      const begun = performance.now();
-      await untilAllVote(redlock, clients, 9000);
-      expect(performance.now() - begun).toBeGreaterThan(400);
-      await until("nothing is left", async () => {
-        const keys = await Promise.all(fleet.admins.slice(0, 3).map((admin) => admin.keys("resource-*")));
-        return keys.flat().length === 0;
-      });
-    });
-
-    it("is replaced for readers and writers, and without scripts", async () => {
-      const on = await proxied(3);
-      const { redlock, clients } = open(on);
-      const plain = new Redlock(withoutScripts(clients), { nodeTimeout: 400, retryCount: 0 });
-      const document = new ReadWriteLock(
-        new Redlock(clients, { nodeTimeout: 400, retryCount: 0 }),
-        fresh("doc"),
-      );
-      await untilAllVote(redlock, clients);
-      await untilAllVote(plain, clients);
-      await (await document.write(ttl)).release();
-      for (const proxy of on) proxy.freeze();
-      await untilAllVote(plain, clients, 15_000);
-      await until(
-        "a writer is let in",
-        async () => {
-          const lock = await document.write(ttl).catch(() => undefined);
-          await lock?.release();
-          return lock !== undefined;
-        },
-        15_000,
-      );
-    });
-
     it("is given up while the server does not greet, and the next one is made", async () => {
       const on = await proxied(3);
       const { redlock, clients } = open(on, { ...quick, connectTimeout: 300 });
