@@ -5,30 +5,9 @@ import { expect, test } from "vitest";
 import type { RedlockOptions } from "../client.ts";
 import { RedisNode } from "../redis/redis-node.ts";
 import { Redlock } from "../redlock.ts";
-import type { LockNode } from "./node.ts";
-import { onReadyWhileKept } from "./weak-listeners.ts";
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
-
-/** A node that references its listeners, as a connection references the client that it belongs to. */
-class Node {
-  readonly client: object = this;
-  readonly listeners = new Set<() => void>();
-  owner: object | undefined;
-
-  onReady(listener: () => void): () => void {
-    this.listeners.add(listener);
-    return () => void this.listeners.delete(listener);
-  }
-}
-
-function listenTo(node: Node = new Node()): WeakRef<object> {
-  const owner = {};
-  node.owner = owner;
-  onReadyWhileKept(owner, node as unknown as LockNode, () => {});
-  return new WeakRef(owner);
-}
 
 /**
  * A dereferenced weak reference keeps its target until the turn is over. A turn finalizes one registry, and other tests may have
@@ -44,25 +23,18 @@ async function until(isSo: () => boolean): Promise<boolean> {
   return false;
 }
 
-test("an owner is collected together with a node that leads back to it", async () => {
-  const owner = listenTo();
-  expect(await until(() => owner.deref() === undefined)).toBe(true);
-});
-
-test("the listener of a collected owner is removed", async () => {
-  const node = new Node();
-  listenTo(node);
-  expect(node.listeners.size).toBe(1);
-  node.owner = undefined;
-  expect(await until(() => node.listeners.size === 0)).toBe(true);
-});
-
 /** The connection of a client that lives on, never ready. */
-class Connection extends Node {
+class Connection {
+  readonly client: object = this;
+  readonly listeners = new Set<() => void>();
   readonly name = "master";
   readonly isReady = false;
   readonly session = 0;
   readonly notReadyReason = "it is not connected";
+  onReady(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  }
   connectFirst(): undefined {}
   send = (): Promise<never> => Promise.reject(new Error(this.notReadyReason));
   isErrorReply = (error: unknown): error is Error => error instanceof RangeError;

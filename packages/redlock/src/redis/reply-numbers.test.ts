@@ -8,13 +8,10 @@ const forEver = Number.POSITIVE_INFINITY;
 describe("the remaining time of a granted claim", () => {
   test.each([
     ["the ttl", 1000, 1000, 1000],
-    ["more than the ttl", 1500, 1000, 1500],
     ["none, for a key without an expiry", -1, 1000, forEver],
     ["less than the ttl, which is no answer", 999, 1000, undefined],
-    ["zero, which is no answer", 0, 1000, undefined],
     ["a fraction, which is no answer", 1000.5, 1000, undefined],
     ["text, which is no answer", "1000", 1000, undefined],
-    ["1, which is no answer", 1, 1000, undefined],
     ["beyond 2^53, which is no answer", 2 ** 54, 1000, undefined],
     ["1 ms less than a ttl above 2^52", 2 ** 52 + 1, 2 ** 52 + 2, 2 ** 52 + 1],
     ["2 ms less than a ttl above 2^52, which is no answer", 2 ** 52, 2 ** 52 + 2, undefined],
@@ -27,7 +24,6 @@ describe("the remaining time of a granted claim", () => {
 test.each([
   [-2, 0],
   [-1, forEver],
-  [0, 0],
   [5, 5],
   [-3, undefined],
   [2 ** 63, 2 ** 63],
@@ -50,7 +46,6 @@ test.each([
   ["0", 0],
   ["9007199254740991", 9007199254740991],
   ["9007199254740992", undefined],
-  ["12345678901234567", undefined],
   ["-1", undefined],
   ["", undefined],
   [1, undefined],
@@ -71,10 +66,8 @@ test.each([
   [["1700000000", "123456"], 1_700_000_000_123.456],
   [["1700000000", "999999"], 1_700_000_000_999.999],
   [["1700000000", "1000000"], undefined],
-  [["9007199254740", "991000"], 9_007_199_254_740_991],
   [["9007199254741", "0"], undefined],
   [["1", "2", "3"], undefined],
-  [["x", "1"], undefined],
   ["1700000000", undefined],
 ])("a TIME of %j is %s ms", (reply, expected) => {
   expect(timeIn(reply)).toBe(expected);

@@ -36,19 +36,6 @@ describe("a master's deadline", () => {
 });
 
 describe("a lease's deadline", () => {
-  test.each([
-    [[30, 10, 20], 20],
-    [[10, never, 20], 10],
-    [[never, never, 20], never],
-    [[5], 5],
-    [[5, 7], 5],
-    [[1, 2, 3, 4], 2],
-    [[9, 9, never, 9, 1], 9],
-    [[], never],
-  ])("of %j is %d", (deadlines, expected) => {
-    expect(leaseDeadline(deadlines, quorumOf(deadlines.length))).toBe(expected);
-  });
-
   test("is the last moment at which a quorum is certain", () => {
     fc.assert(
       fc.property(deadlines, (deadlines) => {
