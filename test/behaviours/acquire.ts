@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { inspect } from "node:util";
 import type { LockNode } from "@quorlock/redlock";
-import { type Behaviour, behaviour, type OpenOptions } from "./bench.ts";
+import { type Behaviour, behaviour, type Master, type OpenOptions } from "./bench.ts";
 import {
   changed,
   endsBeforeItsKeys,
@@ -12,7 +12,9 @@ import {
   occupy,
   untilGone,
   untilVoted,
+  untilVotes,
   valuesOf,
+  votesFor,
   within,
 } from "./looking.ts";
 
@@ -338,6 +340,35 @@ export const acquire: readonly Behaviour[] = [
       assert.equal((await twice.acquire("r", 2000)).state, "held");
     },
     { masters: 2 },
+  ),
+
+  behaviour(
+    "2.8",
+    "An address that comes to the server of another does not vote, which is told once, until it leads elsewhere",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const [first, second, third] = masters as [Master, Master, Master];
+      const redlock = await bench.redlock();
+      const told: string[] = [];
+      redlock.on("error", ({ reason, message }) => {
+        if (reason === "SAME_SERVER") told.push(message);
+      });
+      const move = async (to: Master): Promise<void> => {
+        await faults.lead(redlock, first, to);
+        await faults.reset(redlock, [first]);
+      };
+      assert.equal(await votesFor(redlock), 3);
+      for (const [count, to] of [second, third, second].entries()) {
+        await move(to);
+        await time.until("it is told", () => told.length === count + 1);
+        assert.match(told[count]!, new RegExp(`master 0 .* and master ${masters.indexOf(to)} `));
+        assert.equal(await votesFor(redlock), 2);
+      }
+      assert.equal(told.length, 3);
+      await move(first);
+      await untilVotes(bench, redlock, 3);
+    },
+    { masters: 3 },
   ),
 
   behaviour("2.9", "A server to which an address has moved is known again, and votes once", async (bench) => {

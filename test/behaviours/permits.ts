@@ -452,6 +452,69 @@ export const permits: readonly Behaviour[] = [
 
   behaviour(
     "10.2",
+    "A permit that is lost while others are gathered is asked for again, and counts once",
+    async (bench) => {
+      const { masters, time } = bench;
+      const [one, other] = await semaphores(bench, 2);
+      const held = [await one!.acquire(20_000), await one!.acquire(20_000)];
+      const waiting = time.took(other!.acquire(1500, { ...patient, permits: 2 }));
+      await time.pass(300);
+      await held[0]!.release();
+      await time.pass(300);
+      const [key] = held[0]!.resources;
+      await occupy(masters, key!, 1000);
+      await time.pass(1000);
+      await time.until("it is asked for again", async () =>
+        (await valuesOf(masters, key!)).every((token) => token !== null),
+      );
+      await time.pass(2000);
+      assert.equal(await one!.tryAcquire(1500), null, "it is not kept");
+      await held[1]!.release();
+      const { value } = await waiting;
+      assert.deepEqual(value?.resources.toSorted(), ["{s}:slot:0", "{s}:slot:1"]);
+      for (const slot of value!.resources)
+        await time.until("it has the slot", async () =>
+          (await valuesOf(masters, slot)).every((token) => token === value!.value),
+        );
+    },
+    queued,
+  ),
+
+  behaviour(
+    "10.2",
+    "A call that is aborted while permits are freed has what it asked for, or leaves no key",
+    async (bench) => {
+      const { masters, time } = bench;
+      const [one, other] = await semaphores(bench, 40);
+      const slots = Array.from({ length: 40 }, (_, slot) => `{s}:slot:${slot}`);
+      for (const permits of [1, 40])
+        for (let freed = 2; freed < 5; freed += 1)
+          for (let aborted = 0; aborted < 6; aborted += 1) {
+            const all = await one!.acquire(20_000, { permits: 40 });
+            const controller = new AbortController();
+            const options = { ...patient, permits, signal: controller.signal };
+            const waiting = time.took(other!.acquire(5000, options));
+            await time.pass(freed);
+            void all.release();
+            await time.pass(aborted);
+            controller.abort();
+            const outcome = await waiting;
+            if (outcome.value) await outcome.value.release();
+            else failed(outcome, "ABORTED");
+            await time.pass(20);
+            const left = await Promise.all(masters.map((master) => master.call("EXISTS", ...slots)));
+            assert.deepEqual(
+              left,
+              masters.map(() => 0),
+              `${permits}, ${freed}, ${aborted}`,
+            );
+          }
+    },
+    { masters: 1, notOn: { ...noQueue, real: "it takes exact times" } },
+  ),
+
+  behaviour(
+    "10.2",
     "A wait for many permits ends with its time or its signal, and asks for 32 slots in a turn at most",
     async (bench) => {
       const { masters, time } = bench;

@@ -11,6 +11,7 @@ import { holding } from "./holding.ts";
 import { lateCommands } from "./late-commands.ts";
 import { load } from "./load.ts";
 import { onTheWire } from "./on-the-wire.ts";
+import { owners } from "./owners.ts";
 import { primitives } from "./primitives.ts";
 import { queueTimes } from "./queue-times.ts";
 import { readme } from "./readme.ts";
@@ -35,5 +36,5 @@ export const sections: Readonly<Record<string, readonly Behaviour[]>> = {
   "11. Clocks of the masters": clocksOfMasters,
   "12. Batches, send queue and admission": [...load, ...admission],
   "13. On the wire": onTheWire,
-  README: [...readme, ...holding, ...retrying],
+  README: [...readme, ...holding, ...retrying, ...owners],
 };

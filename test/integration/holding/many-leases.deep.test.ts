@@ -58,20 +58,6 @@ it(
 );
 
 it(
-  "quit waits until 6,000 have been given back on every master",
-  async () => {
-    const { redlock, errors } = await fleet.openWarm({ nodeTimeout });
-    const prefix = fresh();
-    await acquireAll(redlock, prefix, 6000);
-    await redlock.quit();
-    const left = await Promise.all(fleet.masters.map((master) => keysOn(master, prefix)));
-    expect(left).toEqual([0, 0, 0]);
-    expect(reasonsIn(errors)).toEqual({});
-  },
-  timeout,
-);
-
-it(
   "of 12,000 in `using` none is lost, and refused calls get the reason",
   async () => {
     // A slower machine admits fewer: a lease is lost only if the process stands still for two thirds of the ttl.

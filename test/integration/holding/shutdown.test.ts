@@ -1,5 +1,4 @@
 import { ClosedError, InvalidArgumentError, Redlock } from "@quorlock/redlock";
-import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, rejection } from "../fleet/fleet.ts";
@@ -74,21 +73,6 @@ it("a constructor that throws leaves no connection, and counts for no later Redl
   await (await later.acquire(fresh("kept"), ttl)).release();
   await later.quit({ keepClients: true });
   await untilClientsAlone();
-});
-
-it("clients without scripts are kept as well", async () => {
-  const { redlock, clients } = await fleet.openWarm({ scripts: false });
-  const resource = fresh("kept");
-  await redlock.acquire([resource, fresh("kept")], ttl);
-  await redlock.quit({ keepClients: true });
-  expect(await fleet.values(resource)).toEqual([null, null, null]);
-  for (const client of clients) expect(await sendBy(client, "PING")).toBe("PONG");
-  await untilClientsAlone();
-  await redlock.inspect(resource);
-  expect(await connections()).toEqual([2, 2, 2]);
-  const again = new Redlock(withoutScripts(clients), { nodeTimeout: 5000 });
-  await again.ready();
-  await (await again.acquire(resource, ttl)).release();
 });
 
 it("an option of quit that is unknown or of the wrong type is refused, and nothing has ended", async () => {

@@ -89,26 +89,6 @@ describe("dead waiters in a queue", () => {
     expect(swept).toBeGreaterThan(3000);
     expect(swept).toBeLessThan(4096 + 128 + 1);
   });
-
-  it("twenty thousand of them do not delay a release", async () => {
-    const resource = fresh();
-    const holder = await fleet.openWarm();
-    const waiter = await fleet.openWarm();
-    const held = await fleet.hold(resource, ttl, holder.redlock);
-    const queue = `quorlock:queue:{${resource}}`;
-    const dead = Array.from({ length: 20_000 }, (_, index) => [index, `dead-${index}`]);
-    for (const admin of fleet.admins) {
-      for (let from = 0; from < dead.length; from += 1000) {
-        await admin.zadd(queue, ...(dead.slice(from, from + 1000).flat() as [number, string]));
-      }
-      await admin.pexpire(queue, 60_000);
-    }
-    const waiting = waiter.redlock.acquire(resource, ttl, { retryCount: -1 });
-    await until("it waits", async () => (await fleet.admins[0]!.zcount(queue, 20_001, "+inf")) === 1);
-    const commands = await commandsOf(() => held.release());
-    expect(commands).toBeLessThan(60);
-    await (await waiting).release();
-  });
 });
 
 describe("waiters without a subscriber", () => {

@@ -58,36 +58,10 @@ function leading(...servers: readonly (string | undefined)[]) {
   };
 }
 
-const told = (errors: readonly NodeError[]) =>
-  errors.map(({ message }) =>
-    /(master \d).+ and (master \d).+ one server, (\w+)/.exec(message)?.slice(1).join(),
-  );
 /** Reports are made in a later turn. */
 const later = () => Promise.resolve();
 
 describe("masters that are one server", () => {
-  test("from the beginning: the first of them votes, and it is reported once", async () => {
-    const masters = leading("a", "b", "a");
-    expect(masters.errors).toEqual([]);
-    await later();
-    expect(masters.voters).toEqual([0, 1]);
-    expect(told(masters.errors)).toEqual(["master 2,master 0,a"]);
-    masters.connect(2, "a");
-    masters.connect(0, "a");
-    await later();
-    expect(masters.voters).toEqual([0, 1]);
-    expect(masters.errors).toHaveLength(1);
-    // Each attempt is refused with the same error.
-    expect(masters.distinct.isNew(masters.errors[0]!)).toBe(false);
-  });
-
-  test("all of them: one votes", async () => {
-    const masters = leading("a", "a", "a");
-    await later();
-    expect(masters.voters).toEqual([0]);
-    expect(told(masters.errors)).toEqual(["master 1,master 0,a", "master 2,master 0,a"]);
-  });
-
   test("the one that has been there for longer goes on voting, in whichever order they are listed", async () => {
     const masters = leading(undefined, "b", "c");
     masters.connect(0, "b");
@@ -98,17 +72,6 @@ describe("masters that are one server", () => {
     await later();
     expect(masters.voters).toEqual([1, 2]);
     expect(masters.errors).toHaveLength(1);
-  });
-
-  test("when one of them leads elsewhere both vote, and a vote that was given moves", async () => {
-    const masters = leading("a", "a", "c");
-    masters.connect(0, "d");
-    expect(masters.voters).toEqual([0, 1, 2]);
-    expect(masters.moves).toEqual(["0>1"]);
-    masters.connect(0, "a");
-    await later();
-    expect(masters.voters).toEqual([1, 2]);
-    expect(told(masters.errors)).toEqual(["master 0,master 1,a"]);
   });
 
   test("one that comes to a server that another one has left takes its vote over", () => {
@@ -129,27 +92,11 @@ describe("masters that are one server", () => {
     expect(masters.moves.toSorted()).toEqual(["0>1", "1>0"]);
   });
 
-  test("vote if they cannot be identified", async () => {
-    const masters = leading(undefined, undefined, "c");
-    masters.connect(0, undefined);
-    await later();
-    expect(masters.voters).toEqual([0, 1, 2]);
-    expect(masters.errors).toEqual([]);
-  });
-
   test("of two Clusters one common server is enough", async () => {
     const masters = leading("h:1+h:2", "h:3+h:2", "c");
     await later();
     expect(masters.voters).toEqual([0, 2]);
     expect(masters.errors[0]!.message).toContain("h:2");
-  });
-
-  test("another server is another event", async () => {
-    const masters = leading("a", "a", "c");
-    await later();
-    masters.connect(1, "c");
-    await later();
-    expect(told(masters.errors)).toEqual(["master 1,master 0,a", "master 1,master 2,c"]);
   });
 });
 

@@ -1,0 +1,188 @@
+import assert from "node:assert/strict";
+import type { Redlock } from "@quorlock/redlock";
+import { type Behaviour, type Bench, behaviour } from "./bench.ts";
+import { failed, occupy, untilVoted } from "./looking.ts";
+
+const noRecord = { "without scripts": "a record is written by a script" } as const;
+const noQueue = { "without scripts": "it keeps no queue", "a Cluster": "it keeps no queue" } as const;
+const patient = { waitTimeout: 60_000 };
+
+/** Processes, each with the name of its owner. */
+function named(bench: Bench, ...owners: readonly string[]): Promise<readonly Redlock[]> {
+  return Promise.all(owners.map((owner) => bench.redlock({ owner })));
+}
+
+type Shown = readonly { readonly holder: { readonly name: string } | undefined }[];
+
+const namesIn = (shown: Shown): readonly (string | undefined)[] => shown.map(({ holder }) => holder?.name);
+
+/** Until every master shows these waiters, in their order. */
+async function untilWaiting(
+  { time }: Bench,
+  inspect: () => Promise<readonly { readonly waiters: Shown }[]>,
+  ...names: readonly string[]
+): Promise<void> {
+  await time.until(`${names.join(" and ")} wait`, async () =>
+    (await inspect()).every(({ waiters }) => namesIn(waiters).join() === names.join()),
+  );
+}
+
+/** What README.md says of the option `owner`, and of `inspect`. */
+export const owners: readonly Behaviour[] = [
+  behaviour(
+    "README",
+    "The name of an owner is on each server from its first lock until `quit`, without a token",
+    async (bench) => {
+      const { masters, time } = bench;
+      for (const master of masters) await master.call("ZADD", "quorlock:owners", 1, "deadbeef");
+      const [redlock] = (await named(bench, "billing-7")) as [Redlock];
+      await time.pass(100);
+      assert.equal(
+        await masters[0]!.call("ZCARD", "quorlock:owners"),
+        1,
+        "it is there before its first lock",
+      );
+      const { value } = await redlock.acquire("r", 20_000);
+      for (const master of masters) {
+        const key = `quorlock:owner:${value.slice(0, 8)}`;
+        const record = () => master.call("GET", key) as Promise<string | null>;
+        await time.until("it is there", async () => (await record()) !== null);
+        assert.match((await record())!, /billing-7/);
+        assert.ok(!(await record())!.includes(value), "it has the token");
+        assert.ok(((await master.call("PTTL", key)) as number) <= 30_000, "it lasts");
+        // One whose process has died is nobody's to delete.
+        assert.deepEqual(await master.call("ZRANGE", "quorlock:owners", 0, -1), [value.slice(0, 8)]);
+      }
+      await redlock.quit();
+      for (const master of masters)
+        await time.until("it is deleted", async () => (await master.call("EXISTS", "quorlock:owners")) === 0);
+    },
+    { masters: 3, notOn: noRecord },
+  ),
+
+  behaviour(
+    "README",
+    "A refused call says who has the lock, and `inspect` shows it to all that have a name",
+    async (bench) => {
+      const { masters, time } = bench;
+      const [holder, other] = (await named(bench, "billing\u001b[31m-7", "rival")) as [Redlock, Redlock];
+      const anonymous = await bench.redlock();
+      const { value } = await holder.acquire("r", 20_000);
+      const shown = async () => (await other.inspect("r"))[0]!;
+      await time.until("it is named", async () => (await shown()).holder?.name === "billing\u001b[31m-7");
+      const { tag, since } = await shown();
+      assert.deepEqual([tag, since], [value.slice(0, 8), undefined]);
+      const [unnamed] = await anonymous.inspect("r");
+      assert.deepEqual([unnamed!.tag, unnamed!.holder], [tag, undefined]);
+      const tap = await masters[0]!.tap();
+      assert.equal(await other.tryAcquire("r", 2000), null);
+      const asked = await tap.commands();
+      assert.ok(
+        !asked.flat().some((word) => word.includes("owner")),
+        "a call that does not wait reads no name",
+      );
+      const refused = await time.took(other.acquire("r", 2000, { waitTimeout: 300 }));
+      failed(refused, "RESOURCE_LOCKED");
+      assert.equal(refused.error.owner.name, "billing\u001b[31m-7");
+      assert.match(
+        refused.error.message,
+        /is locked by billing\\u\{1b\}\[31m-7 \(pid \d+, host .+\), for at most/,
+      );
+    },
+    { masters: 1, notOn: noRecord },
+  ),
+
+  behaviour(
+    "README",
+    "`inspect` says since when an owner has a lock, once that is ten seconds",
+    async (bench) => {
+      const { time } = bench;
+      const [holder, other] = (await named(bench, "holder", "other")) as [Redlock, Redlock];
+      const lock = await holder.acquire("r", 60_000);
+      await time.pass(21_000);
+      const ago = (await other.inspect("r")).map(({ since }) =>
+        Math.round((lock.expiration - since!) / 1000),
+      );
+      assert.deepEqual(ago, [59, 59, 59]);
+    },
+    { masters: 3, notOn: { real: "it takes 20 s" } },
+  ),
+
+  behaviour(
+    "README",
+    "`inspect` shows the server that disagrees with the others, and who waits in which place",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const [holder, first, second] = (await named(bench, "holder", "first", "second")) as [
+        Redlock,
+        Redlock,
+        Redlock,
+      ];
+      const lock = await holder.acquire("r", 20_000);
+      await untilVoted(bench, masters, lock);
+      const inspect = () => second.inspect("r");
+      const calls = [time.took(first.acquire("r", 20_000, patient))];
+      await untilWaiting(bench, inspect, "first");
+      await time.pass(500);
+      calls.push(time.took(second.acquire("r", 20_000, patient)));
+      await untilWaiting(bench, inspect, "first", "second");
+      for (const { waiters, disagrees } of await inspect()) {
+        assert.deepEqual(
+          waiters.map(({ place, tag }) => [place, tag?.length]),
+          [
+            [1, 8],
+            [2, 8],
+          ],
+        );
+        assert.equal(disagrees, false);
+      }
+      await faults.lose(masters.slice(2), "r");
+      await occupy(masters.slice(2), "r");
+      const disagree = (await inspect()).map(({ disagrees }) => disagrees);
+      assert.deepEqual(disagree, [false, false, true]);
+      await faults.lose(masters.slice(2), "r");
+      await lock.release();
+      for (const call of calls) await (await call).value!.release();
+    },
+    { masters: 3, notOn: noQueue },
+  ),
+
+  behaviour(
+    "README",
+    "`inspect` of a semaphore shows who has its permits, and who waits",
+    async (bench) => {
+      const { time } = bench;
+      const redlocks = await named(bench, "one", "two", "three");
+      const semaphores = redlocks.map((redlock) => new bench.client.Semaphore(redlock, "s", 2));
+      for (const semaphore of semaphores.slice(0, 2)) await (await semaphore.acquire(20_000)).verify();
+      void time.took(semaphores[2]!.acquire(20_000, patient));
+      await time.until("it waits", async () =>
+        namesIn((await semaphores[0]!.inspect()).waiting).every((name) => name === "three"),
+      );
+      const { permits } = await semaphores[0]!.inspect();
+      const holders = permits.map(({ masters }) => namesIn(masters)[0]);
+      assert.deepEqual(holders.toSorted(), ["one", "two"]);
+    },
+    { masters: 1, notOn: noQueue },
+  ),
+
+  behaviour(
+    "README",
+    "`inspect` of a readers-writer lock shows who reads or writes, and who waits",
+    async (bench) => {
+      const { time } = bench;
+      const redlocks = await named(bench, "one", "two", "three");
+      const locks = redlocks.map((redlock) => new bench.client.ReadWriteLock(redlock, "r"));
+      const reading = [await locks[0]!.read(20_000), await locks[1]!.read(20_000)];
+      const writing = time.took(locks[2]!.write(20_000, patient));
+      await untilWaiting(bench, () => locks[0]!.inspect(), "three");
+      for (const { holder, readers } of await locks[0]!.inspect())
+        assert.deepEqual([holder, ...namesIn(readers).toSorted()], [undefined, "one", "two"]);
+      for (const lock of reading) await lock.release();
+      assert.equal((await writing).value?.state, "held");
+      for (const { holder, readers } of await locks[0]!.inspect())
+        assert.deepEqual([holder?.name, readers], ["three", []]);
+    },
+    { masters: 1, notOn: { ...noQueue, virtual: "these masters know no script that tells the readers" } },
+  ),
+];
