@@ -472,9 +472,9 @@ export const permits: readonly Behaviour[] = [
       await held[1]!.release();
       const { value } = await waiting;
       assert.deepEqual(value?.resources.toSorted(), ["{s}:slot:0", "{s}:slot:1"]);
-      for (const slot of value!.resources)
+      for (const slot of value.resources)
         await time.until("it has the slot", async () =>
-          (await valuesOf(masters, slot)).every((token) => token === value!.value),
+          (await valuesOf(masters, slot)).every((token) => token === value.value),
         );
     },
     queued,
