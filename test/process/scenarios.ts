@@ -53,12 +53,6 @@ function untilAborted(signal: AbortSignal): Promise<unknown> {
 /** The steps of the process; then it must exit, without an error. */
 export const scenarios: Record<string, Scenario> = {
   "quit, nothing done": ({ redlock }) => redlock.quit(),
-  async "quit keeps the clients, which answer, and quit by themselves"(fixture) {
-    await busyWith(fixture);
-    await fixture.redlock.quit({ keepClients: true });
-    for (const client of fixture.clients) assert.equal(await client.ping(), "PONG");
-    await quitClients(fixture);
-  },
   async "quit keeps the clients with all masters hung, and they disconnect"(fixture) {
     await busyWith(fixture);
     await fixture.ask("hang all");

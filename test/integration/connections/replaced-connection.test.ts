@@ -65,12 +65,4 @@ describe("a script that the master does not know is not sent as text on the next
     expect(answer).toMatchObject({ is: "fault", error: { reason: "NOSCRIPT" } });
     expect(await fleet.values(resource)).toEqual(["mine"]);
   });
-
-  withIoredis("where other primitives ask", async () => {
-    const resource = `quorlock:rw:{${fresh()}}:write`;
-    const claim = { resources: [resource], token: "mine", ttl, abandoned: false };
-    const answer = await replaced((node) => ask(node).extend(claim, true));
-    expect(answer).toMatchObject({ is: "fault", error: { reason: "NOSCRIPT" } });
-    expect(await fleet.values(resource)).toEqual([null]);
-  });
 });

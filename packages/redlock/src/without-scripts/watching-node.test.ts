@@ -177,6 +177,16 @@ describe("a connection that another one takes the place of", () => {
     expect(connection.sent).toEqual(reads("r"));
   });
 
+  test("after EXEC was executed in part, begins no other transaction, and what was written is known", async () => {
+    const { node, connection } = opened();
+    const extension = ask(node).extend(claim, false);
+    await connection.answer(...found("t", 400));
+    connection.session += 1;
+    await connection.answer("QUEUED", [0]);
+    expect(await extension).toMatchObject({ ...unsent, sent: true });
+    expect(connection.sent).toEqual([...reads("r"), "PEXPIRE r 1000", "EXEC"]);
+  });
+
   test("while a vote is under way, is not asked whose the key is", async () => {
     const { node, connection } = opened();
     const vote = ask(node).vote(claim);
