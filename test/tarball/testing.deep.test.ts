@@ -148,39 +148,6 @@ test("spans of a lock, by import and by require, and one registration for both",
   expect(told).toBe(`${once},${once}`);
 });
 
-test("a lock without a network, in five lines", async () => {
-  const told = await node(
-    `
-    import { fakeRedlock } from "@quorlock/testing";
-    const redlock = fakeRedlock();
-    await using lock = await redlock.acquire("r", 1000);
-    console.log(await redlock.tryAcquire("r", 1000));
-  `.replace("await using", "const"),
-  );
-  expect(told).toBe("null");
-});
-
-test("embedded masters: five, of which two may fail; by import and by require", async () => {
-  const told = await node(`
-    import { createRequire } from "node:module";
-    import { Redlock } from "@quorlock/redlock";
-    import * as imported from "@quorlock/testing";
-    const require = createRequire(import.meta.url);
-    const { Redis } = require(${JSON.stringify(ioredis)});
-    for (const { startEmbeddedMasters } of [imported, require("@quorlock/testing")]) {
-      const masters = await startEmbeddedMasters(5);
-      const redlock = new Redlock(masters.urls.map((url) => new Redis(url).on("error", () => {})));
-      await masters.list[0].kill();
-      masters.list[1].refuseWrites("READONLY");
-      const lock = await redlock.acquire("r", 10000);
-      console.log((await lock.release()).outcome);
-      await redlock.quit();
-      await masters.stop();
-    }
-  `);
-  expect(told).toBe("released\nreleased");
-});
-
 /** Client libraries, by their modules. */
 const libraries = {
   ioredis: { module: ioredis, client: "new library.Redis(url)" },

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { InvalidArgumentError, Redlock, type RedlockOptions, ResourceLockedError } from "@quorlock/redlock";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
@@ -65,23 +64,6 @@ describe("a Redlock over clients of ioredis-mock", () => {
     for (const granted of await Promise.all(waiting)) expect((await granted.release()).outcome).toBeDefined();
   });
 
-  test("extends in using", async () => {
-    const { clients, redlock } = opened();
-    const ttl = 3000;
-    const extended = await redlock.using("a", ttl, async (signal) => {
-      const since = performance.now();
-      let left = ttl;
-      for (let isExtended = false; !isExtended && performance.now() < since + ttl; ) {
-        const now = await clients[0]!.pttl("a");
-        isExtended = now > left;
-        left = now;
-        await delay(20);
-      }
-      return !signal.aborted && left > ttl - (performance.now() - since);
-    });
-    expect(extended).toBe(true);
-  });
-
   test("asks several masters at one address once, like one server", async () => {
     const [address] = addresses();
     const redlock = new Redlock(clientsAt([address!, address!, address!]).map(mockMaster), {
@@ -132,18 +114,6 @@ describe("a Redlock over clients of ioredis-mock", () => {
     expect(await rw.tryWrite(10_000)).toBeNull();
     for (const reader of readers) await reader.release();
     await (await rw.write(10_000)).release();
-  });
-
-  test("locks many resources at a time", async () => {
-    const { redlock } = opened({ nodeTimeout: 5000 });
-    const errors: string[] = [];
-    redlock.on("error", ({ message }) => errors.push(message));
-    const names = Array.from({ length: 20 }, (_, index) => `many-${index}`);
-    const locks = await Promise.all(names.map((name) => redlock.acquire(name, 30_000)));
-    await Promise.all(locks.map((lock) => lock.extend(40_000)));
-    const outcomes = await Promise.all(locks.map(async (lock) => (await lock.release()).outcome));
-    expect(new Set(outcomes)).toEqual(new Set(["released"]));
-    expect(errors).toEqual([]);
   });
 
   test("is refused without the wrapper, which is named", () => {

@@ -98,30 +98,6 @@ describe("masters from a local binary", () => {
     expect(new Set(await Promise.all(masters.list.map(pidOf))).size).toBe(4);
   });
 
-  test("print the server that was found", async () => {
-    const said: string[] = [];
-    const masters = await start(2, { say: (line) => said.push(line) });
-    expect(said).toHaveLength(1);
-    expect(said[0]).toContain("redis-server");
-    for (const master of masters.list) expect(said[0]).toContain(`${master.port}`);
-  });
-
-  test("take more arguments, which win over ours", async () => {
-    const config = ["--requirepass", "secret", "--maxmemory-policy", "allkeys-lru"];
-    const [master] = (await start(1, { config })).list;
-    const client = clientOf(master as Master, "secret");
-    expect(await client.call("CONFIG", "GET", "maxmemory-policy")).toEqual([
-      "maxmemory-policy",
-      "allkeys-lru",
-    ]);
-    await expect(call(master as Master, "GET", "a")).rejects.toThrow("NOAUTH");
-  });
-
-  test("start as cluster nodes, whose second port must be free as well", async () => {
-    const [master] = (await start(1, { config: ["--cluster-enabled", "yes"] })).list;
-    expect(await call(master as Master, "CLUSTER", "INFO")).toContain("cluster_state");
-  });
-
   test("that refuse their configuration are an error with their own words, and leave nothing behind", async () => {
     const directory = mkdtempSync(join(tmpdir(), "quorlock-test-"));
     vi.stubEnv("TMPDIR", directory);
@@ -133,18 +109,6 @@ describe("masters from a local binary", () => {
 });
 
 describe("kill and restart", () => {
-  test("the process is gone and the port refuses, then it answers on the same port", async () => {
-    const [master] = (await start(1)).list as [Master];
-    const pid = await pidOf(master);
-    await master.kill();
-    expect(isRunning(pid)).toBe(false);
-    await expect(call(master, "PING")).rejects.toThrow();
-    await master.kill();
-    await master.restart();
-    expect(await call(master, "PING")).toBe("PONG");
-    expect(await pidOf(master)).not.toBe(pid);
-  });
-
   const survives = { none: null, "aof-always": "v", "aof-everysec": "v", rdb: null } as const;
   for (const [persistence, value] of Object.entries(survives)) {
     test(`persistence ${persistence}: a key written just before is ${value ? "kept" : "forgotten"}`, async () => {
@@ -174,39 +138,6 @@ describe("kill and restart", () => {
     await master.kill();
     await master.restart();
     expect(await call(master, "GET", "k")).toBe("saved");
-  });
-
-  test("a running and a hung master are killed by restart", async () => {
-    const [master] = (await start(1)).list as [Master];
-    const first = await pidOf(master);
-    await master.restart();
-    const second = await pidOf(master);
-    await master.hang();
-    await master.restart();
-    expect(await pidOf(master)).not.toBe(second);
-    expect([first, second].map(isRunning)).toEqual([false, false]);
-  });
-});
-
-describe("hang and resume", () => {
-  test("a hung master accepts connections and answers nothing; then it does what it was asked", async () => {
-    const [master] = (await start(1)).list as [Master];
-    const client = clientOf(master);
-    await client.set("k", "before");
-    await master.hang();
-    // The kernel accepts connections for it, so only a reply shows that it runs.
-    expect(await askServer(master.host, master.port, 100)).toBeUndefined();
-    const late = client.set("k", "while hung");
-    await master.resume();
-    expect(await late).toBe("OK");
-    expect(await call(master, "GET", "k")).toBe("while hung");
-  });
-
-  test("a master that is not running can do neither", async () => {
-    const [master] = (await start(1)).list as [Master];
-    await master.kill();
-    await expect(master.hang()).rejects.toThrow("not running");
-    await expect(master.resume()).rejects.toThrow("not running");
   });
 });
 

@@ -76,19 +76,6 @@ describe("masters of REDLOCK_NODES", () => {
     });
   });
 
-  test("that want another password are an error; with the right one they are used", async () => {
-    await using started = await startMasters(1, {
-      source: "local-binary",
-      config: ["--requirepass", "secret"],
-      ...quiet,
-    });
-    const port = started.list[0]?.port;
-    vi.stubEnv("REDLOCK_NODES", `redis://:wrong@127.0.0.1:${port}`);
-    await expect(startMasters(1, quiet)).rejects.toThrow(/does not answer PING: .*WRONGPASS/);
-    vi.stubEnv("REDLOCK_NODES", `redis://:secret@127.0.0.1:${port}`);
-    expect((await startMasters(1, quiet)).urls).toEqual([`redis://:secret@127.0.0.1:${port}`]);
-  });
-
   test("keep their own configuration, with a message", async () => {
     await using started = await startMasters(1, { source: "local-binary", ...quiet });
     vi.stubEnv("REDLOCK_NODES", started.urls[0]);

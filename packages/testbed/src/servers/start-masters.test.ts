@@ -1,24 +1,13 @@
 import { spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Redis } from "ioredis";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { hasSignOfEngine } from "../docker/engine-signs.ts";
-import { type Master, NoMastersError } from "../masters.ts";
+import { NoMastersError } from "../masters.ts";
 import { findExecutable } from "./executables.ts";
 import { installPackage } from "./packages.ts";
-import { askServer } from "./ping.ts";
 import { startMasters } from "./start-masters.ts";
 
 // Whether this machine has a Docker engine must not decide these tests; docker.test.ts is about the real one.
@@ -164,41 +153,13 @@ describe("embedded masters", () => {
     expect(said.at(-1)).toMatch(/^testbed: 3 embedded masters, a model of Redis in this process, on ports /);
   });
 
-  test("can be had by REDLOCK_SOURCE, and are killed, hung and restarted like real ones", async () => {
-    vi.stubEnv("REDLOCK_SOURCE", "embedded");
-    await using masters = await startMasters(2, { persistence: "aof-everysec", say });
-    const [master] = masters.list as [Master, Master];
-    expect(await asked(master, "SET", "k", "v")).toBe("OK");
-    await master.kill();
-    expect(await askServer(master.host, master.port, 1000)).toBeUndefined();
-    await master.restart();
-    expect(await asked(master, "GET", "k")).toBe("v");
-    await master.hang();
-    expect(await askServer(master.host, master.port, 200)).toBeUndefined();
-    await master.resume();
-    expect((await askServer(master.host, master.port, 5000))?.line).toBe("+PONG");
-  });
-
-  test("take a password, and say what they cannot do", async () => {
+  test("say what they cannot do", async () => {
     const source = "embedded";
-    await using masters = await startMasters(1, { source, config: ["--requirepass", "x"], say });
-    await expect(asked({ url: masters.urls[0]!.replace(":x@", "") }, "GET", "k")).rejects.toThrow("NOAUTH");
-    expect(await asked(masters.list[0]!, "GET", "k")).toBe(null);
     const configured = startMasters(1, { source, config: ["--cluster-enabled", "yes"], say });
     await expect(configured).rejects.toThrow("cannot be configured with --cluster-enabled yes");
     await expect(startMasters(1, { source, persistence: "rdb", say })).rejects.toThrow("takes no snapshots");
   });
 });
-
-async function asked({ url }: { url: string }, command: string, ...args: string[]): Promise<unknown> {
-  const client = new Redis(url, { retryStrategy: () => null, maxRetriesPerRequest: 0 });
-  client.on("error", () => {});
-  try {
-    return await client.call(command, ...args);
-  } finally {
-    client.disconnect();
-  }
-}
 
 describe("the installation", () => {
   test("is refused without a package manager, and where the process is not root", async () => {
@@ -207,14 +168,6 @@ describe("the installation", () => {
     fakeAptGet();
     vi.spyOn(process, "getuid").mockReturnValueOnce(1000);
     await expect(startMasters(1, { source: "installed", say })).rejects.toThrow("this process is not root");
-  });
-
-  test("is refused by REDLOCK_NO_INSTALL=1, and apt-get is not called", async () => {
-    pathWithOnly("sh");
-    fakeAptGet();
-    vi.stubEnv("REDLOCK_NO_INSTALL", "1");
-    await expect(startMasters(1, { say })).rejects.toThrow("REDLOCK_NO_INSTALL=1 forbids it");
-    expect(readdirSync(folder)).not.toContain("apt-get.log");
   });
 
   test("updates, installs, is announced with the time it took, and its server is used", async (context) => {
