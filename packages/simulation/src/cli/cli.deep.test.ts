@@ -89,30 +89,6 @@ describe("pnpm sim", () => {
     expect(examples.length).toBeGreaterThan(2);
     expect(examples.filter((line) => !/^ {2}npx -y pnpm@12 sim \w+/.test(line))).toEqual([]);
   });
-
-  test("--version prints the version of the package", async () => {
-    const { version } = JSON.parse(
-      await readFile(new URL("../../package.json", import.meta.url), "utf8"),
-    ) as { version: string };
-    expect(await sim("--version")).toEqual({ code: 0, lines: [version], errors: "" });
-  });
-
-  test("COMMAND --help explains each of its options", async () => {
-    const { code, lines } = await sim("shrink", "--seed", "1", "--help");
-    expect(code).toBe(0);
-    expect(lines[0]).toContain("pnpm sim shrink FILE");
-    for (const name of Object.keys(shrink.options)) expect(lines.join("\n")).toContain(`\n  --${name} `);
-  });
-
-  test("an unknown command or option is answered with the nearest one, without a stack trace", async () => {
-    const command = await sim("explroe");
-    expect(command.code).toBe(64);
-    expect(command.errors).toMatch(/^unknown command "explroe": did you mean "explore"\? \(.+\)\n$/);
-    const option = await sim("explore", "--sed", "5");
-    expect(option.code).toBe(64);
-    expect(option.errors).toMatch(/^unknown option --sed; did you mean --seeds\? \(.+\)\n$/);
-    expect(`${command.errors}${option.errors}`).not.toMatch(/^ {4}at /m);
-  });
 });
 
 describe("Ctrl-C", () => {
@@ -152,12 +128,6 @@ describe("explore", () => {
     expect([one.code, three.code]).toEqual([0, 0]);
   });
 
-  test("goes on until the number of attempts is reached", async () => {
-    const { lines } = await said(explore, "--from", "14", "--attempts", "300");
-    const [, attempts] = /^(\d+) attempts/m.exec(lines.join("\n"))!;
-    expect(Number(attempts)).toBeGreaterThanOrEqual(300);
-  });
-
   test("prints the command that replays each violation, and it does", async () => {
     const { code, lines } = await said(explore, "--seeds", "2", "--mutant", "a minority is a quorum");
     expect(code).toBe(1);
@@ -165,13 +135,6 @@ describe("explore", () => {
     const [, seed, mutant] = /sim run --seed (\d+) --subject "(.*)"$/.exec(command)!;
     const again = await said(run, "--seed", seed!, "--subject", mutant!);
     expect(again.code).toBe(1);
-  });
-
-  test("--rounds: twelve clients ask once in each of the hundred rounds of a run", async () => {
-    const { code, lines } = await said(explore, "--rounds", "--seeds", "2", "--subject", "semaphore");
-    expect(lines.slice(-2)).toEqual(["2 runs: 0 violated, 0 unknown", "verdict ok"]);
-    expect(lines.at(-3)).toMatch(/^2400 attempts/);
-    expect(code).toBe(0);
   });
 
   test("guided: a varied plan has no seed, so it is saved and replayed from its file", async () => {
@@ -233,20 +196,14 @@ describe("bad input", () => {
     [run, ["--seed"], "argument missing"],
     [run, ["--seed", "-1"], "ambiguous"],
     [run, ["--seed=-1"], "--seed must be a whole number"],
-    [run, ["--seed", "1.5"], "--seed must be a whole number"],
-    [run, ["--seed", "99999999999999999999"], "--seed must be a whole number"],
     [run, ["--seed", "1", "--colour", "red"], "--colour"],
     [run, ["1"], "positional"],
-    [run, ["--seed", "1", "--mutant", "x"], 'unknown subject "x"'],
     [run, ["--seed", "1", "--mutant", "a minorty is a quorum"], 'did you mean "a minority is a quorum"?'],
     [explore, ["--seeds", "1", beyond, "--mode", "giuded"], "did you mean guided?"],
     [run, ["--seed", "1", "--mutant", "x", "--subject", "y"], "exclude each other"],
     [explore, [], "--seeds is missing"],
     [explore, ["--seeds", "0"], "from 1 to"],
-    [explore, ["--attempts", "0"], "from 1 to"],
     [explore, ["--seeds", "1", "--attempts", "1"], "exclude each other"],
-    [explore, ["--seeds", "1", "--workers", "0"], "--workers"],
-    [explore, ["--seeds", "1", beyond, "--mode", "lucky"], "--mode must be random or guided"],
     [explore, ["--seeds", "1", "--mode", "guided"], "needs --beyond"],
     [replay, [], "file or link to replay is missing"],
     [replay, ["a.json", "b.json"], "one argument too many"],
@@ -265,7 +222,6 @@ describe("bad input", () => {
     ["[]", "file.version: is missing"],
     ['{"version": 2}', "file.version: 2 is unknown here"],
     ['{"version": 1}', "file.plan"],
-    ['{"version": 1, "plan": {"version": 7}}', "plan.version: 7 is unknown here"],
     ['{"version": 1, "plan": {"version": 1}}', "plan.seed"],
   ])("a file that holds %s", async (text, message) => {
     const file = join(folder, "corrupt.json");

@@ -1,9 +1,7 @@
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { Redlock } from "@quorlock/redlock";
-import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Redis } from "ioredis";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { Child, sourceFlags } from "../processes/child.ts";
 import { within } from "../processes/within.ts";
 import type { EmbeddedMaster, EmbeddedMasterOptions } from "./embedded-master.ts";
@@ -77,44 +75,11 @@ describe("kill", () => {
 });
 
 describe("refuseWrites", () => {
-  test("by each error that Redis has for it; reads go on, and afterwards writes do", async () => {
-    const master = await startOne();
-    const client = clientOf(master);
-    await client.set("k", "v");
-    for (const why of ["OOM", "MISCONF", "NOREPLICAS", "READONLY"] as const) {
-      master.refuseWrites(why);
-      await expect(client.set("k", "w")).rejects.toThrow(new RegExp(`^${why} `));
-      expect(await client.get("k")).toBe("v");
-    }
-    master.refuseWrites(undefined);
-    expect(await client.set("k", "w")).toBe("OK");
-  });
-
-  test("full memory still shortens and deletes", async () => {
-    const master = await startOne();
-    const client = clientOf(master);
-    await client.set("k", "v");
-    master.refuseWrites("OOM");
-    expect(await client.pexpire("k", 60_000)).toBe(1);
-    expect(await client.del("k")).toBe(1);
-  });
-
   test("not by anything else", async () => {
     const master = await startOne();
     expect(() => master.refuseWrites("FULL" as "OOM")).toThrow(
       "OOM, MISCONF, NOREPLICAS, READONLY, not by FULL",
     );
-  });
-
-  test("a lock is refused if a majority refuses writes, and granted if a minority does", async () => {
-    masters = await startEmbeddedMasters(3);
-    const ttl = 20_000;
-    const redlock = new Redlock(masters.list.map(clientOf), { retryCount: 0, nodeTimeout: ttl / 5 });
-    masters.list[0]!.refuseWrites("OOM");
-    await (await redlock.acquire("k", ttl)).release();
-    masters.list[1]!.refuseWrites("MISCONF");
-    await expect(redlock.acquire("k", ttl)).rejects.toMatchObject({ code: "NO_QUORUM" });
-    await redlock.quit();
   });
 });
 
@@ -157,27 +122,6 @@ describe("a snapshot", () => {
       expect(await client.get("k")).toBe("old");
     },
   );
-
-  test.each(["reload", "resync"] as const)(
-    "that lacks a vote: with the guard a %s costs no lock",
-    async (how) => {
-      masters = await startEmbeddedMasters(1);
-      const [master] = masters.list as [EmbeddedMaster];
-      const ttl = 20_000;
-      const options = { retryCount: 0, nodeTimeout: ttl / 5, restartGuard: { maxTtl: ttl } };
-      const [one, other] = [
-        new Redlock([clientOf(master)], options),
-        new Redlock([clientOf(master)], options),
-      ];
-      await one.initialize();
-      const snapshot = master.snapshot();
-      const lock = await one.acquire("k", ttl);
-      master[how](snapshot);
-      await expect(other.acquire("k", ttl)).rejects.toMatchObject({ code: "NO_QUORUM" });
-      await lock.release();
-      await Promise.all([one.quit(), other.quit()]);
-    },
-  );
 });
 
 describe("an address that moves", () => {
@@ -192,19 +136,6 @@ describe("an address that moves", () => {
     expect([await early.get("k"), await late.get("k")]).toEqual(["home", "away"]);
     home.move(undefined);
     expect([await late.get("k"), await clientOf(home).get("k")]).toEqual(["away", "home"]);
-  });
-
-  test("is one vote: a master that two addresses lead to makes no quorum", async () => {
-    masters = await startEmbeddedMasters(3);
-    const [first, second, third] = masters.list as [EmbeddedMaster, EmbeddedMaster, EmbeddedMaster];
-    await third.hang();
-    second.move(first);
-    const ttl = 20_000;
-    const redlock = new Redlock(masters.list.map(clientOf), { retryCount: 0, nodeTimeout: 1000 });
-    await expect(redlock.acquire("k", ttl)).rejects.toMatchObject({ code: "NO_QUORUM" });
-    await third.resume();
-    await (await redlock.acquire("other", ttl)).release();
-    await redlock.quit();
   });
 });
 
@@ -326,28 +257,6 @@ describe("partition", () => {
     await setting;
   });
 
-  test("holds for new connections, and with a master that hangs besides", async () => {
-    const master = await startOne();
-    master.partition();
-    await master.hang();
-    const client = clientOf(master);
-    const connected = once(client, "connect");
-    const answer = client.ping();
-    await connected;
-    master.heal();
-    master.partition();
-    await master.resume();
-    let isAnswered = false;
-    void answer.then(() => {
-      isAnswered = true;
-    });
-    const [route] = (await masters.routes()).list;
-    await answered(clientOf(route!));
-    expect(isAnswered).toBe(false);
-    master.heal();
-    expect(await answer).toBe("PONG");
-  });
-
   test("knows two directions, and routes come back with a restart", async () => {
     const master = await startOne();
     expect(() => master.partition("requests" as "both")).toThrow("cuts both or replies, not requests");
@@ -425,44 +334,4 @@ describe("options", () => {
     );
     expect(await client.ping()).toBe("PONG");
   });
-
-  test("keys and values are any bytes", async () => {
-    const client = clientOf(await startOne());
-    const bytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
-    const large = Buffer.alloc(3_000_000, bytes);
-    await client.set(bytes, large);
-    expect((await client.getBuffer(bytes))?.equals(large)).toBe(true);
-  });
-});
-
-describe("a Redlock on five of them", () => {
-  let redlock: Redlock;
-
-  beforeEach(async () => {
-    masters = await startEmbeddedMasters(5);
-    redlock = new Redlock(masters.list.map(clientOf), { retryCount: 0, nodeTimeout: 2000 });
-  });
-
-  test("works with two killed, and not with three", async () => {
-    const [first, second, third] = masters.list as [EmbeddedMaster, EmbeddedMaster, EmbeddedMaster];
-    await Promise.all([first.kill(), second.hang()]);
-    const lock = await redlock.acquire(["a", "b"], 10_000);
-    expect(lock.remaining()).toBeGreaterThan(0);
-    await third.kill();
-    await expect(redlock.acquire("c", 10_000)).rejects.toThrow();
-  });
-});
-
-test("embedded masters know the scripts of readers-writer locks", async () => {
-  masters = await startEmbeddedMasters(3);
-  const connected = masters.list.map(clientOf);
-  const redlock = new Redlock(connected);
-  const report = new ReadWriteLock(redlock, "report");
-  const writing = await report.write(5_000);
-  expect(await report.tryRead(5_000)).toBeNull();
-  const reading = await writing.downgrade();
-  expect(await report.tryWrite(5_000)).toBeNull();
-  const beside = await report.read(5_000);
-  for (const lock of [reading, beside]) expect(await lock.release()).toMatchObject({ outcome: "released" });
-  await redlock.quit();
 });

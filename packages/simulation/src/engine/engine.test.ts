@@ -7,54 +7,6 @@ function drained(engine: { step(): boolean }): void {
 }
 
 describe("the engine", () => {
-  test("runs events by time, and those of one time in the order of scheduling", () => {
-    const engine = new Engine();
-    const seen: string[] = [];
-    for (const [name, delay] of [
-      ["c", 20],
-      ["a", 10],
-      ["d", 20],
-      ["b", 10],
-    ] as const) {
-      engine.schedule(() => seen.push(`${name}${engine.now}`), delay);
-    }
-    drained(engine);
-    expect(seen).toEqual(["a10", "b10", "c20", "d20"]);
-  });
-
-  test("one step runs one event", () => {
-    const engine = new Engine();
-    let count = 0;
-    for (let index = 0; index < 3; index += 1) engine.schedule(() => (count += 1), 5);
-    expect(engine.step()).toBe(true);
-    expect([count, engine.pending, engine.now]).toEqual([1, 2, 5]);
-  });
-
-  test("a cancelled event does not happen, and cancelling twice or late does nothing", () => {
-    const engine = new Engine();
-    const seen: number[] = [];
-    const first = engine.schedule(() => seen.push(1), 1);
-    const second = engine.schedule(() => seen.push(2), 2);
-    engine.schedule(() => engine.cancel(first), 3);
-    engine.cancel(second);
-    engine.cancel(second);
-    drained(engine);
-    expect(seen).toEqual([1]);
-    expect([engine.pending, engine.now, engine.step()]).toEqual([0, 3, false]);
-  });
-
-  test("cancelling a past event does not affect a later one", () => {
-    const engine = new Engine();
-    const seen: string[] = [];
-    const first = engine.schedule(() => seen.push("first"), 1);
-    engine.step();
-    engine.schedule(() => seen.push("second"), 1);
-    engine.cancel(first);
-    expect(engine.pending).toBe(1);
-    drained(engine);
-    expect(seen).toEqual(["first", "second"]);
-  });
-
   test("accepts the longest delay of a timer, and rejects delays that a timer would change", () => {
     const engine = new Engine();
     engine.schedule(() => {}, longestDelay);

@@ -89,19 +89,6 @@ describe("simulate", () => {
     expect(result.completed).toBeGreaterThan(500);
   });
 
-  test("no lock at all is found without a fault", async () => {
-    const result = await simulate({
-      ...ledger,
-      faults: [],
-      async client({ resource, index, pause }) {
-        const { entries } = await resource.read();
-        await pause(1);
-        await resource.write([...entries, `${index}`]);
-      },
-    });
-    expect(result.verdict).toBe("violated");
-  });
-
   test("an error of the code's own is a violation, one about locking is not", async () => {
     const failing = await simulate({
       ...ledger,
@@ -196,19 +183,10 @@ describe("options that would check nothing are refused", () => {
     await expect(result).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   });
 
-  test("an invariant that rejects, without an unhandled rejection", async () => {
-    const result = simulate({ ...sound, invariant: () => Promise.reject(new Error("wrong")) });
-    await expect(result).rejects.toThrow("invariant must not return a promise");
-  });
-
   test.each<[string, () => unknown, string]>([
     ["is a generator function", function* () {}, "a generator, which nothing runs"],
-    ["is an async generator function", async function* () {}, "a generator, which nothing runs"],
     ["returns a number", () => 0, "has returned 0"],
-    ["returns null", () => null, "has returned null"],
-    ["returns an object", () => ({ ok: false }), "has returned an object"],
     ["returns a list", () => ["lost"], "has returned a list"],
-    ["returns a function", () => () => {}, "has returned a function"],
   ])("an invariant that %s", async (_, invariant, message) => {
     const result = simulate({ ...sound, invariant });
     await expect(result).rejects.toThrow(message);
@@ -222,7 +200,6 @@ describe("options that would check nothing are refused", () => {
       function* () {},
       "client must return a promise, but has returned a generator",
     ],
-    ["is an async generator function", async function* () {}, "client must return a promise"],
     ["returns nothing", () => {}, "client must return a promise, but has returned undefined"],
     ["resolves to a generator", async () => (function* () {})(), "client must not return a generator"],
   ])("a client that %s", async (_, client, message) => {
@@ -239,22 +216,13 @@ describe("options that would check nothing are refused", () => {
 
   test.each<[Record<string, unknown>, string]>([
     [{ invariants: lostNone }, 'unknown option "invariants" of simulate: did you mean "invariant"?'],
-    [{ sedes: 5 }, 'unknown option "sedes" of simulate: did you mean "seeds"?'],
     [{ seeds: Number.NaN }, "seeds must be a whole number from 1 to 9007199254740991, but is NaN"],
-    [{ seeds: 0 }, "seeds must be a whole number from 1"],
-    [{ seeds: "5" }, 'but is "5"'],
     [{ seed: -1 }, "seed must be a whole number from 0"],
-    [{ seed: 1.5 }, "seed must be a whole number"],
-    [{ rounds: 0 }, "rounds must be a whole number from 1"],
     [{ clients: Number.POSITIVE_INFINITY }, "clients must be a whole number from 1 to 1000, but is Infinity"],
-    [{ masters: 0 }, "masters must be a whole number from 1 to 1000, but is 0"],
-    [{ ttl: Number.NaN }, "ttl must be a whole number from 1 to 2000000, but is NaN"],
     [{ invariant: "none" }, 'invariant must be a function, but is "none"'],
-    [{ client: undefined }, "client must be a function, but is undefined"],
     [{ resource: {} }, "resource must be a function, but is an object"],
     [{ settings: { waitTimeOut: 5 } }, "waitTimeout"],
     [{ faults: ["freze"] }, 'faults: unknown kind "freze": did you mean "freeze"?'],
-    [{ faults: "freeze" }, 'faults must be a list, but is "freeze"'],
     [
       { faults: [{ at: 5, kind: "freeze", clients: [9], masters: [], duration: 10 }] },
       "there is no client 9",

@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from "node:fs";
 import { transform } from "esbuild";
 import { describe, expect, test } from "vitest";
 import { evaluated } from "../lua/evaluate.ts";
-import { edited } from "./anchor.ts";
 import { everyMutant } from "./every-mutant.ts";
 import { editedFiles, editedScripts, importMutated } from "./mutated-client.ts";
 
@@ -57,69 +56,4 @@ test("a mutant without edits has its own scripts", async () => {
   ];
   expect(first.batchScript).toEqual(second.batchScript);
   expect(first.batchScript).not.toBe(second.batchScript);
-});
-
-const source = `
-/** The first (PROTOCOL 1.1). */
-class First {
-  constructor() { once(); }
-  #count = 0;
-
-  // Adds (PROTOCOL 1.2 and 12.1).
-  add(by: number): number {
-    // Never down
-    // (PROTOCOL 1.3).
-    if (by < 0) return this.#count;
-    this.#count += by;
-    return by > 0 ? this.warn(by, 1) : 0;
-  }
-}
-function pair(all: Map<string, number>) {
-  const both = all.size > 0 &&
-    // Not too many (PROTOCOL 1.4).
-    all.size < 9;
-  if (both) for (const one of all) void pair.remove(one);
-  return { both, last: 1 };
-}
-`;
-
-/** The text that the anchor selects in `source`. */
-function taken(at: string): string {
-  let original = "";
-  edited(source, at.split(" "), (text) => {
-    original = text;
-    return "";
-  });
-  return original;
-}
-
-describe("an anchor", () => {
-  test.each([
-    ["1.3", "if (by < 0) return this.#count;"],
-    ["1.2 1.3 condition", "by < 0"],
-    ["1.1 constructor body", "{ once(); }"],
-    ["1.4", "all.size < 9"],
-    ["add #count", "this.#count += by;"],
-    ["add #count value", "by"],
-    ["#count", "#count = 0;"],
-    ["12.1 1.3 value", "this.#count"],
-    ["warn argument", "by"],
-    ["warn callee", "this.warn"],
-    ["warn condition", "by > 0"],
-    ["remove statement", "void pair.remove(one);"],
-    ["remove condition", "both"],
-    ["last", "last: 1"],
-    ["last value", "1"],
-    ["pair value", "{ both, last: 1 }"],
-  ])("%s", (at, text) => expect(taken(at)).toBe(text));
-
-  test.each([
-    ["1", 0],
-    ["1.5", 0],
-    ["add value", 2],
-    ["constructor value", 0],
-    ["pair size", 2],
-  ])("that means no place, or several, is an error: %s", (at, count) =>
-    expect(() => taken(at)).toThrow(`${count} places for "${at.split(" ").at(-1)}"`),
-  );
 });

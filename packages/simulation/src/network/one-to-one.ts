@@ -1,8 +1,7 @@
 import { Engine } from "../engine/engine.ts";
 import { Kernel } from "../engine/kernel.ts";
 import { Process } from "../engine/process.ts";
-import type { Persistence } from "../master/durability.ts";
-import { Master, type MasterOptions } from "../master/master.ts";
+import { Master } from "../master/master.ts";
 import { Random } from "../random.ts";
 import type { Latency } from "./latency.ts";
 import { OneWay } from "./one-way.ts";
@@ -21,14 +20,7 @@ export interface OneToOne {
   readonly at: (time: number, act: () => void) => void;
 }
 
-export interface OneToOneOptions {
-  readonly latency?: Latency | undefined;
-  readonly persistence?: Persistence | undefined;
-  readonly master?: MasterOptions | undefined;
-}
-
-export function oneToOne(options: OneToOneOptions = {}): OneToOne {
-  const { latency = { shape: "constant", ms: 10 }, persistence = { mode: "aof-always" } } = options;
+export function oneToOne(latency: Latency = { shape: "constant", ms: 10 }): OneToOne {
   const kernel = new Kernel(new Engine());
   const make = (name: string, isAsynchronous: boolean): Process => {
     const random = new Random(1, name);
@@ -38,7 +30,7 @@ export function oneToOne(options: OneToOneOptions = {}): OneToOne {
   return {
     kernel,
     client: make("client", true),
-    master: new Master(kernel, make("master", false), persistence, options.master),
+    master: new Master(kernel, make("master", false), { mode: "aof-always" }),
     requests: way("requests"),
     replies: way("replies"),
     at: (time, act) => void kernel.engine.schedule(act, time * ms),

@@ -1,11 +1,10 @@
 import { expect, test } from "vitest";
-import type { MasterOptions } from "../master/master.ts";
 import { ms, oneToOne } from "./one-to-one.ts";
 import { SimulatedSubscription } from "./simulated-subscription.ts";
 
 /** A client that listens to one master, 10 ms away, and connects again after 50 ms. */
-function setting(options: MasterOptions = {}) {
-  const { at, ...ends } = oneToOne({ master: options });
+function setting() {
+  const { at, ...ends } = oneToOne();
   const { kernel, client, master } = ends;
   const seen: string[] = [];
   const note = (what: string): void => void seen.push(`${what} at ${Math.floor(kernel.now / ms)}`);
@@ -36,22 +35,6 @@ function setting(options: MasterOptions = {}) {
   };
   return { ...ends, subscription, at, publish, seenUntil };
 }
-
-test("a subscription listens from the acknowledgement on, and receives in order", async () => {
-  const { publish, seenUntil } = setting();
-  publish(20, "early");
-  publish(50, "one");
-  publish(50, "two");
-  // A round trip to connect, and another to subscribe.
-  expect(await seenUntil(100)).toEqual([
-    "early went to 0 at 20",
-    "listens at 41",
-    "one went to 1 at 50",
-    "two went to 1 at 50",
-    "hears one at 60",
-    "hears two at 60",
-  ]);
-});
 
 test("messages in flight at a reset are lost, and it subscribes again", async () => {
   const { publish, subscription, at, seenUntil } = setting();
@@ -89,12 +72,4 @@ test("a dead client counts as a listener until the master notices the end of its
     "one went to 1 at 100",
     "two went to 0 at 130",
   ]);
-});
-
-test("a subscription receives nothing from a master that is down, and one that forbids it gives the reason", async () => {
-  const down = setting();
-  down.master.crash("process");
-  expect(await down.seenUntil(30)).toEqual(["is deaf at 21"]);
-  const forbidden = setting({ forbids: ["SUBSCRIBE"] });
-  expect(await forbidden.seenUntil(100)).toEqual([expect.stringMatching(/^NOPERM .*subscribe.* at 41$/)]);
 });
