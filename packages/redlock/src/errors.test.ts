@@ -32,10 +32,6 @@ describe("every error", () => {
       expect(String(error)).toBe(`${name}: ${error.message}`);
     },
   );
-
-  test("has its own code", () => {
-    expect(new Set(errors.map(({ code }) => code)).size).toBe(errors.length);
-  });
 });
 
 describe("messages", () => {

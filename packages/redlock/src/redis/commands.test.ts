@@ -11,6 +11,7 @@ import {
   forgetEncoded,
   type Posted,
   purposeOf,
+  repliesIn,
 } from "./commands.ts";
 
 // PROTOCOL 12.1, 12.4.
@@ -151,6 +152,12 @@ describe("the command of a batch", () => {
     expect(encoded(others)).not.toBe(first);
     expect(encoded(others).posted).toEqual(others);
   });
+});
+
+test.each([["OK"], [null], [1], [3], ["2"], [[1000]], [{}]])("%j is no reply to two votes", (reply) => {
+  const votes = encoded([vote("r1", "t1"), vote("r2", "t2")]);
+  expect(repliesIn(votes, reply)).toEqual([]);
+  expect(repliesIn(votes, 2)).toEqual([1000, 1000]);
 });
 
 describe("the answer in a reply", () => {
