@@ -53,6 +53,10 @@ export const owners: readonly Behaviour[] = [
         // One whose process has died is nobody's to delete.
         assert.deepEqual(await master.call("ZRANGE", "quorlock:owners", 0, -1), [value.slice(0, 8)]);
       }
+      const tap = await masters[0]!.tap();
+      const lock = await redlock.acquire("s", 20_000);
+      await Promise.all([...lock.attempts, ...(await lock.release()).attempts]);
+      assert.equal((await tap.commands()).length, 2, "it costs locks a command");
       await redlock.quit();
       for (const master of masters)
         await time.until("it is deleted", async () => (await master.call("EXISTS", "quorlock:owners")) === 0);

@@ -399,6 +399,61 @@ export const restarts: readonly Behaviour[] = [
 
   behaviour(
     "9.8",
+    "The first call of a guarded client settles within its own time, and later ones do not wait for what it waited for",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      await guarded(bench);
+      const [redlock, other] = [await another(bench, { nodeTimeout: 2000 }), await another(bench)];
+      const options = { ...redlock.settings, nodeTimeout: 50 };
+      await faults.hang(masters.slice(0, 2));
+      const first = await time.took(redlock.tryAcquire("r", maxTtl, options));
+      assert.equal(first.value?.state, "held");
+      lasted(bench, first.took, 0, 105, "the first call");
+      const second = await time.took(redlock.tryAcquire("s", maxTtl, options));
+      assert.equal(second.value?.state, "held");
+      lasted(bench, second.took, 0, 5, "the second call");
+      await faults.hang(masters.slice(2));
+      const asked = await time.took(other.acquire("t", 1000, { nodeTimeout: 50, waitTimeout: 20 }));
+      failed(asked, "NO_QUORUM");
+      lasted(bench, asked.took, 0, 75, "a call that no master answers");
+      await faults.resume(masters);
+    },
+    { notOn: scripts },
+  ),
+
+  behaviour(
+    "9.8",
+    "`ready` waits until enough masters agree on maxTtl, or a quorum knows it; a client that was refused asks again",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      await guarded(bench);
+      const other = await another(bench, { restartGuard: { maxTtl: 3000 } });
+      failed(await time.took(other.ready()), "INVALID_ARGUMENT");
+      failed(await time.took(other.acquire("r", 1000)), "INVALID_ARGUMENT");
+      const redlock = await another(bench);
+      await faults.hang(masters.slice(0, 2));
+      const ready = await time.took(redlock.ready({ timeout: 1000 }));
+      assert.equal(ready.error, undefined);
+      lasted(bench, ready.took, 0, 205, "`ready`");
+      for (const master of masters.slice(2)) await master.call("FLUSHALL");
+      const late = await time.took(redlock.ready({ timeout: 500 }));
+      assert.match(String(late.error), /within 500 ms, 3 of the 4 required masters answered/);
+      lasted(bench, late.took, 500, 505, "`ready`");
+      const waiting = time.took(redlock.ready({ timeout: 5000 }));
+      await time.pass(1000);
+      await faults.resume(masters);
+      const { took, error } = await waiting;
+      assert.equal(error, undefined);
+      lasted(bench, took, 1000, 1400, "`ready`");
+      for (const master of masters) await master.call("FLUSHALL");
+      const { value } = await time.took(other.acquire("r", 1000, { waitTimeout: 9000 }));
+      assert.equal(value?.state, "held");
+    },
+    { notOn: scripts },
+  ),
+
+  behaviour(
+    "9.8",
     "A master that is said to be durable votes at once after a restart, and not when it was emptied",
     async (bench) => {
       const { faults, masters, time } = bench;

@@ -115,16 +115,6 @@ export class VirtualTime {
     return promise;
   }
 
-  /** Measures how long `promise` takes, ms, and returns its rejection, if any. */
-  async measure(promise: Promise<unknown>, within?: number): Promise<{ took: number; error: unknown }> {
-    const begun = this.now();
-    const error = await this.run(promise, within).then(
-      () => undefined,
-      (reason: unknown) => reason,
-    );
-    return { took: this.now() - begun, error };
-  }
-
   get #next(): number {
     let next = Number.POSITIVE_INFINITY;
     for (const due of this.#due.values()) if (due < next) next = due;
@@ -297,10 +287,6 @@ export class VirtualNode implements LockNode {
   readonly client: object = {};
   readonly master: VirtualMaster;
   readonly machine: VirtualMachine;
-  /** The delay of a reply, ms; a command takes 1 ms. */
-  fromMaster = 1;
-  /** Answers instead of the master, or `undefined` to let the master answer. */
-  answering: (command: Command) => Answer | undefined = () => undefined;
   /** The commands sent, in order. */
   readonly sent: Command[] = [];
   readonly #pending = new Set<(fault: Fault) => void>();
@@ -325,10 +311,10 @@ export class VirtualNode implements LockNode {
     this.#pending.add(give);
     const arrive = (): void => {
       if (this.#hung) return;
-      const answer = this.answering(command) ?? this.#execute(question);
+      const answer = this.#execute(question);
       this.machine.receive(() => {
         if (this.#pending.delete(give)) give(answer);
-      }, this.fromMaster);
+      }, 1);
     };
     this.master.time.timers(arrive, 1);
   }

@@ -3,21 +3,31 @@ import { Redis } from "ioredis";
 import { beforeEach, describe, expect, it } from "vitest";
 import { documentedRule } from "../../contract/permissions.ts";
 import { until } from "../../contract/until.ts";
-import { fresh, rejection, timed, untilConnected } from "../fleet/fleet.ts";
-import { GuardedFleet, restartGuard, ttl } from "../fleet/guarded-fleet.ts";
+import { Fleet, fresh, type Opened, rejection, timed, untilConnected } from "../fleet/fleet.ts";
 import { itWithIoredis } from "../fleet/library.ts";
 
 // The guard with users of few rights, and with each kind of client. Its rules are behaviours.
 
+const ttl = 60_000;
+const restartGuard = { maxTtl: ttl };
+
 describe("with a restart guard", () => {
-  const guarded = GuardedFleet.forTests();
-  const { fleet } = guarded;
+  const fleet = Fleet.forTests(5);
   beforeEach(() => fleet.empty());
+
+  /** All masters have been declared new, and vote. */
+  async function openNew(): Promise<Opened> {
+    const opened = fleet.open({ restartGuard });
+    await untilConnected(opened);
+    await opened.redlock.initialize();
+    await fleet.warmUp(opened);
+    return opened;
+  }
 
   itWithIoredis("an event of select")(
     "a client that is switched to a database of another maxTtl is told, as a new client would be",
     async () => {
-      const opened = await guarded.openNew();
+      const opened = await openNew();
       const clients = fleet.masters.map(({ host, port }) => new Redis({ host, port, db: 2 }));
       const other = new Redlock(clients, { restartGuard: { maxTtl: ttl * 2 }, nodeTimeout: 900 });
       await other.initialize();
@@ -32,7 +42,7 @@ describe("with a restart guard", () => {
   it.each(["info", "object"])(
     "a user without the right to %s gets an error that says so",
     async (command) => {
-      await guarded.openNew();
+      await openNew();
       for (const admin of fleet.admins) {
         await admin.acl(
           "SETUSER",
@@ -58,7 +68,7 @@ describe("with a restart guard", () => {
   );
 
   it.each(["info", "object"])("without the right to %s, votes report that as well", async (command) => {
-    const { redlock, errors } = await guarded.openNew();
+    const { redlock, errors } = await openNew();
     for (const admin of fleet.admins) await admin.acl("SETUSER", "default", `-${command}`);
     try {
       await rejection(redlock.acquire(fresh("uninformed"), ttl, { retryCount: 0 }));
@@ -82,7 +92,7 @@ describe("with a restart guard", () => {
   });
 
   it("a replica that can be written to does not vote", async () => {
-    const { redlock, errors } = await guarded.openNew();
+    const { redlock, errors } = await openNew();
     const [first] = fleet.admins as [Redis];
     await first.config("SET", "replica-read-only", "no");
     await first.call("REPLICAOF", "127.0.0.1", "1");

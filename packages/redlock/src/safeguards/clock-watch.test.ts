@@ -77,32 +77,6 @@ test("the median of all is what a master strays from, and none of two does", () 
 });
 
 describe("the watch", () => {
-  test("reports nothing about running clocks within the bound", () => {
-    const { ahead, events, pass, read } = setting();
-    ahead.splice(0, 3, -400, 0, 450);
-    for (let round = 0; round < 50; round += 1) {
-      read(round % 7);
-      pass(100);
-      // Half a percent, on one of them.
-      ahead[1]! += 0.5;
-    }
-    expect(events).toEqual([]);
-  });
-
-  test("reports a step once, with its size", () => {
-    const { ahead, events, pass, read } = setting();
-    read();
-    ahead[2] = 300;
-    for (let round = 0; round < 3; round += 1) {
-      read();
-      pass(50);
-    }
-    expect(events).toHaveLength(1);
-    const [{ kind, node, offset, uncertainty }] = events as [ClockEvent];
-    expect({ kind, node }).toEqual({ kind: "stepped", node: "master-2" });
-    expect(Math.abs(offset - 300)).toBeLessThanOrEqual(uncertainty);
-  });
-
   test("notices a step between two readings that are on their way together; of two that agree the earlier one stays", () => {
     const { now, ahead, clocks, masters, pass, events } = setting();
     const readTwice = (): void => {
@@ -117,56 +91,6 @@ describe("the watch", () => {
     ahead[0] = 500;
     readTwice();
     expect(events.map(({ kind }) => kind)).toEqual(["stepped"]);
-  });
-
-  test("reports the skewed master, and when it is synced again", () => {
-    const { ahead, events, read } = setting({ maxOffset: 100 });
-    ahead[1] = -5000;
-    // (Of the first two that are heard each may be the one.)
-    read();
-    read();
-    ahead[1] = 0;
-    read();
-    read();
-    const told = events.map(({ kind, node }) => `${node} ${kind}`);
-    expect(told).toEqual(["master-1 skewed", "master-1 stepped", "master-1 synced"]);
-    expect(events.map(({ offset }) => Math.round(offset))).toEqual([-5000, 5000, 0]);
-  });
-
-  test("says nothing when our own wall clock is set, or this machine has slept", () => {
-    const { now, events, read } = setting();
-    read();
-    now.wall += 60_000;
-    read();
-    now.wall -= 90_000;
-    read();
-    expect(events).toEqual([]);
-  });
-
-  test("says nothing when this machine has slept, and the masters' clocks have run apart as they may", () => {
-    const { now, ahead, events, pass, read } = setting();
-    read();
-    pass(60_000);
-    now.monotonic -= 60_000;
-    ahead[2]! += 60_000 * driftFactor * 0.9;
-    read();
-    read();
-    expect(events).toEqual([]);
-  });
-
-  test("says nothing when this machine sleeps while an answer is on its way", () => {
-    for (const isAnswered of [false, true]) {
-      const { now, events, pass, masters, read } = setting({}, 1);
-      read();
-      const sent = masters[0]!.now();
-      const time = now.wall;
-      pass(60_000);
-      now.monotonic -= 60_000;
-      masters[0]!.observe(sent, isAnswered ? time : now.wall);
-      read();
-      read();
-      expect(events).toEqual([]);
-    }
   });
 
   test("remembers a step for the longest known ttl, and calls the function that makes the master remember", () => {
