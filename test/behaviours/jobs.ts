@@ -333,6 +333,31 @@ export const jobsOnce: readonly Behaviour[] = [
     three,
   ),
 
+  ...[200, 1500, 1700].map((retryDelay) =>
+    behaviour(
+      "10.9",
+      `Of two calls at the same moment one runs the job, also where the other reaches no master until it is over, with retries ${retryDelay} ms apart`,
+      async (bench) => {
+        const { faults, masters, time } = bench;
+        const terms = { retryCount: -1, retryDelay, retryJitter: 0 };
+        for (const late of [2010, 2100, 2900]) {
+          const [one, other] = [await bench.redlock(), await bench.redlock(terms)];
+          const { run, runs } = jobs(bench, { keepFor: 2000 });
+          await bench.client.once(other, "before", { keepFor: 500 }, () => {});
+          await faults.cut(other, masters);
+          const second = time.took(run(other));
+          assert.equal((await run(one)).ran, true);
+          await time.pass(late);
+          await faults.heal(other, masters);
+          failed(await second, "NO_QUORUM");
+          assert.equal(runs.length, 1);
+          await untilGone(bench, masters, "job");
+        }
+      },
+      three,
+    ),
+  ),
+
   behaviour(
     "10.9",
     "It runs when a quorum is back within its retries, or for its first call within keepFor",

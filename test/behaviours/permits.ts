@@ -17,6 +17,27 @@ async function semaphores(bench: Bench, limit: number) {
 export const permits: readonly Behaviour[] = [
   behaviour(
     "10.1",
+    "A thousand permits are inspected within one time-out while masters hang",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const redlock = await bench.redlock({ owner: "worker" });
+      const semaphore = new bench.client.Semaphore(redlock, "s", 1000);
+      const lock = await semaphore.acquire(20_000);
+      await Promise.all(lock.attempts);
+      for (const hung of [masters.slice(0, 1), masters]) {
+        await faults.hang(hung);
+        const { took, value } = await time.took(semaphore.inspect());
+        lasted(bench, took, 195, 400, "the inspection");
+        assert.equal(value!.permits.length, hung.length === 1 ? 1 : 0);
+        assert.notEqual(value!.waiting[0]!.unreachable, undefined);
+        await faults.resume(hung);
+      }
+    },
+    { masters: 3 },
+  ),
+
+  behaviour(
+    "10.1",
     "No more permits are given than the limit says, however many ask at once",
     async (bench) => {
       const [first, ...more] = (await farApart(bench, 3)).map(

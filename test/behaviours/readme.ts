@@ -196,6 +196,32 @@ export const readme: readonly Behaviour[] = [
 
   behaviour(
     "README",
+    "`ready` says why each server was not reached, however short its last try was",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const redlock = await bench.redlock();
+      await faults.slow(redlock, masters, 4);
+      await faults.busy(masters, true);
+      for (const timeout of [1, 100, 101, 105, 250, 500]) {
+        const { error } = await time.took(redlock.ready({ timeout }));
+        const lines = String(error.message).split("\n").slice(1);
+        assert.equal(
+          lines.filter((line) => line.includes(timeout > 8 ? "BUSY" : "TIMEOUT")).length,
+          5,
+          error.message,
+        );
+      }
+    },
+    {
+      notOn: {
+        real: "no real master is made busy",
+        "without scripts": "an operation takes several round trips",
+      },
+    },
+  ),
+
+  behaviour(
+    "README",
     "`ready` ends with its signal, and with `quit`",
     async (bench) => {
       const { time, faults, masters } = bench;

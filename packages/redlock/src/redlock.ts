@@ -18,7 +18,7 @@ import type { LockRequest } from "./protocol/attempt.ts";
 import type { Context } from "./protocol/context.ts";
 import { Attempts } from "./protocol/execution-stats.ts";
 import { extend, verify } from "./protocol/extend.ts";
-import { type Inspection, inspect, toldBy } from "./protocol/inspect.ts";
+import { type Inspection, inspectAll, toldBy } from "./protocol/inspect.ts";
 import type { ExecutionResult } from "./protocol/lease.ts";
 import { Lease } from "./protocol/lease.ts";
 import type { RecordStore } from "./protocol/node.ts";
@@ -98,7 +98,7 @@ export interface RedlockInternals {
   /**
    * Like {@link Redlock.inspect}, also of the library's own keys. `nodeTimeout`: ms, default that of the constructor.
    */
-  inspect(resource: string, nodeTimeout?: number): Promise<readonly Inspection[]>;
+  inspect(resources: readonly string[], nodeTimeout?: number): Promise<ReadonlyArray<readonly Inspection[]>>;
   /** The shared claims on a key on each master; `undefined` for one that does not tell. */
   readersOf(key: string): Promise<ReadonlyArray<Awaited<ReturnType<RecordStore["readersOf"]>> | undefined>>;
   /** The owners with these tags, as far as they have names. */
@@ -452,16 +452,16 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const [name, ...more] = resourceList(resource);
     if (more.length > 0) throw new InvalidArgumentError("inspect takes one resource");
     this.#checkKeys([name!]);
-    return this.#inspect(name!);
+    return (await this.#inspect([name!]))[0]!;
   }
 
   async #inspect(
-    resource: string,
+    resources: readonly string[],
     nodeTimeout: number = this.#parts.nodeTimeout,
-  ): Promise<readonly Inspection[]> {
+  ): Promise<ReadonlyArray<readonly Inspection[]>> {
     const { owners } = this.#parts;
-    const inspections = await inspect(this.#context, resource, nodeTimeout);
-    return owners ? owners.named(resource, inspections, nodeTimeout) : inspections;
+    const inspections = await inspectAll(this.#context, resources, nodeTimeout);
+    return owners ? owners.named(resources, inspections, nodeTimeout) : inspections;
   }
 
   /**
@@ -523,7 +523,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
         return result.lease ? redlock.#lockOf(result.lease, result.attempts) : result.error;
       },
       resume: (detached) => redlock.#resume(detached),
-      inspect: (resource, nodeTimeout) => redlock.#inspect(resource, nodeTimeout),
+      inspect: (resources, nodeTimeout) => redlock.#inspect(resources, nodeTimeout),
       readersOf: (key) =>
         toldBy(redlock.#context, redlock.#parts.nodeTimeout, (records) => records.readersOf(key)),
       ownersOf: async (tags) => {

@@ -44,6 +44,19 @@ describe("advance", () => {
   });
 });
 
+test("a lock is extended after a test of the same client that has faked the timers, and did not let them fire", async () => {
+  await using masters = await startEmbeddedMasters(3);
+  const redlock = new Redlock(masters.urls.map((url) => new Redis(url).on("error", () => {})));
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  await redlock.acquire("before", 300);
+  vi.useRealTimers();
+  await redlock.using("r", 1200, async (signal) => {
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    expect(signal.aborted).toBe(false);
+  });
+  await redlock.quit();
+});
+
 const libraries: ReadonlyArray<readonly [string, (url: string) => Client]> = [
   ["ioredis", (url) => new Redis(url).on("error", () => {})],
   ["iovalkey", (url) => new Valkey(url).on("error", () => {})],

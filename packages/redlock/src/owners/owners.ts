@@ -87,12 +87,14 @@ export class Owners implements OwnerNames {
     tags: readonly string[],
     timeout: number,
     ended: Latch = new Latch(),
+    isSkipped: (index: number) => boolean = () => false,
   ): Promise<ReadonlyMap<string, OwnerRecord>> {
     const found = new Map<string, OwnerRecord>();
     if (tags.length === 0) return found;
     const done = new Latch();
     const forget = ended.onEnd(() => done.end());
     await this.#fromMost(timeout, done, async ({ records }, index) => {
+      if (isSkipped(index)) return;
       for (const record of await this.#recordsAt(records, index, tags)) found.set(record.tag, record);
       if (found.size === tags.length) done.end();
     });
@@ -114,24 +116,27 @@ export class Owners implements OwnerNames {
 
   /** With the names of the owners, and since when they hold the resource. */
   async named(
-    resource: string,
-    inspections: readonly Inspection[],
+    resources: readonly string[],
+    found: ReadonlyArray<readonly Inspection[]>,
     timeout: number,
-  ): Promise<readonly Inspection[]> {
-    const shown = inspections.flatMap(({ tag, waiters }) => [tag, ...waiters.map((waiter) => waiter.tag)]);
+  ): Promise<ReadonlyArray<readonly Inspection[]>> {
+    const shown = found.flat().flatMap(({ tag, waiters }) => [tag, ...waiters.map((waiter) => waiter.tag)]);
     const tags = [...new Set(shown.flatMap((tag) => tag ?? []))];
-    const records = await this.recordsOf(tags, timeout);
+    // One that was silent just now would take a time-out again.
+    const isSilent = (index: number): boolean => found.some((masters) => masters[index]!.unreachable);
+    const records = await this.recordsOf(tags, timeout, new Latch(), isSilent);
     const named = (tag: string | undefined): Owner | undefined => {
       const record = tag === undefined ? undefined : records.get(tag);
       return tag === this.self.tag ? this.self : record && ownerIn(record);
     };
-    return inspections.map((inspection) => {
+    const namedIn = (resource: string, inspection: Inspection): Inspection => {
       const { tag } = inspection;
       const record = tag === undefined ? undefined : records.get(tag);
-      const since = record?.locks.find(({ resources }) => resources.includes(resource))?.since;
+      const since = record?.locks.find((lock) => lock.resources.includes(resource))?.since;
       const waiters = inspection.waiters.map((waiter) => ({ ...waiter, holder: named(waiter.tag) }));
       return { ...inspection, holder: named(tag), since, waiters };
-    });
+    };
+    return found.map((masters, index) => masters.map((master) => namedIn(resources[index]!, master)));
   }
 
   async #write(): Promise<void> {

@@ -204,14 +204,18 @@ function isoTimeOf(at: unknown): string {
 async function tryUntilDecided(job: Job): Promise<Lock | (OnceResult<never> & { readonly ran: false })> {
   const { redlock, resource, ttl, options, settings, keepFor } = job;
   const { context, closed } = Redlock.internalsOf(redlock);
-  const { runtime } = context;
-  const calledAt = runtime.monotonic();
+  const { runtime, clock } = context;
+  // PROTOCOL 10.9: whoever had the lock at the time of this call may be through with the job, and the lock be free.
+  const end = clock.now() + keepFor;
   await makeReady(job);
-  for (let count = 1; ; count += 1) {
-    let failure: ExecutionError;
+  let failure = new ExecutionError(`keepFor was over before a master was asked for "${resource}"`, []);
+  for (let count = 1; count <= attemptsAllowed(settings); count += 1) {
+    const left = end - clock.now();
+    if (left <= 0) break;
     try {
+      const nodeTimeout = Math.min(nodeTimeoutFor(ttl, settings), left);
       // Never nested in a lock that the caller holds: its lease would be shared, and could not be detached.
-      const lock = await outside(() => redlock.tryAcquire(resource, ttl, options));
+      const lock = await outside(() => redlock.tryAcquire(resource, ttl, { ...options, nodeTimeout }));
       if (lock) return lock;
       const { isKept, owner, remaining } = await stateOf(job);
       // PROTOCOL 10.9.
@@ -221,11 +225,11 @@ async function tryUntilDecided(job: Job): Promise<Lock | (OnceResult<never> & { 
       if (!(error instanceof ExecutionError)) throw error;
       failure = error;
     }
-    // A call that goes on for longer would find that another one's `keepFor` is over.
-    const isOver = runtime.monotonic() - calledAt >= keepFor;
-    if (isOver || count >= attemptsAllowed(settings)) throw failure;
-    await sleepUnless(runtime, pauseBetween(settings, runtime, count), options.signal ?? undefined, closed);
+    if (count === attemptsAllowed(settings)) break;
+    const pause = Math.min(pauseBetween(settings, runtime, count), Math.max(0, end - clock.now()));
+    await sleepUnless(runtime, pause, options.signal ?? undefined, closed);
   }
+  throw failure;
 }
 
 async function makeReady({ redlock, keepFor, options }: Job): Promise<void> {
@@ -259,8 +263,8 @@ async function inspect({ redlock, resource, ttl, options, settings }: Job): Prom
   const forgetSignal = signal && onAbort(signal, abort);
   const forgetQuit = internals.closed.onEnd(() => ended.cancel(new ClosedError()));
   try {
-    const found = await ended.race(internals.inspect(resource, nodeTimeoutFor(ttl, settings)));
-    if (found) return found;
+    const found = await ended.race(internals.inspect([resource], nodeTimeoutFor(ttl, settings)));
+    if (found) return found[0]!;
     throw ended.reason!;
   } finally {
     forgetSignal?.();

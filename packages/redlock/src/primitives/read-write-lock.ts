@@ -254,14 +254,14 @@ export class ReadWriteLock {
   async inspect(): Promise<readonly ReadWriteInspection[]> {
     const { shared, exclusive } = this.#keys;
     const internals = this.#internals;
-    const [inspections, told] = await Promise.all([
-      internals.inspect(exclusive),
+    const [[inspections], told] = await Promise.all([
+      internals.inspect([exclusive]),
       internals.readersOf(shared),
     ]);
     const found = told.map((readers) => readers ?? []);
     const tags = found.flatMap((readers) => readers.flatMap(([token]) => tagIn(token) ?? []));
     const owners = await internals.ownersOf([...new Set(tags)]);
-    return inspections.map((inspection, index) => ({
+    return inspections!.map((inspection, index) => ({
       ...inspection,
       // Readers keep others out under one name.
       owner: inspection.tag === undefined && found[index]!.length > 0 ? undefined : inspection.owner,

@@ -178,16 +178,10 @@ export class Semaphore {
    */
   async inspect(): Promise<SemaphoreInspection> {
     const slots = this.#slots.all;
-    const permits: { readonly resource: string; readonly masters: readonly Inspection[] }[] = [];
-    for (let first = 0; first < slots.length; first += 100) {
-      const asked = slots.slice(first, first + 100).map(async (resource) => ({
-        resource,
-        masters: await this.#internals.inspect(resource),
-      }));
-      for (const slot of await Promise.all(asked))
-        if (slot.masters.some(({ owner }) => owner !== undefined)) permits.push(slot);
-    }
-    return { permits, waiting: await this.#internals.inspect(this.#admissionLock) };
+    const [waiting, ...found] = await this.#internals.inspect([this.#admissionLock, ...slots]);
+    const permits = found.map((masters, index) => ({ resource: slots[index]!, masters }));
+    const taken = permits.filter(({ masters }) => masters.some(({ owner }) => owner !== undefined));
+    return { permits: taken, waiting: waiting! };
   }
 
   #requestOf(ttl: number, given: SemaphoreOptions): PermitRequest {

@@ -2,10 +2,10 @@ import type { NodeError, Owner } from "../errors.ts";
 import { Latch } from "../time/cancellation.ts";
 import { sleep } from "../time/sleep.ts";
 import type { Context } from "./context.ts";
-import type { Answer, RecordStore } from "./node.ts";
+import type { Answer, LockNode, RecordStore } from "./node.ts";
 import { questionOf } from "./question.ts";
 import { quorumOf, type Tally } from "./quorum.ts";
-import { Round } from "./round.ts";
+import { Round, type Voter } from "./round.ts";
 import { tagIn, waiterOf } from "./token.ts";
 
 /** A call that waits for a resource. */
@@ -53,9 +53,15 @@ function beginningOf(token: string): string {
   return `${token.slice(0, Math.min(8, token.length / 2))}…`;
 }
 
+type Inspected = Voter & Pick<LockNode, "records">;
+
+interface InspectedContext extends Pick<Context, "runtime" | "clock"> {
+  readonly nodes: readonly Inspected[];
+}
+
 /** Asks every master about `resource`, and waits for all that answer in time. Changes nothing. */
 export async function inspect(
-  context: Pick<Context, "nodes" | "runtime" | "clock">,
+  context: InspectedContext,
   resource: string,
   timeout: number,
 ): Promise<readonly Inspection[]> {
@@ -75,9 +81,37 @@ export async function inspect(
   return nodes.map(({ name }, index) => inspectionOf(name, answers[index], waiters[index] ?? [], most));
 }
 
+/** So many resources are asked for at a time. */
+const inspectedAtOnce = 100;
+
+/** The same for many resources. A master that was silent is not asked again: all of them take one time-out. */
+export async function inspectAll(
+  context: InspectedContext,
+  resources: readonly string[],
+  timeout: number,
+): Promise<ReadonlyArray<readonly Inspection[]>> {
+  const found: Array<readonly Inspection[]> = [];
+  let { nodes } = context;
+  while (found.length < resources.length) {
+    const asked = resources.slice(found.length, found.length + inspectedAtOnce);
+    const next = await Promise.all(asked.map((one) => inspect({ ...context, nodes }, one, timeout)));
+    nodes = nodes.map((node, index) => {
+      const [error] = next.flatMap((masters) => masters[index]!.unreachable ?? []);
+      return error ? silent(node, error) : node;
+    });
+    found.push(...next);
+  }
+  return found;
+}
+
+/** Answers as the master did last, without asking it. */
+function silent({ name, client }: Inspected, error: NodeError): Inspected {
+  return { name, client, ask: (_, place, sink) => sink.answered(place, { is: "fault", error, sent: false }) };
+}
+
 /** The state of each master beside its votes, within `timeout` ms; `undefined` for one that does not. */
 export async function toldBy<T>(
-  { nodes, runtime }: Pick<Context, "nodes" | "runtime">,
+  { nodes, runtime }: Omit<InspectedContext, "clock">,
   timeout: number,
   ask: (records: RecordStore) => Promise<T>,
 ): Promise<readonly (T | undefined)[]> {

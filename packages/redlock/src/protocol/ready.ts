@@ -25,6 +25,7 @@ export async function ready(
 ): Promise<void> {
   const { nodes, runtime, clock, log } = context;
   const until = runtime.monotonic() + timeout;
+  const told: Array<Answer | undefined> = nodes.map(() => undefined);
   for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
     const round = new Round({
       nodes,
@@ -33,6 +34,9 @@ export async function ready(
       log,
       timeout: Math.max(until - runtime.monotonic(), 1),
       question: questionOf({ verb: "inspect", keys: [probe], words: [] }),
+      onAnswer: (index, answer) => {
+        if (told[index] === undefined || !isSilence(answer)) told[index] = answer;
+      },
       isDecided: (answers) => verdictOf(answers) !== "open",
     });
     await round.ask().decidedOr(ended);
@@ -43,7 +47,7 @@ export async function ready(
     if (left > 0) continue;
     const attempts = new Attempts(nodes);
     attempts.add(round);
-    const why = round.answers.map((answer, index) => `\n  ${reasonOf(answer, nodes[index]!)}`);
+    const why = told.map((answer, index) => `\n  ${reasonOf(answer, nodes[index]!)}`);
     throw new ExecutionError(
       `no quorum of masters answered within ${timeout} ms:${why.join("")}`,
       attempts.stats,
@@ -55,6 +59,11 @@ export async function ready(
 function reasonOf(answer: Answer | undefined, { name }: LockNode): string {
   if (!answer) return `${name}: no answer`;
   return answer.is === "fault" && !isAnswer(answer) ? answer.error.message : `${name}: answered`;
+}
+
+/** The last round is as short as the rest of the time: that a master is silent then is not why it was not reached. */
+function isSilence(answer: Answer): boolean {
+  return answer.is === "fault" && answer.error.reason === "TIMEOUT";
 }
 
 function verdictOf(answers: Tally): Verdict {

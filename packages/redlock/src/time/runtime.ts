@@ -20,6 +20,8 @@ export interface Timer {
   cancel(): void;
   /** Allows the process to exit before this timer fires. */
   unref(): void;
+  /** Whether the platform's timers are others by now, as after a test that has faked them: it may never fire. */
+  readonly isForeign?: boolean;
 }
 
 /** The maximum delay of a JavaScript timer: a longer one fires immediately (2^31 - 1 ms, some 24.8 days). */

@@ -6,9 +6,14 @@ import type { Runtime, Timer } from "./runtime.ts";
 class SystemTimer implements Timer {
   /** A number in browsers, where a timer does not keep anything alive. */
   readonly #timeout: ReturnType<typeof setTimeout> | number;
+  readonly #setBy = setTimeout;
 
   constructor(callback: () => void, delay: number) {
     this.#timeout = setTimeout(callback, delay);
+  }
+
+  get isForeign(): boolean {
+    return this.#setBy !== setTimeout;
   }
 
   cancel(): void {

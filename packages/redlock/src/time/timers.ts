@@ -18,6 +18,9 @@ export interface TimerHandle {
   readonly task: TimerTask | undefined;
 }
 
+/** A timer that is later than this by lease time is not relied on any more, ms. */
+const maxLateness = 1000;
+
 /** The number of deferrable tasks that are called in one turn: some milliseconds of work (PROTOCOL 12.11). */
 const maxPerTurn = 128;
 
@@ -39,6 +42,8 @@ export class Timers {
   #timer: Timer | undefined;
   /** The due time of the timer; minus infinity while tasks are called, since it is set again after that. */
   #timerDue = Number.POSITIVE_INFINITY;
+  /** When the timer is to fire, in lease time. */
+  #firesAt = 0;
 
   constructor(runtime: Runtime, clock: LeaseClock) {
     this.#runtime = runtime;
@@ -59,8 +64,14 @@ export class Timers {
   add(due: number, task: TimerTask): TimerHandle {
     const entry: Entry = { due, task };
     this.#queue.push(entry);
-    if (due < this.#timerDue) this.#setTimer();
+    if (due < this.#timerDue || this.#isDead) this.#setTimer();
     return entry;
+  }
+
+  /** One timer serves all tasks: one that was set while a test had faked the timers would be the end of all of them. */
+  get #isDead(): boolean {
+    if (!this.#timer) return false;
+    return this.#timer.isForeign === true || this.#clock.latest > this.#firesAt + maxLateness;
   }
 
   /** No effect after the task was called. */
@@ -95,6 +106,7 @@ export class Timers {
     this.#timerDue = isWaiting ? Number.NEGATIVE_INFINITY : (next?.due ?? Number.POSITIVE_INFINITY);
     if (!next && !isWaiting) return;
     const delay = Math.min(Math.max(Math.ceil(left), 0), maxTimerDelay);
+    this.#firesAt = this.#clock.latest + delay;
     this.#timer = this.#runtime.setTimer(() => this.#look(), delay);
     this.#timer.unref();
   }
