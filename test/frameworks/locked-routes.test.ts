@@ -117,16 +117,6 @@ describe.each(Object.entries(frameworks))("%s: a locked route", (_, serve) => {
     expect(server.errors).toEqual([]);
   });
 
-  test("waits for its lock if it is told to", async () => {
-    const other = redlockOn();
-    await using server = await serve(await route({ redlock: other, options: { waitTimeout: ttl } }));
-    const lock = await other.acquire(key, ttl);
-    const answer = fetch(server.url);
-    await waiters(other, 1);
-    await lock.release();
-    expect((await answer).status).toBe(200);
-  });
-
   test("locks what its key makes of the request", async () => {
     const other = redlockOn();
     await using server = await serve(await route({ key: async (path) => `${key}${path}` }));

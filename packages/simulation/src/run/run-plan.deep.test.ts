@@ -1,7 +1,5 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { Pool } from "../cli/pool.ts";
-import type { Fault, FaultKind } from "../plan/fault.ts";
-import type { Plan } from "../plan/plan.ts";
 import { guardedPlan, promisedPlan } from "../plan/swarm.ts";
 import { explore, plansOf } from "../search/explore.ts";
 import { inOrder, type Trial } from "../search/runner.ts";
@@ -57,41 +55,3 @@ describe("within the promised model", () => {
 function told(violated: readonly Trial[]): readonly string[] {
   return violated.map(({ plan, outcome }) => `seed ${plan.seed}: ${outcome.violations[0]?.detail}`);
 }
-
-/** Adds faults in the middle of the run that the protocol does not promise to survive. */
-function beyond(plan: Plan, ...kinds: readonly FaultKind[]): Plan {
-  const added = kinds.map((kind, index): Fault => ({ at: plan.duration * (0.3 + 0.1 * index), ...kind }));
-  return { ...plan, faults: [...plan.faults, ...added] };
-}
-
-type Beyond = (masters: readonly number[], ttl: number) => FaultKind;
-
-const outside: ReadonlyArray<readonly [string, Beyond]> = [
-  ["masters forget everything", (masters) => ({ kind: "flush", masters })],
-  [
-    "masters' wall clocks step forward",
-    (masters, ttl) => ({ kind: "step", clients: [], masters, by: 2 * ttl }),
-  ],
-  [
-    "masters' clocks run at twice the rate",
-    (masters) => ({ kind: "rate", clients: [], masters, rate: 1_000_000 }),
-  ],
-  ["replicas that lag by a ttl take over", (masters, ttl) => ({ kind: "promote", masters, lag: ttl })],
-];
-
-describe("beyond it, known failures are found", () => {
-  test.each(outside)(
-    "%s",
-    async (_, fault) => {
-      for (let seed = 1; seed <= 60; seed += 1) {
-        const plan = promisedPlan(seed);
-        const masters = plan.masters.map((_, index) => index);
-        const broken = beyond(plan, fault(masters, plan.settings.ttl), fault(masters, plan.settings.ttl));
-        const { violations } = await runPlan(broken);
-        if (violations.some(({ kind }) => kind === "belief" || kind === "effect")) return;
-      }
-      expect.unreachable("no seed of 60 showed an overlap");
-    },
-    1_200_000,
-  );
-});
