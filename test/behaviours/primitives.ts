@@ -132,6 +132,39 @@ const readWriteCases: readonly Behaviour[] = [
   ),
 
   behaviour(
+    "10.4",
+    "The error of a call that waits for a lock of its own process says so, and names the lock as its user does",
+    async (bench) => {
+      const { time } = bench;
+      const { locks } = await readWriteLocks(bench, 2);
+      const [own, theirs] = locks;
+      const short = { waitTimeout: 200 };
+      const [read, write] = [() => own!.read(20_000, short), () => own!.write(20_000, short)];
+      for (const nested of [
+        () => own!.usingWrite(20_000, write),
+        () => own!.usingWrite(20_000, read),
+        () => own!.usingRead(20_000, write),
+      ])
+        assert.match(
+          (await time.took(nested())).error.message,
+          /^"r" is locked by this same Redlock \(a call nested in that lock waits for itself/,
+        );
+      const writing = await theirs!.write(20_000);
+      assert.match((await time.took(read())).error.message, /by someone else/);
+      await writing.release();
+      const reading = await own!.read(20_000);
+      const waiting = time.took(theirs!.write(20_000, patient));
+      await time.pass(300);
+      const { error } = await time.took(read());
+      assert.match(error.message, /by a writer that waits for the readers of this same Redlock/);
+      await reading.release();
+      await (await waiting).value!.release();
+      assert.deepEqual((await time.took(reading.extend(20_000))).error.resources, ["r"]);
+    },
+    { masters: 1, notOn: noQueue },
+  ),
+
+  behaviour(
     "10.5",
     "A writer goes on as a reader, and no other writer comes between",
     async (bench) => {

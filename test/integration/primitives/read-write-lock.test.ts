@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { documentedRule, documentedRuleOfReaders } from "../../contract/permissions.ts";
 import { Fleet, fresh, type OpenOptions, rejection } from "../fleet/fleet.ts";
 
-// Refusals, and the words of errors. The rules of readers and writers are behaviours.
+// Refusals, and the rights of a user. The rules of readers and writers are behaviours.
 
 const fleet = Fleet.forTests(3);
 
@@ -43,57 +43,4 @@ it("a readers-writer lock needs no more than the documented permissions", async 
   expect(await rejection(lock.write(ttl, { waitTimeout: 100 }))).toMatchObject({ code: "RESOURCE_LOCKED" });
   await downgraded.release();
   expect(errors).toEqual([]);
-});
-
-describe("errors", () => {
-  it("name the lock as its user does, and not by a key", async () => {
-    const name = `{a}${fresh()}`;
-    const writing = await open(name).write(ttl);
-    await writing.release();
-    const error = await rejection(writing.extend(ttl));
-    expect(error).toMatchObject({ code: "LOCK_LOST", resources: [name] });
-    expect((error as Error).message).toContain(`The lock on "${name}" is lost`);
-    const reading = await open(name).read(ttl);
-    await Promise.all(fleet.admins.map((admin) => admin.flushall()));
-    expect(await reading.verify()).toBe(false);
-    expect(reading.signal.reason).toMatchObject({ resources: [name] });
-  });
-
-  it.each([true, false])(
-    "a call that waits for its own lock gets an error that says so (reentrant: %s)",
-    async (reentrant) => {
-      const { redlock } = fleet.open({ ...soon, reentrant });
-      const lock = new ReadWriteLock(redlock, fresh());
-      const short = { waitTimeout: 200 };
-      const itself = "this same Redlock (a call nested in that lock waits for itself: readers and writers";
-      const write = () => lock.write(ttl, short);
-      const read = () => lock.read(ttl, short);
-      for (const nested of [
-        () => lock.usingWrite(ttl, write),
-        () => lock.usingWrite(ttl, read),
-        () => lock.usingRead(ttl, write),
-      ]) {
-        const error = (await rejection(nested())) as Error;
-        expect(error.message).toContain(`"${lock.name}" is locked by ${itself}`);
-        expect(error.message).not.toContain("reentrant lets");
-      }
-      // Not where another one has it.
-      const other = await open(lock.name).write(ttl);
-      expect(((await rejection(read())) as Error).message).toContain("by someone else");
-      await other.release();
-    },
-  );
-
-  it("a reader behind a writer that waits for this same reader gets an error that says so", async () => {
-    const lock = open(fresh());
-    const reading = await lock.read(ttl);
-    const writing = open(lock.name).write(ttl);
-    const queue = `quorlock:queue:tagged:quorlock:rw:{${lock.name}}:write`;
-    const waiting = () => Promise.all(fleet.admins.map((admin) => admin.zcard(queue)));
-    await fleet.untilAll("the writer waits", waiting, 1);
-    const error = (await rejection(lock.read(ttl, { waitTimeout: 200 }))) as Error;
-    expect(error.message).toContain("by a writer that waits for the readers of this same Redlock");
-    await reading.release();
-    await (await writing).release();
-  });
 });

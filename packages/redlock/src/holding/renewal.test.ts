@@ -29,15 +29,6 @@ describe("when the next renewal is due", () => {
     );
   });
 
-  test("before half of what is left is over", () => {
-    fc.assert(
-      fc.property(held, threshold, random, ([ttl, remaining], threshold, random) => {
-        expect(renewalDelay(ttl, remaining, threshold, random)).toBeLessThanOrEqual(remaining / 2);
-      }),
-      { numRuns: 300 },
-    );
-  });
-
   test("when the threshold is left, and after a third of the ttl at the latest", () => {
     const part = fc.double({ min: 0, max: 1, noNaN: true });
     fc.assert(
