@@ -79,7 +79,7 @@ export async function endsBeforeItsKeys(bench: Bench, lock: Lock): Promise<void>
 export async function untilWaiting({ time }: Bench, observer: Redlock, count: number): Promise<void> {
   await time.until(`${count} wait`, async () =>
     (await observer.inspect("r")).every(
-      ({ queueLength, unreachable }) => unreachable || queueLength === count,
+      ({ waiters, unreachable }) => unreachable || waiters.length === count,
     ),
   );
 }
@@ -102,10 +102,9 @@ export async function waitingCall(
 export async function votesFor(redlock: Redlock, ttl = 2000): Promise<number> {
   const lock = await redlock.tryAcquire("any", ttl).catch(() => null);
   if (!lock) return 0;
-  await Promise.all(lock.attempts);
-  const { votesFor } = await lock.attempts[0]!;
+  const [stats] = await Promise.all(lock.attempts);
   await Promise.all((await lock.release()).attempts);
-  return votesFor.size;
+  return stats!.votesFor.size;
 }
 
 /** Until so many masters vote for one more lock, within 10 s; how long that took, ms. */

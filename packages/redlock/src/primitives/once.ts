@@ -211,7 +211,8 @@ async function tryUntilDecided(job: Job): Promise<Lock | (OnceResult<never> & { 
   let failure = new ExecutionError(`keepFor was over before a master was asked for "${resource}"`, []);
   for (let count = 1; count <= attemptsAllowed(settings); count += 1) {
     const left = end - clock.now();
-    if (left <= 0) break;
+    // Less is no time-out.
+    if (left < 1) break;
     try {
       const nodeTimeout = Math.min(nodeTimeoutFor(ttl, settings), left);
       // Never nested in a lock that the caller holds: its lease would be shared, and could not be detached.
