@@ -103,8 +103,7 @@ function vitest(...projects: string[]): Command {
 
 async function stepsThatWait(): Promise<void> {
   const repeats = isTaken("node-redis") ? ["node-redis"] : [];
-  // Four workers, since the cases on real masters, two thirds of these tests, wait for most of their time.
-  await tests("deep tests", [...vitest("deep", ...repeats), "--maxWorkers", "4"], true);
+  await tests("deep tests", [...vitest("deep", ...repeats), "--maxWorkers", "3"], true);
   if (isTaken("interop"))
     await step("interop", ["pnpm", "--silent", "--dir", "test", "run", "interop"], true);
   if (isTaken("engines")) await otherServers();

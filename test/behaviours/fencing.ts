@@ -70,7 +70,7 @@ export const fencingTokens: readonly Behaviour[] = [
     "Each lock has a larger token than all before it, whichever masters have voted",
     async (bench) => {
       const { faults, masters } = bench;
-      const redlock = await fencing(bench, 0, { nodeTimeout: 50 });
+      const redlock = await fencing(bench);
       const tokens: number[] = [];
       for (const away of [[], [3, 4], [0, 1], [2, 4], [0, 3], [1, 2]]) {
         const hung = masters.filter((_, place) => away.includes(place));

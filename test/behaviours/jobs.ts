@@ -427,14 +427,14 @@ export const jobsOnce: readonly Behaviour[] = [
       for (const [index, master] of masters.entries())
         await master.call("SET", "job", index < 2 ? "one" : "another", "PX", [9000, 5000, 20_000][index]!);
       const run = () =>
-        time.took(bench.client.once(redlock, "job", { keepFor: 3000, nodeTimeout: 20 }, () => {}));
+        time.took(bench.client.once(redlock, "job", { keepFor: 3000, nodeTimeout: 200 }, () => {}));
       const all = (await run()).value as { ran: boolean; remaining: number };
       assert.equal(all.ran, false);
       within(bench, all.remaining, 8900, 9000, "of the masters that agree, the last one");
       await faults.hang(masters.slice(2));
       const { took, value } = await run();
       assert.equal(value?.ran, false);
-      lasted(bench, took, 0, 42, "the call");
+      lasted(bench, took, 0, 402, "the call");
       await faults.resume(masters);
     },
     three,
@@ -483,17 +483,19 @@ export const jobsOnce: readonly Behaviour[] = [
       const { once, runCoordinator } = bench.client;
       const [one, other] = [await bench.redlock(), await bench.redlock()];
       const key = "job:2026-11-23T07:52:42.000Z";
-      assert.equal(await runCoordinator(one).shouldRun(key, 3000), true);
+      const keeps = async (name: string, keepFor: number, deciding: Promise<boolean>) => {
+        const begun = time.now();
+        assert.equal(await deciding, true);
+        for (const left of await lifetimesOn(masters, name))
+          lasted(bench, time.now() - begun + left, keepFor - 100, keepFor + 100, "the job");
+      };
+      await keeps(key, 3000, runCoordinator(one).shouldRun(key, 3000));
       assert.equal(await runCoordinator(other).shouldRun(key, 3000), false);
-      for (const left of await lifetimesOn(masters, key)) within(bench, left, 2900, 3000, "what is left");
       const at = Date.UTC(2026, 10, 23, 7, 52, 42);
       assert.equal((await once(other, "job", { keepFor: 3000, at }, () => {})).ran, false);
-      assert.equal(
-        (await once(other, "job", { keepFor: 3000, at: new Date(at + 1000) }, () => {})).ran,
-        true,
-      );
-      assert.equal(await runCoordinator(one, { keepFor: 9000 }).shouldRun("other", 3000), true);
-      for (const left of await lifetimesOn(masters, "other")) within(bench, left, 8900, 9000, "what is left");
+      const later = await once(other, "job", { keepFor: 3000, at: new Date(at + 1000) }, () => {});
+      assert.equal(later.ran, true);
+      await keeps("other", 9000, runCoordinator(one, { keepFor: 9000 }).shouldRun("other", 3000));
       await bench.faults.hang(masters);
       failed(await time.took(runCoordinator(one).shouldRun("third", 3000)), "NO_QUORUM");
       await bench.faults.resume(masters);

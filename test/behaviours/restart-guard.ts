@@ -280,7 +280,7 @@ export const restarts: readonly Behaviour[] = [
     "A key that is released in quarantine is granted to nobody",
     async (bench) => {
       const { time, faults, masters } = bench;
-      const { holder, rival } = await guarded(bench);
+      const { holder, rival } = await guarded(bench, { restartGuard: { maxTtl: 10 * maxTtl } });
       const lock = await holder.acquire("r", maxTtl);
       const master = masters[2]!;
       await faults.restart([master]);
