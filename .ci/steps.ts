@@ -103,7 +103,7 @@ function vitest(...projects: string[]): Command {
 
 async function stepsThatWait(): Promise<void> {
   const repeats = isTaken("node-redis") ? ["node-redis"] : [];
-  await tests("deep tests", [...vitest("deep", ...repeats), "--maxWorkers", "3"], true);
+  await tests("deep tests", [...vitest("deep", ...repeats), "--maxWorkers", "2"], true);
   if (isTaken("interop"))
     await step("interop", ["pnpm", "--silent", "--dir", "test", "run", "interop"], true);
   if (isTaken("engines")) await otherServers();

@@ -217,7 +217,12 @@ async function tryUntilDecided(job: Job): Promise<Lock | (OnceResult<never> & { 
       const nodeTimeout = Math.min(nodeTimeoutFor(ttl, settings), left);
       // Never nested in a lock that the caller holds: its lease would be shared, and could not be detached.
       const lock = await outside(() => redlock.tryAcquire(resource, ttl, { ...options, nodeTimeout }));
-      if (lock) return lock;
+      if (lock && clock.now() < end) return lock;
+      // Votes may be awaited for longer than that, after a stall of the process: they do not count either.
+      if (lock) {
+        await Lock.releaseWithin(lock, settings);
+        break;
+      }
       const { isKept, owner, remaining } = await stateOf(job);
       // PROTOCOL 10.9.
       if (isKept) return { ran: false, owner, remaining };
