@@ -243,7 +243,7 @@ export const extend: readonly Behaviour[] = [
       const { redlock, lock } = await held(bench, 2000, { retryCount: -1, nodeTimeout: 100, ...pause });
       const left = lock.remaining();
       // Each answer comes too late for its round, and in time to prolong the lock.
-      await faults.slow(redlock, masters, 250, "replies");
+      await faults.slow(redlock, masters, 600, "replies");
       const outcome = await time.took(lock.extend(2000));
       failed(outcome, "NO_QUORUM");
       lasted(bench, outcome.took, left - 200, left + 105, "the call");
