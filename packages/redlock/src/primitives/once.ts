@@ -209,14 +209,15 @@ async function tryUntilDecided(job: Job): Promise<Lock | (OnceResult<never> & { 
   const end = clock.now() + keepFor;
   await makeReady(job);
   let failure = new ExecutionError(`keepFor was over before a master was asked for "${resource}"`, []);
-  for (let count = 1; count <= attemptsAllowed(settings); count += 1) {
+  for (let count = 1; ; count += 1) {
     const left = end - clock.now();
     // Less is no time-out.
     if (left < 1) break;
     try {
-      const nodeTimeout = Math.min(nodeTimeoutFor(ttl, settings), left);
+      // Only where it is too long: a given one bounds the wait for admission as well (PROTOCOL 12.10).
+      const within = left < nodeTimeoutFor(ttl, settings) ? { ...options, nodeTimeout: left } : options;
       // Never nested in a lock that the caller holds: its lease would be shared, and could not be detached.
-      const lock = await outside(() => redlock.tryAcquire(resource, ttl, { ...options, nodeTimeout }));
+      const lock = await outside(() => redlock.tryAcquire(resource, ttl, within));
       if (lock && clock.now() < end) return lock;
       // Votes may be awaited for longer than that, after a stall of the process: they do not count either.
       if (lock) {
