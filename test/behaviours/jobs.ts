@@ -360,6 +360,27 @@ export const jobsOnce: readonly Behaviour[] = [
 
   behaviour(
     "10.9",
+    "A lock that is read after keepFor, since the process stood still, is given back, and no job runs",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const redlock = await bench.redlock({ retryCount: -1, retryDelay: 1700, retryJitter: 0 });
+      await bench.client.once(redlock, "before", { keepFor: 500 }, () => {});
+      const { run } = jobs(bench, { keepFor: 2000 });
+      await faults.cut(redlock, masters);
+      const outcome = time.took(run(redlock));
+      await time.pass(1850);
+      await faults.heal(redlock, masters);
+      await faults.slow(redlock, masters, 20, "replies");
+      await time.pass(60);
+      await faults.block(redlock, 150);
+      failed(await outcome, "NO_QUORUM");
+      await untilGone(bench, masters, "job");
+    },
+    { masters: 3, notOn: { real: "the process would have to stand still while the votes are on their way" } },
+  ),
+
+  behaviour(
+    "10.9",
     "It runs when a quorum is back within its retries, or for its first call within keepFor",
     async (bench) => {
       const { faults, masters, time } = bench;
