@@ -8,6 +8,8 @@ const deep = "**/*.deep.test.ts";
 /** Those that need the processor and neither masters nor a clock: beside them, tests of real time would come late. */
 const computing = ["packages/{simulation,site}/**/*.deep.test.ts", "test/simulation/**/*.deep.test.ts"];
 const packages = ["test/tarball/**/*.deep.test.ts"];
+/** Files that wait for their turn: see `.ci/turns.ts`. */
+const waiting = process.env["CI_WAITING"]?.split(",") ?? [];
 
 /**
  * Only for a test that does not end: several times what the longest one takes on a busy machine, and in the file where one
@@ -96,7 +98,7 @@ export default defineConfig({
         test: {
           name: "deep",
           include: [deep],
-          exclude: [...computing, ...packages, "**/node_modules/**"],
+          exclude: [...computing, ...packages, ...waiting, "**/node_modules/**"],
           ...endedIn(60),
         },
       },

@@ -3,7 +3,7 @@ import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { failuresOf, reportIn } from "./report.ts";
-import { type Group, turns } from "./turns.ts";
+import { turnsOfGroups, turnsOfRepeats } from "./turns.ts";
 
 // Runs the steps, goes on after a failure, and counts. A step that runs tests counts each of them, any other counts as one.
 // Steps that wait for servers run beside steps that compute, which have the lower priority; what such a step prints is
@@ -13,8 +13,8 @@ import { type Group, turns } from "./turns.ts";
 const { all } = parseArgs({ options: { all: { type: "boolean", default: false } } }).values;
 /** Each commit takes the turn of another group, and searches other seeds. */
 const commits = Number(spawnSync("git", ["rev-list", "--count", "HEAD"], { encoding: "utf8" }).stdout);
-const { taken, waiting } = turns(commits, all);
-const isTaken = (group: Group): boolean => taken.includes(group);
+const groups = turnsOfGroups(commits, all);
+const repeats = turnsOfRepeats(commits, all);
 
 let passed = 0;
 let failed = 0;
@@ -102,11 +102,13 @@ function vitest(...projects: string[]): Command {
 }
 
 async function stepsThatWait(): Promise<void> {
-  const repeats = isTaken("node-redis") ? ["node-redis"] : [];
-  await tests("deep tests", [...vitest("deep", ...repeats), "--maxWorkers", "2"], true);
-  if (isTaken("interop"))
+  const projects = groups.taken.includes("node-redis") ? ["deep", "node-redis"] : ["deep"];
+  const waiting = repeats.waiting.map((name) => `test/behaviours/${name}.deep.test.ts`);
+  const environment = `CI_WAITING=${waiting.join(",")}`;
+  await tests("deep tests", ["env", environment, ...vitest(...projects), "--maxWorkers", "2"], true);
+  if (groups.taken.includes("interop"))
     await step("interop", ["pnpm", "--silent", "--dir", "test", "run", "interop"], true);
-  if (isTaken("engines")) await otherServers();
+  if (groups.taken.includes("engines")) await otherServers();
   await dockerChecks();
 }
 
@@ -140,7 +142,7 @@ async function stepsThatCompute(): Promise<void> {
   await step("pnpm check", inBackground(script("check")), true);
   await tests("deep tests that compute", inBackground(vitest("packages", "computing")), true);
   await step("nothing unused", inBackground(["knip"]), true);
-  if (isTaken("specification"))
+  if (groups.taken.includes("specification"))
     await step("specification, quick", inBackground(script("spec", "--quick")), true);
   for (const { name, seeds, first, last, args } of searches) {
     const from = first + ((commits * seeds) % (last - first - seeds));
@@ -150,14 +152,16 @@ async function stepsThatCompute(): Promise<void> {
   }
 }
 
-const turn = `commit ${commits} takes the turn of ${taken.join(", ")}; ${waiting.join(", ") || "none"} wait for theirs`;
+const names = (list: readonly string[]): string => list.join(", ") || "none";
+const turn = `commit ${commits} takes the turn of ${names(groups.taken)}, and of the cases on real masters by ${names(repeats.taken)};
+  those that wait for theirs: ${names(groups.waiting)}; by ${names(repeats.waiting)}`;
 console.log(turn);
 // Alone: its time is a promise.
 await tests("pnpm test", script("test"));
 await Promise.all([stepsThatWait(), stepsThatCompute()]);
 // Alone: the soak holds each call to its time, and the benchmark measures.
 await step("soak, 60 s", script("soak", "--minutes", "1"));
-if (isTaken("benchmark")) await step("benchmark, short", script("bench", "--short"));
+if (groups.taken.includes("benchmark")) await step("benchmark, short", script("bench", "--short"));
 
 console.log(turn);
 for (const line of failures) console.log(`failed: ${line.slice(0, 2000)}`);
