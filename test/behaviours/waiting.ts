@@ -487,6 +487,24 @@ export const waiting: readonly Behaviour[] = [
   ),
 
   behaviour(
+    "7.10",
+    "A first waiter that stands still with its connections open keeps what it is granted for its ttl, and then the next has it",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const { redlock, lock, waiter: frozen } = await waitingCall(bench, 2000);
+      const waiting = time.took((await bench.redlock()).acquire("r", 2000, { waitTimeout: 60_000 }));
+      await untilWaiting(bench, redlock, 2);
+      await faults.cut(frozen, masters);
+      const released = time.now();
+      await lock.release();
+      assert.equal((await waiting).value?.state, "held");
+      // The ttl of the first, and a heartbeat of the second.
+      lasted(bench, time.now() - released, 2000, 2500, "the wait");
+    },
+    terms,
+  ),
+
+  behaviour(
     "7.11",
     "A grant whose message is lost is found by the next heartbeat, also while a master hangs",
     async (bench) => {
