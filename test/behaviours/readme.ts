@@ -121,6 +121,77 @@ export const readme: readonly Behaviour[] = [
 
   behaviour(
     "README",
+    "A key that is no lock is told by its type, in the refusal and by one event for each resource",
+    async (bench) => {
+      const { time, masters } = bench;
+      const redlock = await bench.redlock();
+      const told: string[] = [];
+      redlock.on("error", ({ reason, message }) => told.push(`${reason} ${message}`));
+      const each = (command: string, key: string, ...args: readonly (string | number)[]) =>
+        Promise.all(masters.map((master) => master.call(command, key, ...args)));
+      await each("RPUSH", "a list", "one");
+      await each("ZADD", "a set", 1, "one");
+      await each("RPUSH", "a short list", "one");
+      await each("PEXPIRE", "a short list", 60_000);
+      await each("SET", "a text", "of the application");
+      await occupy(masters, "a lock");
+      const lock = await redlock.acquire("a lasting lock", 60_000);
+      await Promise.all(lock.attempts);
+      // As by PERSIST.
+      await each("SET", "a lasting lock", lock.value);
+      const types = { "a list": "list", "a set": "zset", "a short list": "list", "a text": "string" };
+      for (const [resource, type] of Object.entries(types)) {
+        assert.equal(await redlock.tryAcquire(resource, 2000), null);
+        for (const options of [{}, { waitTimeout: 600 }]) {
+          const { error } = await time.took(redlock.acquire(resource, 2000, options));
+          assert.match(
+            error.message,
+            new RegExp(`"${resource}" is locked by something that is no lock \\(${type}\\)`),
+          );
+        }
+        assert.equal(told.length, 1, told.join());
+        assert.match(told.pop()!, new RegExp(`^WRONGTYPE .*the key "${resource}" is no lock \\(${type}\\)`));
+      }
+      for (const resource of ["a lock", "a lasting lock"]) {
+        const { error } = await time.took(redlock.acquire(resource, 2000));
+        failed({ took: 0, error }, "RESOURCE_LOCKED");
+        assert.doesNotMatch(error.message, /no lock/);
+      }
+      assert.deepEqual(told, []);
+      await each("DEL", "a list");
+      await (await redlock.acquire("a list", 2000)).release();
+    },
+    { masters: 3 },
+  ),
+
+  behaviour(
+    "README",
+    "A hash that expires is a lock of another library, and another hash is no lock",
+    async (bench) => {
+      const { time, masters } = bench;
+      const redlock = await bench.redlock();
+      const told: string[] = [];
+      redlock.on("error", ({ message }) => told.push(message));
+      for (const key of ["theirs", "data"])
+        await Promise.all(masters.map((master) => master.call("HSET", key, "owner", "1")));
+      await Promise.all(masters.map((master) => master.call("PEXPIRE", "theirs", 1000)));
+      assert.match(
+        (await time.took(redlock.acquire("theirs", 2000))).error.message,
+        /by someone else, for at most/,
+      );
+      assert.deepEqual(told, []);
+      assert.match(
+        (await time.took(redlock.acquire("data", 2000))).error.message,
+        /no lock \(hash\), without expiry/,
+      );
+      assert.equal(told.length, 1, told.join());
+      await (await redlock.acquire("theirs", 2000, { waitTimeout: 5000 })).release();
+    },
+    { masters: 1, notOn: { virtual: "its masters have no hashes" } },
+  ),
+
+  behaviour(
+    "README",
     "No key outlives its ttl, by the server's clock",
     async (bench) => {
       const { time, faults, masters } = bench;

@@ -101,9 +101,9 @@ export class InvalidArgumentError extends RedlockError {
  * - `UNCERTAIN_FLOOR`: the master's counters were set by the clock, because too few others had kept theirs. Tokens
  *   may no longer grow.
  *
- * Any other reason is the first word of a Redis error, such as `WRONGTYPE` (the key is not a lock), `NOPERM` (the ACL
- * rule is too narrow), `READONLY` (a replica), `LOADING`, `OOM`, `NOSCRIPT`, `MOVED`, `TRYAGAIN` (a Cluster moves the
- * hash slot of several keys); `ERR` if it begins with none.
+ * Any other reason is the first word of a Redis error, such as `WRONGTYPE` (the key is no lock; emitted once for each
+ * resource), `NOPERM` (the ACL rule is too narrow), `READONLY` (a replica), `LOADING`, `OOM`, `NOSCRIPT`, `MOVED`, `TRYAGAIN`
+ * (a Cluster moves the hash slot of several keys); `ERR` if it begins with none.
  */
 export type NodeErrorReason =
   | "TIMEOUT"

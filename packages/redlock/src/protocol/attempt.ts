@@ -6,6 +6,7 @@ import type { AcquireMessage } from "../tracing/tracing.ts";
 import type { Context } from "./context.ts";
 import type { Attempts } from "./execution-stats.ts";
 import { type Counters, countersIn, isStored, tokenOf } from "./fencing.ts";
+import { reportForeign } from "./foreign.ts";
 import { Lease } from "./lease.ts";
 import type { Answer } from "./node.ts";
 import { RoundClaim } from "./question.ts";
@@ -142,7 +143,8 @@ export function voteFor(context: Context, { ttl, settings, unless }: LockRequest
       if (answer.is === "yes") {
         deadlines[index] = nodeDeadline(sentAt, ttl, settings.driftFactor);
         claim.lease?.renew(index, deadlines[index]);
-      } else if (answer.is === "fault") report(answer.error);
+      } else if (answer.is === "no") reportForeign(context, index, answer);
+      else if (answer.is === "fault") report(answer.error);
     },
   });
   return { round, deadlines };

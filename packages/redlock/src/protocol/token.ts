@@ -69,9 +69,25 @@ export function isOfWaiter(token: string): boolean {
  * round is kept.
  */
 export function masked(token: string): string {
+  if (typeIn(token) !== undefined) return token;
   const [, waiter = token, round = ""] = /^(.*)(\.\d+)$/s.exec(token) ?? [];
   const shown = Math.min(8, Math.floor(waiter.length / 2));
   return waiter.slice(0, shown) + "*".repeat(waiter.length - shown) + round;
+}
+
+/** The type of a key that holds no string, which stands in the place of a token; "no string" if it could not be asked for. */
+export function typeIn(owner: string | undefined): string | undefined {
+  return /^\(([a-z -]+)\)$/i.exec(owner ?? "")?.[1];
+}
+
+/**
+ * The type of a key that is no lock of any library: locks are strings, or in some libraries hashes, and expire. (A lock
+ * that somebody made permanent by hand still shows whose it is.)
+ */
+export function foreignIn(owner: string | undefined, remaining: number): string | undefined {
+  const type = typeIn(owner) ?? (tagIn(owner) ? undefined : owner && "string");
+  const mayBeLock = Number.isFinite(remaining) && /^(string|hash|no string)$/.test(type ?? "string");
+  return mayBeLock ? undefined : type;
 }
 
 /** The part of a token that identifies the waiter: all but the number of the round. */

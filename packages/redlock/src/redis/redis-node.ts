@@ -23,7 +23,7 @@ import type {
 } from "../protocol/node.ts";
 import { questionOf, timeRead } from "../protocol/question.ts";
 import { SharedReads } from "../protocol/shared-reads.ts";
-import { masked } from "../protocol/token.ts";
+import { typeIn } from "../protocol/token.ts";
 import { readersScript, waitersScript } from "../scripts.generated.ts";
 import { outside } from "../time/async-context.ts";
 import { systemRuntime } from "../time/system.ts";
@@ -337,7 +337,7 @@ export class RedisNode implements LockNode {
 
   #keyStateIn(answer: Yes | No): KeyState | Fault {
     const owner = answer.is === "no" ? answer.owner : nobody;
-    if (owner === otherType) return fault(this.name, "WRONGTYPE", "the key holds no string", true);
+    if (typeIn(owner) !== undefined) return fault(this.name, "WRONGTYPE", "the key holds no string", true);
     return { is: "state", owner, remaining: answer.remaining, queueLength: 0 };
   }
 
@@ -370,9 +370,6 @@ export class RedisNode implements LockNode {
 
 /** A token that no lock has: the claim changes nothing, whatever the value of the key. */
 const nobody = "-";
-
-/** The owner that the script gives for a key of another type. */
-const otherType = masked("(no string)");
 
 /** A yes without a reading does not count. */
 function timed(answer: Yes | No, judge: ClockJudge, reading: Reading | Fault): Answer | Timed {

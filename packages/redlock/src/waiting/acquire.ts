@@ -5,7 +5,7 @@ import type { Context } from "../protocol/context.ts";
 import { Attempts } from "../protocol/execution-stats.ts";
 import { type Contention, contentionIn, ownersIn } from "../protocol/quorum.ts";
 import { release } from "../protocol/release.ts";
-import { tagIn } from "../protocol/token.ts";
+import { foreignIn, tagIn } from "../protocol/token.ts";
 import { hintFor, nodeTimeoutFor } from "../settings/settings.ts";
 import type { Cancellation } from "../time/cancellation.ts";
 import { randomFraction } from "../time/runtime.ts";
@@ -317,7 +317,9 @@ function failure(
   const contended = isContended(failed);
   if (contended) {
     if (refused.hasSubscribers) traceRefusal(request, resource, false);
-    return { contended, error: new ResourceLockedError(resource, freeIn, attempts.stats, holder, owner) };
+    const foreign = foreignIn(failed.owner, freeIn);
+    const who = foreign === undefined ? holder : `something that is no lock (${foreign})`;
+    return { contended, error: new ResourceLockedError(resource, freeIn, attempts.stats, who, owner) };
   }
   const isLate = outcome === "late" || attempts.hadQuorum;
   const why = isLate ? "The votes came too late for any validity to remain" : "No quorum";

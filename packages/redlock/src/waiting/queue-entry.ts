@@ -1,6 +1,7 @@
 import { type AcquireCall, fence, type LockRequest } from "../protocol/attempt.ts";
 import type { Context } from "../protocol/context.ts";
 import type { Attempts } from "../protocol/execution-stats.ts";
+import { reportForeign } from "../protocol/foreign.ts";
 import { Lease } from "../protocol/lease.ts";
 import type { Grant, Timed } from "../protocol/node.ts";
 import { RoundClaim } from "../protocol/question.ts";
@@ -313,8 +314,10 @@ export class QueuedAcquire implements GrantHandler {
         // A late yes does not count in a later round (PROTOCOL 2.14).
         if (answer.is === "yes" && claim === this.#claim)
           this.#onVote(index, answer.counter, answer.nextTicket ?? Number.POSITIVE_INFINITY, false);
-        else if (answer.is === "no") this.#wasRefused = true;
-        else if (answer.is === "fault") report(answer.error);
+        else if (answer.is === "no") {
+          this.#wasRefused = true;
+          reportForeign(this.#context, index, answer);
+        } else if (answer.is === "fault") report(answer.error);
         if (itsRound !== this.#round || this.#isHeard || this.#isFinished) return;
         if (answer.is === "no") this.#observeTickets(answers);
         if (answers.filter((given) => given && given.is !== "fault").length >= quorum)

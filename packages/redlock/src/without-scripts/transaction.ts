@@ -94,11 +94,8 @@ function repliesTo(session: Session, commands: readonly Command[]): Promise<Prom
   return Promise.allSettled(commands.map(([name, args]) => session.send(name, args)));
 }
 
-/**
- * The owner of a key that is not a string, as in the scripts: it belongs to another program and matches no
- * token.
- */
-const otherType = "(no string)";
+/** The owner of a key that is not a string, until its type is known. It matches no token. */
+export const otherType = "(no string)";
 
 function isWrongType(result: PromiseSettledResult<unknown>): boolean {
   return (

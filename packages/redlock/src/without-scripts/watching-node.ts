@@ -18,7 +18,7 @@ import type { Purpose } from "../redis/commands.ts";
 import type { Connection } from "../redis/connection.ts";
 import { countIn, timeLeftIn, UnexpectedReply } from "../redis/reply-numbers.ts";
 import { type Call, CommandQueue } from "./command-queue.ts";
-import { type Command, type FoundKey, foundKeyIn, Transaction } from "./transaction.ts";
+import { type Command, type FoundKey, foundKeyIn, otherType, Transaction } from "./transaction.ts";
 
 /**
  * The maximum number of transactions for one call, if keys change during each of them. Each takes two round
@@ -164,7 +164,7 @@ export class WatchingNode implements LockNode {
         // The rollback is already waiting behind this call, perhaps for long: the master may have hung.
         if (refusal || claim?.abandoned) {
           transaction.discard();
-          return refusal ?? abandoned(this.name);
+          return refusal ? typed(session, refusal) : abandoned(this.name);
         }
         const writes = transaction.found.map((found, index) =>
           writeFor(keys[index]!, found, question, create),
@@ -235,6 +235,13 @@ function refusalIn(found: readonly FoundKey[], { keys, words }: Question, create
     return { is: "no", resource: keys[index]!, owner: owner && masked(owner), remaining: left };
   }
   return undefined;
+}
+
+/** As in the scripts, a key that holds no string is told by its type, if the user may ask for it. */
+async function typed(session: Session, refusal: No): Promise<No> {
+  if (refusal.owner !== otherType) return refusal;
+  const type = await session.send("TYPE", [refusal.resource]).catch(() => undefined);
+  return typeof type === "string" ? { ...refusal, owner: `(${type})` } : refusal;
 }
 
 /**

@@ -40,11 +40,11 @@ first$1 = (50 * modulo(number(turn$1), number(math.ceil((number(count$1) / 50)))
 return new Table([count$1, call$1("ZRANGE", index$1, first$1, (number(first$1) + 49))]);
 }};
 })(),
-  "efa81484c11a731eec79395351f5a835eeb4656d": (() => {
+  "20c5b433292a78122c5ff323173cc31aabb7311f": (() => {
 let redis, KEYS, ARGV, queue$1, waiters$1;
 function masked$1(owner$1) {
 let $1;
-if (!isTrue(owner$1)) {
+if ((!isTrue(owner$1) || isTrue(one(string.find(owner$1, "^%([%a -]+%)$"))))) {
 return owner$1;
 }
 let round$1 = (isTrue($1 = one(string.match(owner$1, "%.%d+$"))) ? $1 : "");
@@ -71,15 +71,18 @@ set(waiters$1, (length(waiters$1) + 1), masked$1(waiter$1));
 return waiters$1;
 }};
 })(),
-  "810980d3a9f3eeaae60f76e9680bd0bfbe43ebd9": (() => {
+  "aa6e0c2ab5022e682bf48fd8dd5ad5e3ced65ad4": (() => {
 let redis, KEYS, ARGV, call$1, released$1;
 function ownerOf$1(key$1) {
-let $1, $2;
+let $1;
 let owner$1 = redis.pcall("GET", key$1);
 if ((type(owner$1) !== "table")) {
 return owner$1;
 }
-return (isTrue($2 = (isTrue($1 = one(string.find(get(owner$1, "err"), "^WRONGTYPE"))) ? "(no string)" : $1)) ? $2 : call$1("GET", key$1));
+if (!isTrue(one(string.find(get(owner$1, "err"), "^WRONGTYPE")))) {
+return call$1("GET", key$1);
+}
+return ("(" + (text((isTrue($1 = get(redis.pcall("TYPE", key$1), "ok")) ? $1 : "no string")) + ")"));
 }
 function isMine$1(owner$1, token$1) {
 let $1, $2;
@@ -111,7 +114,7 @@ released$1 = (number(released$1) + number(drop$1(get(KEYS, index$1), get(ARGV, 1
 return released$1;
 }};
 })(),
-  "b10aaf518a89a7ad04c25b91c49b707473d50163": (() => {
+  "a6323e7924e513240d290ec69524f0328a8c8064": (() => {
 let redis, KEYS, ARGV, call$1, ttl$1, granted$1, replies$1;
 function voteAll$1(key$1, arg$1, count$1, ttl$2) {
 for (let place$1 = 0, last$1 = (number(count$1) - 1); place$1 <= last$1; place$1 += 1) {
@@ -123,12 +126,15 @@ return place$1;
 return count$1;
 }
 function ownerOf$1(key$1) {
-let $1, $2;
+let $1;
 let owner$1 = redis.pcall("GET", key$1);
 if ((type(owner$1) !== "table")) {
 return owner$1;
 }
-return (isTrue($2 = (isTrue($1 = one(string.find(get(owner$1, "err"), "^WRONGTYPE"))) ? "(no string)" : $1)) ? $2 : call$1("GET", key$1));
+if (!isTrue(one(string.find(get(owner$1, "err"), "^WRONGTYPE")))) {
+return call$1("GET", key$1);
+}
+return ("(" + (text((isTrue($1 = get(redis.pcall("TYPE", key$1), "ok")) ? $1 : "no string")) + ")"));
 }
 function isMine$1(owner$1, token$1) {
 let $1, $2;
@@ -144,7 +150,7 @@ return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && isLess(tonumber(
 }
 function masked$1(owner$1) {
 let $1;
-if (!isTrue(owner$1)) {
+if ((!isTrue(owner$1) || isTrue(one(string.find(owner$1, "^%([%a -]+%)$"))))) {
 return owner$1;
 }
 let round$1 = (isTrue($1 = one(string.match(owner$1, "%.%d+$"))) ? $1 : "");
@@ -225,15 +231,18 @@ set(replies$1, index$1, (isTrue($4 = (isTrue(done$1) ? reply$1 : done$1)) ? $4 :
 return replies$1;
 }};
 })(),
-  "ebf1996487ec20fb055f0c1e227e4e106e374626": (() => {
+  "56a07e01d19b513cb3c9f3b1d76b7d149028df2c": (() => {
 let redis, KEYS, ARGV, call$1, token$1, ttl$1, create$1, proposal$1, left$1, counterTtl$1, pastTtl$1, isSet$1, granted$1;
 function ownerOf$1(key$1) {
-let $1, $2;
+let $1;
 let owner$1 = redis.pcall("GET", key$1);
 if ((type(owner$1) !== "table")) {
 return owner$1;
 }
-return (isTrue($2 = (isTrue($1 = one(string.find(get(owner$1, "err"), "^WRONGTYPE"))) ? "(no string)" : $1)) ? $2 : call$1("GET", key$1));
+if (!isTrue(one(string.find(get(owner$1, "err"), "^WRONGTYPE")))) {
+return call$1("GET", key$1);
+}
+return ("(" + (text((isTrue($1 = get(redis.pcall("TYPE", key$1), "ok")) ? $1 : "no string")) + ")"));
 }
 function isMine$1(owner$1, token$2) {
 let $1, $2;
@@ -249,7 +258,7 @@ return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && isLess(tonumber(
 }
 function masked$1(owner$1) {
 let $1;
-if (!isTrue(owner$1)) {
+if ((!isTrue(owner$1) || isTrue(one(string.find(owner$1, "^%([%a -]+%)$"))))) {
 return owner$1;
 }
 let round$1 = (isTrue($1 = one(string.match(owner$1, "%.%d+$"))) ? $1 : "");
@@ -359,7 +368,7 @@ granted$1 = (isTrue($3 = (isTrue(isSet$1) ? tonumber(ttl$1) : isSet$1)) ? $3 : c
 return (isTrue($5 = (($4 = (type(granted$1) === "number")) ? fenced$1(KEYS, granted$1, proposal$1) : $4)) ? $5 : granted$1);
 }};
 })(),
-  "30d9366fe41bfb3bf535f3b0cca44a19cc32fa40": (() => {
+  "8b604afaf698a8fac1ad49fd63a97323391ec4ec": (() => {
 let redis, KEYS, ARGV, call$1, isDone$1, gone$1, ownerFor$1, keyFor$1, toEnter$1, toGive$1, mayShare$1, mayAsk$1, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1, replies$1;
 function queueOf$1(key$1) {
 let $1, $2;
@@ -403,12 +412,15 @@ given$1 = (number(given$1) + number(call$1("DEL", get(KEYS, index$2))));
 return given$1;
 }
 function ownerOf$1(key$1) {
-let $1, $2;
+let $1;
 let owner$1 = redis.pcall("GET", key$1);
 if ((type(owner$1) !== "table")) {
 return owner$1;
 }
-return (isTrue($2 = (isTrue($1 = one(string.find(get(owner$1, "err"), "^WRONGTYPE"))) ? "(no string)" : $1)) ? $2 : call$1("GET", key$1));
+if (!isTrue(one(string.find(get(owner$1, "err"), "^WRONGTYPE")))) {
+return call$1("GET", key$1);
+}
+return ("(" + (text((isTrue($1 = get(redis.pcall("TYPE", key$1), "ok")) ? $1 : "no string")) + ")"));
 }
 function isMine$1(owner$1, token$1) {
 let $1, $2;
@@ -669,15 +681,18 @@ set(replies$1, index$1, (isTrue($4 = (isTrue(done$1) ? reply$1 : done$1)) ? $4 :
 return replies$1;
 }};
 })(),
-  "1d05c5590275efff3edceb03f9a3b6501c11272b": (() => {
+  "f82b217902995b05723b59fab7ede1b78fcb48db": (() => {
 let redis, KEYS, ARGV, call$1, kind$1, token$1, ttl$1, proposal$1, terms$1, maxTtl$1, database$1, after$1, seen$1, since$1, longest$1, place$1, state$1, isReady$1, info$1, counterTtl$1, pastTtl$1, isForgetful$1, guarded$1, why$1, granted$1;
 function ownerOf$1(key$1) {
-let $1, $2;
+let $1;
 let owner$1 = redis.pcall("GET", key$1);
 if ((type(owner$1) !== "table")) {
 return owner$1;
 }
-return (isTrue($2 = (isTrue($1 = one(string.find(get(owner$1, "err"), "^WRONGTYPE"))) ? "(no string)" : $1)) ? $2 : call$1("GET", key$1));
+if (!isTrue(one(string.find(get(owner$1, "err"), "^WRONGTYPE")))) {
+return call$1("GET", key$1);
+}
+return ("(" + (text((isTrue($1 = get(redis.pcall("TYPE", key$1), "ok")) ? $1 : "no string")) + ")"));
 }
 function isMine$1(owner$1, token$2) {
 let $1, $2;
@@ -693,7 +708,7 @@ return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && isLess(tonumber(
 }
 function masked$1(owner$1) {
 let $1;
-if (!isTrue(owner$1)) {
+if ((!isTrue(owner$1) || isTrue(one(string.find(owner$1, "^%([%a -]+%)$"))))) {
 return owner$1;
 }
 let round$1 = (isTrue($1 = one(string.match(owner$1, "%.%d+$"))) ? $1 : "");
@@ -937,7 +952,7 @@ return new Table([(-2), granted$1]);
 return (isTrue($7 = (($6 = (proposal$1 === "")) ? granted$1 : $6)) ? $7 : fenced$1(KEYS, granted$1, proposal$1));
 }};
 })(),
-  "32fc15541c638e0f7286463b56be42db88e99a6f": (() => {
+  "877670c93108a46ae5ea46cfb16c8d6185a9fa34": (() => {
 let redis, KEYS, ARGV, call$1, key$1, token$1, queue$1, isTagged$1, own$1, first$1, _$1, _$2, next$1, place$1, entries$1, entry$1, round$1, ttl$1, inbox$1, proposal$1, mayAsk$1, counts$1, given$1, check$1, isAllowed$1, given$2, ownerFor$1, keyFor$1, toEnter$1, toGive$1, mayShare$1, mayAsk$2, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1;
 function grantKey$1() {
 let counter$1 = "-";
@@ -1006,12 +1021,15 @@ given$2 = (number(given$2) + number(call$1("DEL", get(KEYS, index$2))));
 return given$2;
 }
 function ownerOf$1(key$2) {
-let $1, $2;
+let $1;
 let owner$1 = redis.pcall("GET", key$2);
 if ((type(owner$1) !== "table")) {
 return owner$1;
 }
-return (isTrue($2 = (isTrue($1 = one(string.find(get(owner$1, "err"), "^WRONGTYPE"))) ? "(no string)" : $1)) ? $2 : call$1("GET", key$2));
+if (!isTrue(one(string.find(get(owner$1, "err"), "^WRONGTYPE")))) {
+return call$1("GET", key$2);
+}
+return ("(" + (text((isTrue($1 = get(redis.pcall("TYPE", key$2), "ok")) ? $1 : "no string")) + ")"));
 }
 function isMine$1(owner$1, token$2) {
 let $1, $2;
@@ -1285,11 +1303,11 @@ skips$1 = 256;
 return leave$1(1, length(KEYS), token$1);
 }};
 })(),
-  "d69953d9feafe69e2d8514ef2b9cbe6a9125d4b7": (() => {
+  "3c782386fa6df14625621538bfea5d669f7f6fe6": (() => {
 let redis, KEYS, ARGV, call$1, key$1, token$1, ttl$1, ticket$1, entryTtl$1, proposal$1, inbox$1, waiter$1, round$1, isTagged$1, queue$1, owner$1, check$1, left$1, place$1, ownerFor$1, keyFor$1, toEnter$1, toGive$1, mayShare$1, mayAsk$1, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1, granted$1, next$1;
 function masked$1(owner$1) {
 let $1;
-if (!isTrue(owner$1)) {
+if ((!isTrue(owner$1) || isTrue(one(string.find(owner$1, "^%([%a -]+%)$"))))) {
 return owner$1;
 }
 let round$1 = (isTrue($1 = one(string.match(owner$1, "%.%d+$"))) ? $1 : "");
@@ -1298,12 +1316,15 @@ let shown$1 = math.min(8, math.floor((number(length$1) / 2)));
 return (text(string.sub(owner$1, 1, shown$1)) + (text(string.rep("*", (number(length$1) - number(shown$1)))) + text(round$1)));
 }
 function ownerOf$1(key$2) {
-let $1, $2;
+let $1;
 let owner$2 = redis.pcall("GET", key$2);
 if ((type(owner$2) !== "table")) {
 return owner$2;
 }
-return (isTrue($2 = (isTrue($1 = one(string.find(get(owner$2, "err"), "^WRONGTYPE"))) ? "(no string)" : $1)) ? $2 : call$1("GET", key$2));
+if (!isTrue(one(string.find(get(owner$2, "err"), "^WRONGTYPE")))) {
+return call$1("GET", key$2);
+}
+return ("(" + (text((isTrue($1 = get(redis.pcall("TYPE", key$2), "ok")) ? $1 : "no string")) + ")"));
 }
 function isMine$1(owner$2, token$2) {
 let $1, $2;
@@ -1660,7 +1681,7 @@ return granted$1;
 return (isTrue($9 = (isTrue($8 = (($7 = (proposal$1 !== "")) ? fenced$1(KEYS, granted$1, proposal$1, next$1) : $7)) ? $8 : (isTrue(next$1) ? new Table([(-3), granted$1, next$1]) : next$1))) ? $9 : granted$1);
 }};
 })(),
-  "9b059bb0ca9d7a10ad199529ff4c50b666b531b2": (() => {
+  "0d781d95ac6be69255cf2fa2cb92eb1975da58a2": (() => {
 let redis, KEYS, ARGV, call$1, key$1, token$1, queue$1, isTagged$1, given$1, ownerFor$1, keyFor$1, toEnter$1, toGive$1, mayShare$1, mayAsk$1, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1, guarded$1, isKnown$1;
 function queueOf$1(key$2) {
 let $1, $2;
@@ -1680,12 +1701,15 @@ given$1 = (number(given$1) + number(call$1("DEL", get(KEYS, index$2))));
 return given$1;
 }
 function ownerOf$1(key$2) {
-let $1, $2;
+let $1;
 let owner$1 = redis.pcall("GET", key$2);
 if ((type(owner$1) !== "table")) {
 return owner$1;
 }
-return (isTrue($2 = (isTrue($1 = one(string.find(get(owner$1, "err"), "^WRONGTYPE"))) ? "(no string)" : $1)) ? $2 : call$1("GET", key$2));
+if (!isTrue(one(string.find(get(owner$1, "err"), "^WRONGTYPE")))) {
+return call$1("GET", key$2);
+}
+return ("(" + (text((isTrue($1 = get(redis.pcall("TYPE", key$2), "ok")) ? $1 : "no string")) + ")"));
 }
 function isMine$1(owner$1, token$2) {
 let $1, $2;
@@ -2073,15 +2097,18 @@ isSeeded$1 = (!isTrue(guarded$1) || (get(guarded$1, "state") !== "1"));
 return leave$1(1, length(KEYS), token$1);
 }};
 })(),
-  "849542b8468ca5f62e148213bed4a6ad9f84cc96": (() => {
+  "c4250e0e5f221f5ca9fb209f1255e06d56fbb6c6": (() => {
 let redis, KEYS, ARGV, call$1, ownerFor$1, keyFor$1, toEnter$1, toGive$1, mayShare$1, mayAsk$1, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1, guarded$1, replies$1, key$1, arg$1, question$1;
 function ownerOf$1(key$1) {
-let $1, $2;
+let $1;
 let owner$1 = redis.pcall("GET", key$1);
 if ((type(owner$1) !== "table")) {
 return owner$1;
 }
-return (isTrue($2 = (isTrue($1 = one(string.find(get(owner$1, "err"), "^WRONGTYPE"))) ? "(no string)" : $1)) ? $2 : call$1("GET", key$1));
+if (!isTrue(one(string.find(get(owner$1, "err"), "^WRONGTYPE")))) {
+return call$1("GET", key$1);
+}
+return ("(" + (text((isTrue($1 = get(redis.pcall("TYPE", key$1), "ok")) ? $1 : "no string")) + ")"));
 }
 function isMine$1(owner$1, token$1) {
 let $1, $2;
@@ -2097,7 +2124,7 @@ return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && isLess(tonumber(
 }
 function masked$1(owner$1) {
 let $1;
-if (!isTrue(owner$1)) {
+if ((!isTrue(owner$1) || isTrue(one(string.find(owner$1, "^%([%a -]+%)$"))))) {
 return owner$1;
 }
 let round$1 = (isTrue($1 = one(string.match(owner$1, "%.%d+$"))) ? $1 : "");
@@ -2768,15 +2795,18 @@ $4 = (number(last$2) + 1); $5 = (number(arg$1) + number(argCount$1)); key$1 = $4
 return replies$1;
 }};
 })(),
-  "90dc0b4615ae80a0b65897bf0aabc2a33d6b3a65": (() => {
+  "d09f5f29f85d41c2418dfb0150bf4471c8956910": (() => {
 let redis, KEYS, ARGV, call$1, time$1, now$1, joined$1, drop$1, claimExclusive$1, needed$1, toEnter$1, toGive$1, mayShare$1, mayAsk$1, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1, guarded$1, replies$1, key$1, arg$1, runAny$1, question$1;
 function ownerOf$1(key$1) {
-let $1, $2;
+let $1;
 let owner$1 = redis.pcall("GET", key$1);
 if ((type(owner$1) !== "table")) {
 return owner$1;
 }
-return (isTrue($2 = (isTrue($1 = one(string.find(get(owner$1, "err"), "^WRONGTYPE"))) ? "(no string)" : $1)) ? $2 : call$1("GET", key$1));
+if (!isTrue(one(string.find(get(owner$1, "err"), "^WRONGTYPE")))) {
+return call$1("GET", key$1);
+}
+return ("(" + (text((isTrue($1 = get(redis.pcall("TYPE", key$1), "ok")) ? $1 : "no string")) + ")"));
 }
 function isMine$1(owner$1, token$1) {
 let $1, $2;
@@ -2792,7 +2822,7 @@ return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && isLess(tonumber(
 }
 function masked$1(owner$1) {
 let $1;
-if (!isTrue(owner$1)) {
+if ((!isTrue(owner$1) || isTrue(one(string.find(owner$1, "^%([%a -]+%)$"))))) {
 return owner$1;
 }
 let round$1 = (isTrue($1 = one(string.match(owner$1, "%.%d+$"))) ? $1 : "");

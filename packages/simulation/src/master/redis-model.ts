@@ -57,6 +57,7 @@ export class RedisModel {
       ["PTTL", ([key], now) => this.#pttl(key!, now)],
       ["PEXPIRE", ([key, ttl], now) => this.#expire(key!, ttl!, now)],
       ["INCR", ([key], now) => this.#add(key!, 1, now)],
+      ["TYPE", ([key], now) => this.#type(key!, now)],
       ["DECR", ([key], now) => this.#add(key!, -1, now)],
       ["RPUSH", ([key, ...values], now) => this.#push(key!, values, now)],
       ["ZADD", (args, now) => this.#addMembers(args, now)],
@@ -156,6 +157,12 @@ export class RedisModel {
     if (typeof entry.value !== "string") throw new Error("the encoding of this type is not modelled");
     if (entry.isRaw || entry.value.length > 44) return "raw";
     return /^(0|-?[1-9]\d{0,17})$/.test(entry.value) ? "int" : "embstr";
+  }
+
+  #type(key: string, now: number): string {
+    const { value } = this.#keyspace.get(key, now) ?? {};
+    if (typeof value !== "object") return value === undefined ? "none" : "string";
+    return "list" in value ? "list" : "zset";
   }
 
   #stringOrNull(key: string, now: number): string | null {

@@ -3,7 +3,8 @@ export type Reply = string | number | null | readonly Reply[];
 
 /** The model does not distinguish a status from a string. A string "OK" can only be the reply of GET. */
 export function isStatus(command: string, reply: Reply): boolean {
-  return reply === "OK" && command.toUpperCase() !== "GET";
+  const name = command.toUpperCase();
+  return name === "TYPE" || (reply === "OK" && name !== "GET");
 }
 
 /** An error reply. Named as ioredis names it. */

@@ -1,9 +1,10 @@
--- The value of a key, false for none. A key of another type has an owner as well, since other libraries keep a lock in a hash;
--- it matches no token.
+-- The value of a key, false for none. A key of another type has an owner as well, since other libraries keep a lock in a hash:
+-- its type, if the user may ask for it. It matches no token.
 local function ownerOf(key)
   local owner = redis.pcall("GET", key)
   if type(owner) ~= "table" then return owner end
-  return string.find(owner.err, "^WRONGTYPE") and "(no string)" or call("GET", key)
+  if not string.find(owner.err, "^WRONGTYPE") then return call("GET", key) end
+  return "(" .. (redis.pcall("TYPE", key).ok or "no string") .. ")"
 end
 
 -- Whether a key with this value belongs to `token`: it holds exactly that token, or the token of an earlier round of the same
