@@ -6,8 +6,8 @@ import { promisify } from "node:util";
 import { startMasters } from "@quorlock/testbed";
 import commonjs from "@rollup/plugin-commonjs";
 import { nodeResolve } from "@rollup/plugin-node-resolve";
-import { build } from "esbuild";
-import { rollup } from "rollup";
+import { build, transform } from "esbuild";
+import { type Plugin, rollup } from "rollup";
 import { beforeAll, describe, expect, test } from "vitest";
 import webpack from "webpack";
 import { userEnvironment } from "./environment.ts";
@@ -36,16 +36,63 @@ const program = `
   }
   main();`;
 
-type Format = "esm" | "cjs";
-type Bundle = (entry: string, outfile: string, format: Format) => Promise<void>;
+/** Of a function in one file, whose Redlocks wait for each other. Its masters have no script yet. */
+function minifiedProgram(library: string, clientOf: string): string {
+  return `
+  import { Redlock } from "@quorlock/redlock";
+  import * as library from ${JSON.stringify(fileURLToPath(import.meta.resolve(library)))};
+  const clientOf = ${clientOf};
+  async function main() {
+    const [one, other] = [1, 2].map(() => new Redlock(process.env.MASTERS.split(",").map(clientOf)));
+    await Promise.all([one.ready(), other.ready()]);
+    const lock = await one.acquire("sale", 10_000);
+    const waits = other.acquire("sale", 10_000);
+    const isWaiting = async () => (await one.inspect("sale")).every(({ queueLength }) => queueLength === 1);
+    while (!(await isWaiting()));
+    await lock.extend(60_000);
+    const extended = lock.remaining() > 30_000;
+    const { outcome: released } = await lock.release();
+    const { outcome: handedOn } = await (await waits).release();
+    await Promise.all([one.quit(), other.quit()]);
+    console.log(JSON.stringify({ extended, released, handedOn }));
+  }
+  main();`;
+}
 
-/** As each is set up for Node. The client library, which is CommonJS, is left out by all. */
+const ofIoredis = "(url) => new library.Redis(url)";
+const ofNodeRedis = `(url) => {
+  const client = library.createClient({ url });
+  client.on("error", () => {});
+  client.connect().catch(() => {});
+  return client;
+}`;
+/** Each client library, and how a service makes a client of it. */
+const libraries: readonly (readonly [library: string, clientOf: string])[] = [
+  ["ioredis", ofIoredis],
+  ["ioredis-5", ofIoredis],
+  ["iovalkey", ofIoredis],
+  ["redis", ofNodeRedis],
+  ["redis-5", ofNodeRedis],
+];
+
+type Format = "esm" | "cjs";
+/** With a client library of CommonJS left out, or with everything inside and the names of its classes and variables short. */
+type Bundle = (entry: string, outfile: string, format: Format, minify?: boolean) => Promise<void>;
+
+/** What a package reads of its own manifest. */
+const json: Plugin = {
+  name: "json",
+  transform: (code, id) => (id.endsWith(".json") ? `export default ${code}` : undefined),
+};
+const minifier: Plugin = { name: "minifier", renderChunk: (code) => transform(code, { minify: true }) };
+
+/** As each is set up for Node. */
 const bundlers: Readonly<Record<string, Bundle>> = {
-  async esbuild(entry, outfile, format) {
-    const external = ["ioredis"];
-    await build({ entryPoints: [entry], outfile, format, bundle: true, platform: "node", external });
+  async esbuild(entry, outfile, format, minify = false) {
+    const external = minify ? [] : ["ioredis"];
+    await build({ entryPoints: [entry], outfile, format, bundle: true, platform: "node", external, minify });
   },
-  async webpack(entry, outfile, format) {
+  async webpack(entry, outfile, format, minify = false) {
     const [path, filename] = [join(outfile, ".."), outfile.slice(join(outfile, "..").length + 1)];
     const type = format === "esm" ? "module" : "commonjs2";
     const compiler = webpack({
@@ -54,16 +101,19 @@ const bundlers: Readonly<Record<string, Bundle>> = {
       target: "node20",
       experiments: { outputModule: format === "esm" },
       externalsType: format === "esm" ? "module" : "commonjs2",
-      externals: { ioredis: "ioredis" },
+      externals: minify ? {} : { ioredis: "ioredis" },
       output: { path, filename, library: { type } },
     });
     const bundled = promisify(compiler.run.bind(compiler));
     const stats = await bundled();
     expect(stats?.compilation.errors).toEqual([]);
   },
-  async rollup(input, file, format) {
-    const bundle = await rollup({ input, external: ["ioredis"], plugins: [nodeResolve(), withCommonjs()] });
-    await bundle.write({ file, format });
+  async rollup(input, file, format, minify = false) {
+    const external = minify ? [] : ["ioredis"];
+    const plugins = [nodeResolve({ preferBuiltins: true }), json, withCommonjs()];
+    // It would warn of circular imports within the client libraries.
+    const bundle = await rollup({ input, external, plugins, logLevel: "silent" });
+    await bundle.write({ file, format, plugins: minify ? [minifier] : [] });
     await bundle.close();
   },
 };
@@ -98,5 +148,26 @@ export function bundlesSuite(folderOf: () => string): void {
       });
       expect(JSON.parse(stdout)).toEqual({ released: "released", refused: true, isOfOneClass: true });
     });
+
+    // The others take half a minute with some of them.
+    const minified = libraries.flatMap(([library, clientOf], index) =>
+      Object.keys(bundlers)
+        .filter((name) => name === "esbuild" || index % 2 === 1)
+        .map((name) => [library, name, clientOf] as const),
+    );
+    test.each(minified)(
+      "with %s inside, minified by %s, locks, waits, extends and releases",
+      async (...of) => {
+        const [library, name, clientOf] = of;
+        const source = join(folderOf(), `user/minified-${library}.mjs`);
+        await writeFile(source, minifiedProgram(library, clientOf));
+        const file = join(alone, `minified-${library}-${name}.cjs`);
+        await bundlers[name]!(source, file, "cjs", true);
+        await using masters = await startMasters(3, { say: () => {} });
+        const env = { ...userEnvironment, MASTERS: masters.urls.join(",") };
+        const { stdout } = await run(process.execPath, [file], { env, timeout: 60_000 });
+        expect(JSON.parse(stdout)).toEqual({ extended: true, released: "released", handedOn: "released" });
+      },
+    );
   });
 }

@@ -3,7 +3,7 @@ import { outside } from "../time/async-context.ts";
 import { maxTimerDelay, type Timer } from "../time/runtime.ts";
 import { afterTurn, systemRuntime } from "../time/system.ts";
 import type { OwnClient, OwnEvents, UserClient } from "./own-client.ts";
-import { NotSent } from "./session.ts";
+import { Lost, NotSent } from "./session.ts";
 
 /** One connection of a client library: made, used, and discarded when it is lost. */
 export interface SingleConnection {
@@ -92,7 +92,7 @@ export abstract class ReconnectingClient<Single extends SingleConnection> implem
   }
 
   cut(): void {
-    if (this.current) this.#onLost(this.current, new Error("the connection was replaced"));
+    if (this.current) this.#onLost(this.current, new Lost("the connection was replaced"));
   }
 
   drop(): void {
@@ -151,7 +151,7 @@ export abstract class ReconnectingClient<Single extends SingleConnection> implem
     const late = `the server has not greeted the connection for ${connectTimeout} ms`;
     this.#timer?.cancel();
     const delay = Math.min(connectTimeout, maxTimerDelay);
-    this.#timer = systemRuntime.setTimer(() => this.#onLost(single, new Error(late)), delay);
+    this.#timer = systemRuntime.setTimer(() => this.#onLost(single, new Lost(late)), delay);
     this.#timer.unref();
   }
 

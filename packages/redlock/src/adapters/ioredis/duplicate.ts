@@ -442,9 +442,7 @@ export class ClusterDuplicate implements OwnClient {
 function redirectionError(error: unknown): never {
   if (!(error instanceof Error && error.message.startsWith("Too many Cluster redirections")))
     throw withoutAdvice(error);
-  const reply = new Error(`TRYAGAIN the hash slot moves (${error.message})`);
-  reply.name = "ReplyError";
-  throw reply;
+  throw new Error(`TRYAGAIN the hash slot moves (${error.message})`);
 }
 
 function credentialsIn(options: object): string {

@@ -179,7 +179,10 @@ export class IoredisUser implements UserClient {
   }
 
   isErrorReply(error: unknown): error is Error {
-    return error instanceof Error && error.name === "ReplyError";
+    if (!(error instanceof Error) || "code" in error) return false;
+    // Marked so by ioredis, as a command is that was cut off; an error within the reply to EXEC is not.
+    if ("command" in error) return !error.message.startsWith("Command aborted ");
+    return /^[A-Z][A-Z\d_]+( |$)/.test(error.message);
   }
 
   close(): Promise<unknown> {

@@ -10,7 +10,7 @@ import {
   type SingleConnection,
   type SingleConnectionEvents,
 } from "../reconnecting-client.ts";
-import { NotSent } from "../session.ts";
+import { Lost, NotSent } from "../session.ts";
 import {
   destroy,
   duplicateOf,
@@ -223,7 +223,7 @@ class ClusterConnection implements SingleConnection {
     if (this.#isOver) throw new NotSent("the connection is closed");
     await this.#inTime(Promise.all(this.#masters.map((node) => this.#connected(node))));
     if (!this.#masters.some(({ client }) => client?.isReady)) {
-      throw this.#error ?? new Error("no master has greeted the connection");
+      throw this.#error ?? new Lost("no master has greeted the connection");
     }
     this.#isReady = true;
     this.#events.onReady();
@@ -273,7 +273,7 @@ class ClusterConnection implements SingleConnection {
     const address = await asked.then(() => other.address, addressIn);
     this.#isAsking = false;
     if (address === undefined || address === lost.address || lost.client?.isReady) return;
-    this.#events.onLost(new Error(`the slots of ${lost.address} are at ${address} now`));
+    this.#events.onLost(new Lost(`the slots of ${lost.address} are at ${address} now`));
   }
 
   /** A client of a node that is destroyed while it dials stays connected: it is destroyed once the dial has ended. */
@@ -306,7 +306,5 @@ function addressIn(error: unknown): string | undefined {
 function redirectionError(error: unknown): never {
   const isMoving =
     error instanceof Error && /^(Too many Cluster redirections|MOVED |ASK )/.test(error.message);
-  throw isMoving ? new ErrorReply(`TRYAGAIN the hash slot moves (${error.message})`) : error;
+  throw isMoving ? new Error(`TRYAGAIN the hash slot moves (${error.message})`) : error;
 }
-
-class ErrorReply extends Error {}

@@ -207,15 +207,12 @@ export function optionsOf(client: NodeRedisClient): NodeRedisOptions {
   return (client as { options?: NodeRedisOptions }).options ?? {};
 }
 
-/** Whether the master has sent this error. There may be several copies of the class, so its name counts. */
+/**
+ * Whether the master has sent this error. Errors of the system have a `code`, and node-redis writes sentences. (A bundler
+ * renames classes, and there may be several copies of each.)
+ */
 export function isErrorReply(error: unknown): error is Error {
-  if (!(error instanceof Error)) return false;
-  for (let type = error.constructor; typeof type === "function"; type = Object.getPrototypeOf(type)) {
-    if (type.name === "ErrorReply") return true;
-  }
-  // A minifier has renamed it. Errors of Redis begin with a code in capital letters, those of a socket have
-  // one as a property.
-  return !("code" in error) && error.name === "Error" && /^[A-Z][A-Z0-9]{2,} /.test(error.message);
+  return error instanceof Error && !("code" in error) && !/^[A-Z][a-z]/.test(error.message);
 }
 
 /** A client of node-redis 6 that was destroyed while it connected can be destroyed again. (One of 5 cannot.) */

@@ -9,7 +9,7 @@ import { describe, expect, test } from "vitest";
 import { InvalidArgumentError } from "../../errors.ts";
 import { Redlock } from "../../redlock.ts";
 import { connectionOf, isRedisClient, newConnection } from "../client-libraries.ts";
-import { NotSent } from "../session.ts";
+import { Lost, NotSent } from "../session.ts";
 import { retryDelay } from "./duplicate.ts";
 import { firstKeyOf, wordsOf } from "./words.ts";
 
@@ -144,12 +144,13 @@ test("only what the master itself said is a reply, by whichever copy of the libr
     isErrorReply: (error: unknown) => newConnection(createClient()).isErrorReply(error),
   };
   const replies = [ErrorReply, ErrorReply5, SimpleError, Other].map((Type) => new Type("anything at all"));
-  replies.push(new Minified("NOSCRIPT No matching script"));
+  replies.push(new Minified("NOSCRIPT No matching script"), new Minified("anything at all"));
   expect(replies.map(isErrorReply)).toEqual(replies.map(() => true));
   const others = [
     new Error("Socket closed unexpectedly"),
     new Minified("The client is closed"),
     new NotSent("READONLY as a reason"),
+    new Lost("READONLY as a reason"),
     Object.assign(new Error("ECONNRESET by peer"), { code: "ECONNRESET" }),
     "NOSCRIPT text",
     undefined,
