@@ -1,9 +1,9 @@
-import { Redlock } from "@quorlock/redlock";
+import { Redlock, type RedlockOptions } from "@quorlock/redlock";
 import { RedisNode } from "@quorlock/redlock/internal";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 // The package makes nodes of clients and exports no function for it.
 import { connectionOf } from "../../packages/redlock/src/adapters/client-libraries.ts";
 import { ask } from "../contract/ask.ts";
@@ -142,6 +142,73 @@ describe("the rule in the README", () => {
     const isKnown = await admin.acl("SETUSER", "locks", "reset", `${kind}~a`).catch((error: Error) => error);
     if (isKnown instanceof Error) expect(isKnown.message).toMatch(/Error in ACL SETUSER modifier '%[RW]~a'/);
     else expect(await complaintsUnder(half)).not.toEqual([]);
+  });
+});
+
+/** What `ready` says under a rule, and the reasons of the events meanwhile. */
+async function readinessUnder(
+  rule: readonly string[],
+  { prefix = keyPrefix, ...options }: RedlockOptions & { readonly prefix?: string } = {},
+  open: (url: URL) => Redis = (url) =>
+    new Redis(Number(url.port), url.hostname, { ...user, keyPrefix: prefix }),
+): Promise<{ readonly said: string; readonly told: readonly string[] }> {
+  await admin.acl("SETUSER", "locks", "reset", "on", ">password", ...rule);
+  const client = open(new URL(masters.urls[0]!));
+  client.on("error", () => {});
+  const redlock = new Redlock([client], options);
+  const told: string[] = [];
+  redlock.on("error", ({ message }) => told.push(message));
+  const said = await redlock.ready({ timeout: 900 }).then(
+    () => "ready",
+    (error: Error) => error.message,
+  );
+  await redlock.quit();
+  return { said, told };
+}
+
+const user = { username: "locks", password: "password", enableReadyCheck: false };
+
+/** Without them waiters poll, or more commands are needed, or nothing is known of owners and of servers. */
+const isForMore = (word: string): boolean => /mget|publish|pubsub|subscribe|time|info|&/.test(word);
+const rights = documentedRule.filter(isRight);
+
+describe("ready", () => {
+  beforeEach(() => vi.spyOn(console, "warn").mockImplementation(() => {}));
+
+  it.each(rights.filter((word) => !isForMore(word) && word !== "~lock:*"))(
+    "rejects without %s, which it names, and an event does so once",
+    async (word) => {
+      const { said, told } = await readinessUnder(documentedRule.filter((other) => other !== word));
+      expect(said).toContain(`lacks ${word}`);
+      expect(told).toEqual([expect.stringContaining(`lacks ${word}`)]);
+    },
+  );
+
+  it.each(rights.filter(isForMore))("resolves without %s", async (word) => {
+    const rule = documentedRule.filter((other) => other !== word);
+    expect(await readinessUnder(rule)).toEqual({ said: "ready", told: [] });
+  });
+
+  it("resolves for a user who may only lock some of the names, and with the shorter rule without a queue", async () => {
+    const some = documentedRule.map((word) => (word === "~lock:*" ? "~lock:jobs:*" : word));
+    expect((await readinessUnder(some)).said).toBe("ready");
+    const short = "~lock:* +set +get +pttl +pexpire +del +evalsha +eval +info".split(" ");
+    for (const prefix of ["", keyPrefix])
+      expect(await readinessUnder(short, { queue: false, prefix })).toEqual({ said: "ready", told: [] });
+  });
+
+  it("rejects without the keys of queues, with and without a prefix", async () => {
+    const rule = documentedRule.filter((word) => word !== "~quorlock:*");
+    for (const prefix of ["", keyPrefix])
+      expect((await readinessUnder(rule, { prefix })).said).toContain("lacks ~quorlock:*");
+  });
+
+  it("rejects where a command has no such name, and names it", async () => {
+    for (const command of ["EVALSHA", "EVAL", "DEL", "PEXPIRE"]) {
+      await using other = await startMasters(1, { say: () => {}, config: ["--rename-command", command, ""] });
+      const { said } = await readinessUnder(documentedRule, {}, () => new Redis(other.urls[0]!));
+      expect(said.toUpperCase()).toContain(`UNKNOWN COMMAND '${command}'`);
+    }
   });
 });
 

@@ -47,7 +47,7 @@ export class OwnConnection implements Connection {
   readonly name: string;
   readonly client: object;
   readonly #user: UserClient;
-  readonly #keyPrefix: string;
+  readonly keyPrefix: string;
   readonly #listeners = new Set<() => void>();
   readonly #subscriber: Subscriber;
   readonly #moves: WeakListeners<[why: string]> = new WeakListeners();
@@ -98,7 +98,7 @@ export class OwnConnection implements Connection {
     this.client = user.client;
     this.#user = user;
     this.name = user.name;
-    this.#keyPrefix = user.keyPrefix;
+    this.keyPrefix = user.keyPrefix;
     this.#database = user.database;
     this.#own = this.#open();
     const asked = user.askDatabase?.();
@@ -244,10 +244,10 @@ export class OwnConnection implements Connection {
   }
 
   refuses(resources: readonly string[]): string | undefined {
-    const why = this.#keyPrefix === "" ? undefined : whyReserved(resources, this.#keyPrefix);
+    const why = this.keyPrefix === "" ? undefined : whyReserved(resources, this.keyPrefix);
     if (why) return why;
     if (!this.isCluster || resources.length === 1) return undefined;
-    const slots = new Set(resources.map((resource) => hashSlot(this.#keyPrefix + resource)));
+    const slots = new Set(resources.map((resource) => hashSlot(this.keyPrefix + resource)));
     if (slots.size === 1) return undefined;
     return "on a Redis Cluster the resources of one lock must share a hash slot; give them a common {hash tag}";
   }

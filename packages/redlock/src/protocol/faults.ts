@@ -44,7 +44,8 @@ export function failed(node: string, error: unknown, isReply: boolean, tokens: r
   const reason = reasonIn(text);
   // The message does not repeat the error's first word, which is the reason.
   const detail = message.startsWith(`${reason} `) ? message.slice(reason.length + 1) : message;
-  return fault(node, reason, detail, true, cause);
+  const lacking = reason === "NOPERM" && /'(\S+)' command/.exec(message)?.[1];
+  return fault(node, reason, lacking ? `${detail}: its rule lacks +${lacking}` : detail, true, cause);
 }
 
 /** The node threw instead of answering: a command may have been sent. */

@@ -242,6 +242,8 @@ export interface GuardState {
 export interface RecordStore {
   /** Identifies the connection; `undefined` if nothing can be sent now. */
   readonly session: number | undefined;
+  /** That of the client, which keys within a script do not get. */
+  readonly keyPrefix?: string | undefined;
   /** Whether keys of one command have to be in one hash slot. */
   readonly isCluster: boolean;
   /** As {@link Connection.send}. */

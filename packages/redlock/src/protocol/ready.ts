@@ -3,38 +3,42 @@ import type { Cancellation } from "../time/cancellation.ts";
 import { sleep } from "../time/sleep.ts";
 import type { Context } from "./context.ts";
 import { Attempts } from "./execution-stats.ts";
-import type { Answer, LockNode } from "./node.ts";
+import { failed, fault } from "./faults.ts";
+import type { Answer, Fault, LockNode, Timed } from "./node.ts";
 import { questionOf } from "./question.ts";
 import { decide, type Tally, type Verdict } from "./quorum.ts";
-import { Round } from "./round.ts";
+import { Round, type Voter } from "./round.ts";
 
 /** A key that nobody locks: only the reading of it counts. */
 const probe = "quorlock:ready";
+/** What claims, extensions and releases execute, and queues behind the fifth: on that key it changes nothing. */
+const needs = "GET PTTL DEL PEXPIRE,1 SET,-,XX,PX,1 EXISTS ZCARD ZRANGE,0,0 ZREM,- ZADD,XX,1,-".split(" ");
 /** The pause before the masters are asked again, ms: doubled each time. */
 const firstPause = 10;
 const longestPause = 250;
 
 /**
- * Resolves when a quorum has answered within `timeout` ms, each master over the connection that its votes will take. While a
- * quorum is unreachable, all are asked again.
+ * Resolves when a quorum has answered within `timeout` ms, each master over the connection that its votes will take, and lets its
+ * user do what locks need. While there is no such quorum, all are asked again.
  */
 export async function ready(
-  context: Pick<Context, "nodes" | "runtime" | "clock" | "log">,
+  context: Pick<Context, "nodes" | "runtime" | "clock" | "log" | "report">,
   timeout: number,
   ended: Cancellation,
 ): Promise<void> {
-  const { nodes, runtime, clock, log } = context;
+  const { nodes, runtime, clock, log, report } = context;
   const until = runtime.monotonic() + timeout;
   const told: Array<Answer | undefined> = nodes.map(() => undefined);
   for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
     const round = new Round({
-      nodes,
+      nodes: nodes.map(tried),
       runtime,
       clock,
       log,
       timeout: Math.max(until - runtime.monotonic(), 1),
       question: questionOf({ verb: "inspect", keys: [probe], words: [] }),
       onAnswer: (index, answer) => {
+        if (lacks(answer) && !lacks(told[index])) report(answer.error);
         if (told[index] === undefined || !isSilence(answer)) told[index] = answer;
       },
       isDecided: (answers) => verdictOf(answers) !== "open",
@@ -71,7 +75,41 @@ function verdictOf(answers: Tally): Verdict {
   return decide(answers.length, answered, answers.filter(Boolean).length - answered);
 }
 
-/** A master that refuses this reading may allow to lock: the permissions of a user may name the keys. */
-function isAnswer(answer: Answer): boolean {
-  return answer.is === "state" || (answer.is === "fault" && answer.error.reason === "NOPERM");
+/** A master whose user may not use this key may allow to lock: its rule may name the keys. */
+function isAnswer(answer: Answer | Timed): boolean {
+  return (
+    answer.is === "state" || (answer.is === "fault" && answer.error.reason === "NOPERM" && !lacks(answer))
+  );
+}
+
+/** Whether the user may not execute a command, or the server has none of that name. */
+function lacks(answer: Answer | Timed | undefined): answer is Fault {
+  if (answer?.is !== "fault") return false;
+  const { reason, message } = answer.error;
+  return reason === "NOPERM" ? !/\bkeys?\b/.test(message) : /unknown command/i.test(message);
+}
+
+/** The master: its answer is what its user lacks, if that is anything. */
+function tried(node: LockNode): Voter {
+  const { name, client, queue, records } = node;
+  const found = async (answer: Answer | Timed): Promise<Answer | Timed> => {
+    // (A script that is refused may not say which command it was.)
+    if (!records || (!isAnswer(answer) && !lacks(answer))) return answer;
+    // Where names have a prefix, this key shows nothing about keys without one, unless a script was refused them.
+    const isOfQueues = (message: string): boolean => !records.keyPrefix || message.includes("script");
+    if (queue && answer.is === "fault" && isAnswer(answer) && isOfQueues(answer.error.message))
+      return fault(name, "NOPERM", "its rule lacks ~quorlock:*", true);
+    const sent = needs.slice(0, queue ? undefined : 5).map((words) => {
+      const [command = "", ...args] = words.split(",");
+      return records.send(command, [probe, ...args]);
+    });
+    const ends = await Promise.allSettled([...sent, records.waitersOf(probe)]);
+    const refusals = ends.flatMap((end) => ("reason" in end ? failed(name, end.reason, true, []) : []));
+    return refusals.find(lacks) ?? answer;
+  };
+  const ask: Voter["ask"] = (question, place, sink) =>
+    node.ask(question, place, {
+      answered: (_, answer) => void found(answer).then((told) => sink.answered(place, told)),
+    });
+  return { name, client, ask };
 }

@@ -64,6 +64,8 @@ export interface Connection {
    * `undefined` if they can.
    */
   refuses?(resources: readonly string[]): string | undefined;
+  /** Put before the keys of each command. */
+  readonly keyPrefix?: string;
   /** Whether it leads to a Redis Cluster: each question is then a command of its own, without queue and fencing (PROTOCOL 12.6). */
   readonly isCluster?: boolean;
   /**

@@ -154,6 +154,7 @@ export class RedisNode implements LockNode {
     const waitersOf = (key: string): Promise<unknown> => read(this.#waiterReads, waitersScript.source, key);
     return {
       session: isOpen ? connection.session : undefined,
+      keyPrefix: connection.keyPrefix,
       isCluster: connection.isCluster ?? false,
       send: (command, args) => connection.send(command, args),
       waitersOf: async (key) => (this.queue ? listIn(await waitersOf(key)) : []) as string[],

@@ -222,6 +222,7 @@ export class RedisModel {
 
   /** `args`: the key, then scores and names by turns. Redis has options there. */
   #addMembers([key, ...pairs]: readonly string[], now: number): number {
+    if (pairs[0] === "XX" && !this.#keyspace.get(key!, now)) return 0;
     if (zaddOptions.has(pairs[0]!.toUpperCase())) throw new Error(`ZADD with ${pairs[0]} is not modelled`);
     if (pairs.length % 2 !== 0) throw new ReplyError("ERR syntax error");
     const scores = pairs.filter((_, index) => index % 2 === 0).map(scoreIn);
