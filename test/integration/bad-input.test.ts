@@ -125,11 +125,78 @@ it("a routine without a ttl is told of the ttl, in each of the calls that take o
   for (const call of without) await expectRefused(call, "ttl", "before the routine");
 });
 
-describe("a short ttl is taken, and may have been meant in seconds:", () => {
+it("options behind the routine are told where they go, in each of the calls that take one", async () => {
+  const { redlock } = opened;
+  const [semaphore, report] = [new Semaphore(redlock, fresh(), 2), new ReadWriteLock(redlock, fresh())];
+  const [options, name] = [{ waitTimeout: 50, keepFor: 5000 }, fresh()];
+  const misplaced: ((...given: never[]) => Promise<unknown>)[] = [
+    redlock.using.bind(redlock, name, 5000),
+    semaphore.using.bind(semaphore, 5000),
+    report.usingRead.bind(report, 5000),
+    report.usingWrite.bind(report, 5000),
+    once.bind(null, redlock, name),
+  ];
+  for (const call of misplaced)
+    await expectRefused(() => call(routine as never, options as never), "options before the routine");
+  for (const call of misplaced.slice(0, 4))
+    await expectRefused(() => call({} as never, routine as never, options as never), "before the routine");
+  const leading = () => lead(redlock, name, 5000, options as never, routine as never);
+  await expectRefused(leading, "options after the routine");
+});
+
+describe.each([5, 30, 60, 99])("a time of %i ms is perhaps meant in seconds:", (ttl) => {
+  /** Each call that makes a lock. */
+  function callsOf(redlock: Redlock, options: object): readonly (() => Promise<unknown>)[] {
+    const [semaphore, report] = [new Semaphore(redlock, fresh(), 2), new ReadWriteLock(redlock, fresh())];
+    return [
+      () => redlock.acquire(fresh(), ttl, options),
+      () => redlock.tryAcquire(fresh(), ttl, options),
+      () => redlock.using(fresh(), ttl, options, routine),
+      () => semaphore.acquire(ttl, options),
+      () => semaphore.tryAcquire(ttl, options),
+      () => semaphore.using(ttl, options, routine),
+      () => report.read(ttl, options),
+      () => report.tryRead(ttl, options),
+      () => report.write(ttl, options),
+      () => report.tryWrite(ttl, options),
+      () => report.usingRead(ttl, options, routine),
+      () => report.usingWrite(ttl, options, routine),
+      () => lead(redlock, fresh(), ttl, routine, { ...options, signal: AbortSignal.timeout(1) }),
+      () => once(redlock, fresh(), { ...options, keepFor: ttl }, routine),
+      () => once(redlock, fresh(), { ...options, keepFor: 5000, ttl }, routine),
+    ];
+  }
+
+  it("each call that makes a lock refuses it, and names nodeTimeout and the milliseconds", async () => {
+    const words = ["must be 100 ms or more", "nodeTimeout", `${ttl} ms`, "in milliseconds", `${ttl}000 for`];
+    const redlock = new Redlock([...opened.redlock.clients]);
+    for (const call of callsOf(redlock, {})) await expectRefused(call, ...words);
+    await expectRefused(async () => runCoordinator(redlock, { keepFor: ttl }), "keepFor", ...words);
+  });
+
+  it("with a nodeTimeout, of the call or of the constructor, none does; and no extension or limit", async () => {
+    const redlock = new Redlock([...opened.redlock.clients]);
+    const withDefault = new Redlock([...opened.redlock.clients], { nodeTimeout: 1 });
+    const all = [...callsOf(redlock, { nodeTimeout: 1 }), ...callsOf(withDefault, {})];
+    // (Whether the master answers within it is another question.)
+    for (const call of all) {
+      const error = await call().then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      expect(error).not.toBeInstanceOf(InvalidArgumentError);
+    }
+    const lock = await redlock.acquire(fresh(), 5000, { maxHoldTime: ttl, waitTimeout: ttl });
+    await lock.extend(ttl);
+    await lock.release();
+  });
+});
+
+describe("a short ttl that is taken may have been meant in seconds all the same:", () => {
   it("where it has failed the error says that it is in milliseconds", async () => {
     const ping = new Redis({ lazyConnect: true, port: 1, retryStrategy: null });
     ping.on("error", () => {});
-    const redlock = new Redlock([ping], { retryCount: 0 });
+    const redlock = new Redlock([ping], { retryCount: 0, nodeTimeout: 1 });
     const error = await rejection(redlock.acquire(fresh(), 5));
     expect((error as Error).message).toContain("ttl is in milliseconds");
     const long = await rejection(redlock.acquire(fresh(), 5000));

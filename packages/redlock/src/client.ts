@@ -40,7 +40,8 @@ export interface RedlockOptions extends Partial<Settings> {
   /**
    * The maximum of concurrent `acquire` rounds; further ones wait in this process, in the order of the calls. The
    * limit is lower while masters need more than half of `nodeTimeout` for a round, and no round begins while
-   * extensions of held leases are late: see the README. Default 1000.
+   * extensions of held leases are late by more than a round trip and a twentieth of the ttl: then hold fewer locks in one
+   * process, or use a longer ttl. Default 1000.
    */
   readonly acquireConcurrency?: number;
   /**
@@ -73,13 +74,14 @@ export interface RedlockOptions extends Partial<Settings> {
    * Keeps the lock safe if a master comes back without votes that it gave: after a crash, a failover or a FLUSHALL it
    * does not vote until everything that it may have forgotten has expired. Two cases are not covered: an old primary
    * that gets its clients back without a restart or resynchronisation, unless one of them was there in between; and
-   * SWAPDB there and back without a vote between the two. See the README. Default: none.
+   * SWAPDB there and back without a vote between the two. `maxTtl` is the longest ttl that any client requests, the same in
+   * all of them; new masters vote after that time, or at once after {@link Redlock.initialize}. Default: none.
    */
   readonly restartGuard?: RestartGuardOptions;
   /**
    * Reads the masters' clocks with the votes: a clock that steps, or is skewed, is reported by a `clock` event, and
-   * its master's votes do not count if `exclude` is set. Keys expire by these clocks. See the README. Default: not
-   * watched.
+   * its master's votes do not count if `exclude` is set. Keys expire by these clocks: where one is set forward, two clients
+   * can hold a lock. Default: not watched.
    */
   readonly clockWatch?: boolean | ClockWatchOptions;
   /**
@@ -93,7 +95,9 @@ export interface RedlockOptions extends Partial<Settings> {
   /**
    * Gets one line for each change of a master's state, and one for each lock that is lost against its holder's will: any
    * object with the methods `info`, `warn` and `error`, each called with fields and a message, such as a logger of pino.
-   * See docs/tracing.md. Default: none.
+   * The field `event` is `master_failed`, `master_answers`, `master_quarantined`, `clock_stepped`, `clock_skewed`,
+   * `clock_synced`, `same_server`, `membership`, `uncertain_floor` or `lock_lost`; the others are `node`, `reason`, `offset`,
+   * `uncertainty` and `resources`. Default: none.
    */
   readonly logger?: Readonly<Record<"info" | "warn" | "error", (fields: object, message: string) => void>>;
   /** Clocks, timers and random bytes. Default: the system's. */

@@ -97,7 +97,8 @@ export class InvalidArgumentError extends RedlockError {
  * - `UNSEEDED`: `restartGuard`; the master has no fencing counters yet. They are restored; if the error persists,
  *   bring other masters back.
  * - `MEMBERSHIP`: another client locks on other masters, and a quorum of its list and one of this client's need not share
- *   one: both can hold the same lock. Emitted once for each such list. Change lists by one master at a time: see the README.
+ *   one: both can hold the same lock. Emitted once for each such list. Change lists by one master at a
+ *   time, and wait for the longest ttl when the last client with the old list has ended.
  * - `UNCERTAIN_FLOOR`: the master's counters were set by the clock, because too few others had kept theirs. Tokens
  *   may no longer grow.
  *

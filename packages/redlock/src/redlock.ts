@@ -244,15 +244,9 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   async using<T>(
     resources: string | readonly string[],
     ttl: number,
-    optionsOrRoutine: AcquireOptions | Routine<T> | undefined,
-    routineAfterOptions?: Routine<T>,
+    ...given: [AcquireOptions | Routine<T> | undefined, Routine<T>?]
   ): Promise<T> {
-    const { options, routine } = routineAmong<AcquireOptions, Routine<T>>(
-      "using",
-      ttl,
-      optionsOrRoutine,
-      routineAfterOptions,
-    );
+    const { options, routine } = routineAmong<AcquireOptions, Routine<T>>("using", ttl, given);
     const settings = this.#settingsFor(options);
     checkHolding(ttl, settings, options?.automaticExtensionThreshold);
     const lock = await this.acquire(resources, ttl, options);

@@ -1,4 +1,10 @@
-import { ClosedError, ExecutionError, LockLostError, ResourceLockedError } from "../errors.ts";
+import {
+  ClosedError,
+  ExecutionError,
+  InvalidArgumentError,
+  LockLostError,
+  ResourceLockedError,
+} from "../errors.ts";
 import type { Lock, RedlockAbortSignal, Routine } from "../holding/lock.ts";
 import { type AcquireOptions, Redlock } from "../redlock.ts";
 import { checkOptions, placeOf, routineAmong } from "../settings/options.ts";
@@ -70,7 +76,9 @@ export async function lead(
   options?: LeadOptions,
 ): Promise<void> {
   const { closed, draining } = Redlock.internalsOf(redlock);
-  routineAmong("lead", ttl, routine);
+  if (typeof options === "function")
+    throw new InvalidArgumentError("lead takes its options after the routine");
+  routineAmong("lead", ttl, [routine]);
   checkOptions(options, place);
   const { onStart, onStop, onError, ...settings } = options ?? {};
   for (const [name, callback] of Object.entries({ onStart, onStop, onError }))

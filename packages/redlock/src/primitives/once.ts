@@ -16,7 +16,13 @@ import { pauseBetween } from "../settings/backoff.ts";
 import { placeOf, routineAmong } from "../settings/options.ts";
 import { checkBoolean, checkNumber, milliseconds, shown } from "../settings/ranges.ts";
 import { checkName } from "../settings/resources.ts";
-import { attemptsAllowed, checkHolding, nodeTimeoutFor, type Settings } from "../settings/settings.ts";
+import {
+  attemptsAllowed,
+  checkHolding,
+  checkIsMeant,
+  nodeTimeoutFor,
+  type Settings,
+} from "../settings/settings.ts";
 import { onAbort } from "../time/abort.ts";
 import { outside } from "../time/async-context.ts";
 import { Cancellation, Latch } from "../time/cancellation.ts";
@@ -118,8 +124,8 @@ export async function once<T>(
   options: OnceOptions,
   routine: Routine<T>,
 ): Promise<OnceResult<T>> {
+  routineAmong("once", undefined, [options, routine]);
   const job = jobOf(redlock, name, options);
-  routineAmong("once", undefined, routine);
   const answer = await tryUntilDecided(job);
   if (!(answer instanceof Lock)) return answer;
   const { ttl, settings } = job;
@@ -178,8 +184,10 @@ function jobOf(redlock: Redlock, name: string, given: OnceOptions): Job {
 }
 
 /** PROTOCOL 9.8: masters refuse a longer ttl. The job would have run by then. */
-function checkKeepFor(keepFor: unknown, { maxTtl = Number.POSITIVE_INFINITY }: Settings): void {
+function checkKeepFor(keepFor: unknown, settings: Settings): void {
+  const { maxTtl = Number.POSITIVE_INFINITY } = settings;
   checkNumber("keepFor", keepFor, times);
+  checkIsMeant("keepFor", keepFor, settings);
   if (keepFor <= maxTtl) return;
   throw new InvalidArgumentError(
     `keepFor must not be above the maxTtl of restartGuard, but ${keepFor} ms is above ${maxTtl} ms`,

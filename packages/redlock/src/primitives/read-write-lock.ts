@@ -169,16 +169,8 @@ export class ReadWriteLock {
    */
   usingRead<T>(ttl: number, routine: Routine<T>): Promise<T>;
   usingRead<T>(ttl: number, options: ReadOptions | undefined, routine: Routine<T>): Promise<T>;
-  async usingRead<T>(
-    ttl: number,
-    ...[optionsOrRoutine, routineAfterOptions]: [ReadOptions | Routine<T> | undefined, Routine<T>?]
-  ): Promise<T> {
-    const { options, routine } = routineAmong<ReadOptions, Routine<T>>(
-      "usingRead",
-      ttl,
-      optionsOrRoutine,
-      routineAfterOptions,
-    );
+  async usingRead<T>(ttl: number, ...given: [ReadOptions | Routine<T> | undefined, Routine<T>?]): Promise<T> {
+    const { options, routine } = routineAmong<ReadOptions, Routine<T>>("usingRead", ttl, given);
     const call = this.#call(true, ttl, options);
     checkHolding(ttl, call.settings, options?.automaticExtensionThreshold);
     return runWithLock(await this.#acquire(call), ttl, call.settings, call.signal, routine);
@@ -200,14 +192,9 @@ export class ReadWriteLock {
   usingWrite<T>(ttl: number, options: WriteOptions | undefined, routine: WriteRoutine<T>): Promise<T>;
   async usingWrite<T>(
     ttl: number,
-    ...[optionsOrRoutine, routineAfterOptions]: [WriteOptions | WriteRoutine<T> | undefined, WriteRoutine<T>?]
+    ...given: [WriteOptions | WriteRoutine<T> | undefined, WriteRoutine<T>?]
   ): Promise<T> {
-    const { options, routine } = routineAmong<WriteOptions, WriteRoutine<T>>(
-      "usingWrite",
-      ttl,
-      optionsOrRoutine,
-      routineAfterOptions,
-    );
+    const { options, routine } = routineAmong<WriteOptions, WriteRoutine<T>>("usingWrite", ttl, given);
     const call = this.#call(false, ttl, options);
     const { settings } = call;
     checkHolding(ttl, settings, options?.automaticExtensionThreshold);

@@ -153,15 +153,9 @@ export class Semaphore {
   using<T>(ttl: number, options: SemaphoreOptions | undefined, routine: Routine<T>): Promise<T>;
   async using<T>(
     ttl: number,
-    optionsOrRoutine: SemaphoreOptions | Routine<T> | undefined,
-    routineAfterOptions?: Routine<T>,
+    ...given: [SemaphoreOptions | Routine<T> | undefined, Routine<T>?]
   ): Promise<T> {
-    const { options = {}, routine } = routineAmong<SemaphoreOptions, Routine<T>>(
-      "using",
-      ttl,
-      optionsOrRoutine,
-      routineAfterOptions,
-    );
+    const { options = {}, routine } = routineAmong<SemaphoreOptions, Routine<T>>("using", ttl, given);
     const settings = this.#internals.settingsFor(options, optionsOwner);
     checkHolding(ttl, settings, options.automaticExtensionThreshold);
     return runWithLock(await this.acquire(ttl, options), ttl, settings, options.signal, routine);

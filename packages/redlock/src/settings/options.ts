@@ -160,16 +160,19 @@ function checkMethods(option: string, given: unknown, methods: readonly string[]
 export function routineAmong<O extends object, R>(
   call: string,
   ttl: unknown,
-  optionsOrRoutine: O | R | null | undefined,
-  routineAfterOptions?: R,
+  given: readonly (O | R | null | undefined)[],
 ): { readonly options: O | undefined; readonly routine: R } {
-  const isRoutine = typeof optionsOrRoutine === "function";
-  const routine = isRoutine ? (optionsOrRoutine as R) : routineAfterOptions;
   if (typeof ttl === "function") {
     throw new InvalidArgumentError(`${call} needs a ttl, in milliseconds, before the routine`);
   }
+  const place = typeof given[0] === "function" ? 0 : 1;
+  const routine = given[place];
   if (typeof routine !== "function") throw new InvalidArgumentError(`${call} needs a routine to run`);
-  return { options: isRoutine ? undefined : ((optionsOrRoutine as O | null) ?? undefined), routine };
+  if (given.slice(place + 1).some((rest) => rest !== undefined && rest !== null)) {
+    throw new InvalidArgumentError(`${call} takes its options before the routine, and nothing after it`);
+  }
+  const options = place === 0 ? undefined : (given[0] ?? undefined);
+  return { options: options as O | undefined, routine };
 }
 
 function unknownOption(name: string, known: readonly string[], place: Place): InvalidArgumentError {

@@ -50,7 +50,8 @@ export interface Settings {
   /**
    * The time one master has to answer, ms. A slower master does not vote; its late vote is rolled back. Extensions
    * and releases wait longer while a master works off more of them than it is sent at a time. Default: a twentieth of
-   * the ttl, at least 50 and at most 500, and never above a quarter of the ttl. Raise it for distant masters.
+   * the ttl, at least 50 and at most 500, and never above a quarter of the ttl. Raise it for distant masters. A lock with a ttl below 100 ms needs one: most such times were
+   * meant in seconds.
    */
   readonly nodeTimeout?: number | undefined;
   /**
@@ -176,17 +177,26 @@ export function checkExtension(ttl: unknown, settings: Settings): asserts ttl is
 /** Checks the ttl of a lock, and whether the times that its acquire uses are compatible with it. */
 export function checkTtl(ttl: unknown, settings: Settings): asserts ttl is number {
   checkExtension(ttl, settings);
+  checkIsMeant("ttl", ttl, settings);
   const left = ttl - validityLoss(ttl, settings.driftFactor);
   checkBelow("minimumValidity", settings.minimumValidity, "the ttl minus drift", left, ttl);
 }
 
-/** Below this ttl, the default time of a master to answer is less than its usual minimum, ms. */
-const shortTtl = 200;
+/** A shorter time is nearly always one in seconds: by default a master would have less than 25 ms to answer. ms. */
+const shortTtl = 100;
+
+/** Refuses a short time. Whoever says how long a master has to answer has thought of it. */
+export function checkIsMeant(name: string, time: number, { nodeTimeout }: Settings): void {
+  if (time >= shortTtl || nodeTimeout !== undefined) return;
+  throw new InvalidArgumentError(
+    `${name} must be ${shortTtl} ms or more, unless nodeTimeout is given, but is ${time} ms${hintFor(time, name)}`,
+  );
+}
 
 /** A hint for the error message if the ttl is so short that it may have been meant in seconds; otherwise "". */
-export function hintFor(ttl: number): string {
+export function hintFor(ttl: number, name = "ttl"): string {
   if (ttl >= shortTtl) return "";
-  return `; ttl is in milliseconds, and ${ttl} ms is hardly enough to ask the masters: pass ${ttl * 1000} for ${ttl} s, otherwise ${shortTtl} or more`;
+  return `; ${name} is in milliseconds, and ${ttl} ms is hardly enough to ask the masters: pass ${ttl * 1000} for ${ttl} s, otherwise ${shortTtl} or more`;
 }
 
 /** Checks whether a lock of this ttl can be kept extended; checks the threshold only if the call itself gives one. */

@@ -32,13 +32,8 @@ export class CallTermsSource {
   ) {
     this.all = calls.map((call) => {
       const { ttl = settings.ttl, backoff, ...own } = call;
-      const merged = { ...settings, ...call, ttl };
-      return {
-        ttl,
-        options: { ...own, ...(backoff ? { backoff: backoffOf(backoff) } : {}) },
-        settings: merged,
-        bounds: boundsFor(merged),
-      };
+      const options = { ...own, ...(backoff ? { backoff: backoffOf(backoff) } : {}) };
+      return termsOf({ ...settings, ...call, ttl }, options, boundsFor);
     });
   }
 
@@ -46,6 +41,20 @@ export class CallTermsSource {
   draw(random: Random): CallTerms {
     return this.all.length === 1 ? this.all[0]! : random.pick(this.all);
   }
+}
+
+/** The client takes a ttl below this only with a `nodeTimeout`, ms. */
+const shortTtl = 100;
+
+export function termsOf(
+  settings: CallTerms["settings"],
+  own: AcquireOptions,
+  boundsFor: (settings: LockSettings) => Bounds,
+): CallTerms {
+  const { ttl, nodeTimeout } = settings;
+  const bounds = boundsFor(settings);
+  const isShort = ttl < shortTtl && nodeTimeout === undefined;
+  return { ttl, options: isShort ? { ...own, nodeTimeout: bounds.nodeTimeout } : own, settings, bounds };
 }
 
 function backoffOf({ initial, maximum, throwsFrom }: BackoffPlan): NonNullable<AcquireOptions["backoff"]> {

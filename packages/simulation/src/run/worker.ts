@@ -22,7 +22,7 @@ import {
 } from "../plan/plan.ts";
 import type { Random } from "../random.ts";
 import type { Bounds } from "./bounds.ts";
-import { backoffFailed, type CallTerms, type CallTermsSource } from "./call-terms.ts";
+import { backoffFailed, type CallTerms, type CallTermsSource, termsOf } from "./call-terms.ts";
 import type { Parcel, Post, Receiver } from "./post.ts";
 import { type Resources, type Routine, type SubjectClient, type SubjectLock, tokenOf } from "./subject.ts";
 import type { TriggerPoints } from "./trigger-points.ts";
@@ -195,8 +195,7 @@ export class Worker implements Receiver {
   /** Two locks of different ttls, whose votes travel in one batch. */
   async #pair([first = "", second = ""]: readonly string[], task: Task, terms: CallTerms): Promise<void> {
     const ttl = longEnough(Math.ceil(terms.ttl / 2), terms);
-    const settings = { ...terms.settings, ttl };
-    const short = { ...terms, ttl, settings, bounds: this.#options.boundsFor(settings) };
+    const short = termsOf({ ...terms.settings, ttl }, terms.options, this.#options.boundsFor);
     await Promise.all([this.#acquireAndHold(first, task, short), this.#acquireAndHold(second, task, terms)]);
   }
 
