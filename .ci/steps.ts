@@ -3,7 +3,7 @@ import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { failuresOf, reportIn } from "./report.ts";
-import { turnsOfGroups, turnsOfRepeats } from "./turns.ts";
+import { groups, repeats, turns } from "./turns.ts";
 
 // Runs the steps, goes on after a failure, and counts. A step that runs tests counts each of them, any other counts as one.
 // Steps that wait for servers run beside steps that compute, which have the lower priority; what such a step prints is
@@ -13,8 +13,8 @@ import { turnsOfGroups, turnsOfRepeats } from "./turns.ts";
 const { all } = parseArgs({ options: { all: { type: "boolean", default: false } } }).values;
 /** Each commit takes the turn of another group, and searches other seeds. */
 const commits = Number(spawnSync("git", ["rev-list", "--count", "HEAD"], { encoding: "utf8" }).stdout);
-const groups = turnsOfGroups(commits, all);
-const repeats = turnsOfRepeats(commits, all);
+const group = turns<string>(groups, commits, all);
+const repeat = turns(repeats, commits, all);
 
 let passed = 0;
 let failed = 0;
@@ -102,13 +102,13 @@ function vitest(...projects: string[]): Command {
 }
 
 async function stepsThatWait(): Promise<void> {
-  const projects = groups.taken.includes("node-redis") ? ["deep", "node-redis"] : ["deep"];
-  const waiting = repeats.waiting.map((name) => `test/behaviours/${name}.deep.test.ts`);
+  const projects = group.taken.includes("node-redis") ? ["deep", "node-redis"] : ["deep"];
+  const waiting = repeat.waiting.map((name) => `test/behaviours/${name}.deep.test.ts`);
   const environment = `CI_WAITING=${waiting.join(",")}`;
   await tests("deep tests", ["env", environment, ...vitest(...projects), "--maxWorkers", "2"], true);
-  if (groups.taken.includes("interop"))
+  if (group.taken.includes("interop"))
     await step("interop", ["pnpm", "--silent", "--dir", "test", "run", "interop"], true);
-  if (groups.taken.includes("engines")) await otherServers();
+  if (group.taken.includes("engines")) await otherServers();
   await dockerChecks();
 }
 
@@ -142,7 +142,7 @@ async function stepsThatCompute(): Promise<void> {
   await step("pnpm check", inBackground(script("check")), true);
   await tests("deep tests that compute", inBackground(vitest("packages", "computing")), true);
   await step("nothing unused", inBackground(["knip"]), true);
-  if (groups.taken.includes("specification"))
+  if (group.taken.includes("specification"))
     await step("specification, quick", inBackground(script("spec", "--quick")), true);
   for (const { name, seeds, first, last, args } of searches) {
     const from = first + ((commits * seeds) % (last - first - seeds));
@@ -153,15 +153,15 @@ async function stepsThatCompute(): Promise<void> {
 }
 
 const names = (list: readonly string[]): string => list.join(", ") || "none";
-const turn = `commit ${commits} takes the turn of ${names(groups.taken)}, and of the cases on real masters by ${names(repeats.taken)};
-  those that wait for theirs: ${names(groups.waiting)}; by ${names(repeats.waiting)}`;
+const turn = `commit ${commits} takes the turn of ${names(group.taken)}, and of the cases on real masters by ${names(repeat.taken)};
+  those that wait for theirs: ${names(group.waiting)}; by ${names(repeat.waiting)}`;
 console.log(turn);
 // Alone: its time is a promise.
 await tests("pnpm test", script("test"));
 await Promise.all([stepsThatWait(), stepsThatCompute()]);
 // Alone: the soak holds each call to its time, and the benchmark measures.
 await step("soak, 60 s", script("soak", "--minutes", "1"));
-if (groups.taken.includes("benchmark")) await step("benchmark, short", script("bench", "--short"));
+if (group.taken.includes("benchmark")) await step("benchmark, short", script("bench", "--short"));
 
 console.log(turn);
 for (const line of failures) console.log(`failed: ${line.slice(0, 2000)}`);

@@ -1,29 +1,21 @@
 import { existsSync } from "node:fs";
-import { describe, expect, test } from "vitest";
-import { turnsOfGroups, turnsOfRepeats } from "./turns.ts";
+import { expect, test } from "vitest";
+import { groups, repeats, turns } from "./turns.ts";
 
-describe.each([
-  { name: "groups of steps", turns: turnsOfGroups },
-  { name: "repeats of cases", turns: turnsOfRepeats },
-])("$name", ({ turns }) => {
-  const { taken: all, waiting } = turns(1234, true);
-
-  test("each of as many commits as there are names takes another one, and the others wait", () => {
-    const taken = all.map((_, later) => {
-      const turn = turns(1234 + later, false);
-      expect(turn.taken).toHaveLength(1);
-      expect([...turn.taken, ...turn.waiting].sort()).toEqual([...all].sort());
-      return turn.taken[0]!;
-    });
-    expect(taken.sort()).toEqual([...all].sort());
+test.each([[groups], [repeats]])("each of as many commits as there are of %s takes another", (names) => {
+  const taken = names.map((_, later) => {
+    const turn = turns<string>(names, 1234 + later, false);
+    expect(turn.taken).toHaveLength(1);
+    expect([...turn.taken, ...turn.waiting].sort()).toEqual([...names].sort());
+    return turn.taken[0]!;
   });
+  expect(taken.sort()).toEqual([...names].sort());
+});
 
-  test("none waits where all are asked for", () => {
-    expect(waiting).toEqual([]);
-  });
+test("all are taken where all are asked for", () => {
+  expect(turns<string>(groups, 1234, true)).toEqual({ taken: [...groups], waiting: [] });
 });
 
 test("each repeat is a file of cases", () => {
-  for (const name of turnsOfRepeats(0, true).taken)
-    expect(existsSync(`test/behaviours/${name}.deep.test.ts`), name).toBe(true);
+  for (const name of repeats) expect(existsSync(`test/behaviours/${name}.deep.test.ts`), name).toBe(true);
 });

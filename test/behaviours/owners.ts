@@ -114,6 +114,52 @@ export const owners: readonly Behaviour[] = [
 
   behaviour(
     "README",
+    "A process that dies is named for as long as its lock keeps others out",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const [holder, other] = (await named(bench, "holder", "other")) as [Redlock, Redlock];
+      await holder.acquire("r", 300_000);
+      await time.pass(5000);
+      await other.acquire("s", 1000);
+      await time.pass(16_000);
+      await faults.end(holder);
+      await time.pass(5000);
+      for (const master of masters)
+        assert.ok(
+          ((await master.call("PTTL", "quorlock:owners")) as number) > 250_000,
+          "the index goes before",
+        );
+      await time.pass(270_000);
+      const names = async () => namesIn(await other.inspect("r"));
+      assert.deepEqual(await names(), ["holder", "holder", "holder"]);
+      await time.pass(20_000);
+      assert.deepEqual(await names(), ["nobody", "nobody", "nobody"]);
+    },
+    { masters: 3, notOn: { real: "it takes five minutes" } },
+  ),
+
+  behaviour(
+    "README",
+    "A job that `once` keeps from running again is named after its process has quit",
+    async (bench) => {
+      const { client, masters } = bench;
+      const [cron, other] = (await named(bench, "cron", "other")) as [Redlock, Redlock];
+      await client.once(cron, "job", { keepFor: 60_000 }, async () => {});
+      const tag = (await other.inspect("job"))[0]!.tag!;
+      await cron.quit();
+      assert.deepEqual(namesIn(await other.inspect("job")), ["cron", "cron", "cron"]);
+      for (const master of masters) {
+        const record = JSON.parse((await master.call("GET", `quorlock:owner:${tag}`)) as string);
+        assert.deepEqual([record.hasQuit, record.locks[0].resources], [true, ["job"]]);
+        const left = (await master.call("PTTL", `quorlock:owner:${tag}`)) as number;
+        assert.ok(left > 45_000 && left <= record.ttl && record.ttl <= 60_000, `${left} of ${record.ttl}`);
+      }
+    },
+    { masters: 3, notOn: noRecord },
+  ),
+
+  behaviour(
+    "README",
     "`inspect` shows the server that disagrees with the others, and who waits in which place",
     async (bench) => {
       const { faults, masters, time } = bench;

@@ -112,7 +112,7 @@ describe("the page of quorlock serve, in Chromium", () => {
     await using _ = child;
     const page = await open(url);
     await expect.poll(() => page.locator("#masters tbody").textContent(), soon).toMatch(/(reachable.*){3}/);
-    expect(await page.locator("#locks tbody").textContent()).toBe("No lock has been held for ten seconds.");
+    expect(await page.locator("#locks tbody").textContent()).toBe("No owner has recorded a lock.");
 
     const lock = await billing.acquire("invoice:42", 120_000);
     const row = page.locator("#locks tbody tr", { hasText: "invoice:42" });

@@ -6,11 +6,21 @@ import { interruption } from "@quorlock/simulation/command-line";
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { diagnose, exitCodeOf, textReport } from "./doctor/doctor.ts";
 import { execute } from "./exec/exec.ts";
+import { hasQuorum } from "./look/ask.ts";
 import { Connections, type Reached } from "./look/connections.ts";
-import { hasQuorum, locksOn, overview, readWriteLockAt, semaphoreAt } from "./look/look.ts";
+import { locksOn, overview, readWriteLockAt, semaphoreAt } from "./look/look.ts";
 import { changeReport, listReport, lockReport, readWriteReport, semaphoreReport } from "./look/report.ts";
 import { watch } from "./look/watch.ts";
-import { clientOf, codeOf, fileOf, type Limit, type MastersOptions, mastersFrom, within } from "./masters.ts";
+import {
+  clientOf,
+  codeOf,
+  fileOf,
+  type Limit,
+  type MastersOptions,
+  mastersFrom,
+  Patience,
+  within,
+} from "./masters.ts";
 import { escaped, exitCodes, jsonOf, paintFor, UsageError } from "./output.ts";
 import { type Release, releaseByName, textOf } from "./release/release.ts";
 import { isLoopback } from "./serve/access.ts";
@@ -158,7 +168,7 @@ interface LookFlags extends MastersOptions {
   readonly json?: true;
 }
 
-/** Reads from all masters, and prints; `read` returns the result, the lines for people, and whether a quorum answered. */
+/** Reads from all masters, and prints; `read` returns the result, the lines for people, and whether it is known. */
 async function look(
   flags: LookFlags,
   read: (
@@ -168,8 +178,13 @@ async function look(
 ): Promise<number> {
   const masters = mastersFrom(flags.master, flags, process.env);
   using signal = interruption();
-  const limit = { timeout: flags.timeout, signal };
-  const [result, lines, isKnown] = await read(await new Connections(masters, limit).all(), limit);
+  const connections = new Connections(masters, { timeout: flags.timeout, signal });
+  // Masters that a quorum has answered without are waited for only if the others leave it open.
+  const patience = new Patience();
+  const first = { timeout: flags.timeout, signal, patience };
+  let [result, lines, isKnown] = await read(await connections.all(patience), first);
+  if (!isKnown && patience.hasGivenUp)
+    [result, lines, isKnown] = await read(await connections.all(), { ...first, patience: undefined });
   if (signal.aborted) return exitCodes.interrupted;
   console.log(flags.json ? jsonOf(result) : lines.join("\n"));
   return isKnown ? exitCodes.ok : exitCodes.unknown;
@@ -188,15 +203,16 @@ function inspect(resource: string, flags: InspectFlags): Promise<number> {
   return look(flags, async (masters, limit) => {
     if (size !== undefined) {
       const semaphore = await semaphoreAt(masters, resource, size, limit);
-      return [semaphore, semaphoreReport(semaphore, Date.now(), paint), hasQuorum(semaphore)];
+      return [semaphore, semaphoreReport(semaphore, Date.now(), paint), semaphore.unknown === 0];
     }
     if (readWrite) {
       const lock = await readWriteLockAt(masters, resource, limit);
-      return [lock, readWriteReport(lock, Date.now(), paint), hasQuorum(lock)];
+      const isKnown = lock.areAllKnown && lock.writer.state !== "unknown";
+      return [lock, readWriteReport(lock, Date.now(), paint), isKnown];
     }
     const found = await locksOn(masters, [resource], limit);
     const lock = found.locks[0]!;
-    return [lock, lockReport(lock, Date.now(), paint), hasQuorum(found)];
+    return [lock, lockReport(lock, Date.now(), paint), lock.state !== "unknown"];
   });
 }
 
@@ -207,8 +223,12 @@ interface ListFlags extends LookFlags {
 
 function list(flags: ListFlags): Promise<number> {
   return look(flags, async (masters, limit) => {
-    const all = await overview(masters, limit, flags.scan && flags.limit);
-    return [all, listReport(all, Date.now(), paintFor(process.stdout, process.env)), hasQuorum(all)];
+    const search = flags.scan && flags.limit;
+    // A search is a long step of each master.
+    const all = await overview(masters, search ? { ...limit, patience: undefined } : limit, { search });
+    const unsearched = (all.scanned ?? []).filter(({ refusal }) => refusal !== undefined);
+    const isKnown = hasQuorum(all) && unsearched.length < masters.length / 2;
+    return [all, listReport(all, Date.now(), paintFor(process.stdout, process.env)), isKnown];
   });
 }
 

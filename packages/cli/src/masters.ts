@@ -140,6 +140,54 @@ export interface Limit {
   /** ms */
   readonly timeout: number;
   readonly signal: AbortSignal;
+  /** Set if the answers of a quorum may be enough. */
+  readonly patience?: Patience | undefined;
+}
+
+/** For how long the other masters are waited for, ms, once a quorum has answered: as long again as that took, and this. */
+const patienceTime = 300;
+
+/** Whether masters were given up that had time left. */
+export class Patience {
+  hasGivenUp = false;
+}
+
+/** One step of all masters. With patience, those that a quorum has not waited for are ended. */
+export class Step {
+  readonly #patience: Patience | undefined;
+  readonly #masters: number;
+  readonly #pending = new Set<AbortController>();
+  readonly #begun = performance.now();
+  #answers = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor({ patience }: Limit, masters: number) {
+    this.#patience = patience;
+    this.#masters = masters;
+  }
+
+  /** `ending` ends what one master does. */
+  began(ending: AbortController): void {
+    this.#pending.add(ending);
+  }
+
+  answered(ending: AbortController): void {
+    this.#pending.delete(ending);
+    this.#answers += 1;
+    const patience = this.#patience;
+    if (!patience || this.#answers <= this.#masters / 2) return;
+    const time = performance.now() - this.#begun + patienceTime;
+    this.#timer ??= setTimeout(() => this.#giveUp(patience), time);
+  }
+
+  over(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #giveUp(patience: Patience): void {
+    patience.hasGivenUp = true;
+    for (const ending of this.#pending) ending.abort(new DOMException("no answer", "TimeoutError"));
+  }
 }
 
 /** The result of `act`. Its signal, that of `ending`, aborts when the time is over and with the signal of the limit. */

@@ -1,10 +1,5 @@
-import {
-  type ListedMaster,
-  leastDistinct,
-  type OwnerRecord,
-  quorumsIntersect,
-} from "@quorlock/redlock/internal";
-import { distinctOwners } from "../look/look.ts";
+import { type ListedMaster, leastDistinct, quorumsIntersect } from "@quorlock/redlock/internal";
+import { distinctOwners, type SeenOwner } from "../look/owners.ts";
 import { titleOf } from "../look/report.ts";
 import type { Observation } from "./observe.ts";
 
@@ -35,7 +30,7 @@ export function membershipOf(all: readonly Observation[]): Membership {
     isFoundOn: () => false,
   };
   const isOn =
-    ({ tag }: OwnerRecord) =>
+    ({ tag }: SeenOwner) =>
     (place: number): boolean =>
       all[place]?.owners?.some((owner) => owner.tag === tag) ?? false;
   const used = owners.map((owner) => ({

@@ -1,8 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
-import type { OwnerRecord } from "@quorlock/redlock/internal";
 import type { Redis } from "ioredis";
-import { recordsOn } from "../look/look.ts";
+import { recordsOn, type SeenOwner } from "../look/owners.ts";
 import { codeOf, connect, type Master, unlessAborted } from "../masters.ts";
 import { probeScript, undeclaredScript } from "../scripts.generated.ts";
 
@@ -39,7 +38,7 @@ export interface Observation {
   /** Whether a published message reached a subscriber. */
   isHeard?: boolean;
   /** The clients that have written about themselves here. */
-  owners?: readonly OwnerRecord[];
+  owners?: readonly SeenOwner[];
 }
 
 /** The commands of a lock, and those that `restartGuard` adds. */

@@ -1,7 +1,16 @@
 import { setMaxListeners } from "node:events";
 import { ownersKey } from "@quorlock/redlock/internal";
 import type { Redis } from "ioredis";
-import { codeOf, connect, type Limit, type Master, unlessAborted, within } from "../masters.ts";
+import {
+  codeOf,
+  connect,
+  type Limit,
+  type Master,
+  type Patience,
+  Step,
+  unlessAborted,
+  within,
+} from "../masters.ts";
 
 /** One master, connected or not. */
 export interface Reached {
@@ -44,11 +53,14 @@ export class Connections {
   }
 
   /** One for each master; each has the time of the limit to connect and to answer. */
-  all(): Promise<readonly Seen[]> {
-    return Promise.all(this.#masters.map((master, index) => this.#seen(master, index)));
+  async all(patience?: Patience): Promise<readonly Seen[]> {
+    const step = new Step({ ...this.#limit, patience }, this.#masters.length);
+    const all = await Promise.all(this.#masters.map((master, index) => this.#seen(master, index, step)));
+    step.over();
+    return all;
   }
 
-  async #seen(master: Master, index: number): Promise<Seen> {
+  async #seen(master: Master, index: number, step: Step): Promise<Seen> {
     const before = this.#kept[index];
     const kept = before?.reached.redis?.status === "ready" ? before : undefined;
     if (!kept) before?.ending.abort();
@@ -59,7 +71,10 @@ export class Connections {
       this.#kept[index] = { reached, ending };
       return timed(reached, signal);
     };
-    return within(this.#limit, see, ending);
+    step.began(ending);
+    const seen = await within(this.#limit, see, ending);
+    if (seen.redis) step.answered(ending);
+    return seen;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Redis } from "ioredis";
-import { unlessAborted } from "../masters.ts";
+import { codeOf, unlessAborted } from "../masters.ts";
 import { readingScript, scanScript, statesScript } from "../scripts.generated.ts";
 
 // The keys of locks, as the masters have them. Tokens and queue members never leave a master: of a token its digest and its
@@ -84,26 +84,34 @@ export interface Scan {
   readonly master: string;
   readonly looked: number;
   readonly of: number;
+  /** Of the keys that it looked at, those that this user may not read. */
+  readonly unread: number;
   readonly locks: readonly string[];
+  /** Why the master refused to search further. */
+  readonly refusal: string | undefined;
 }
 
 /** Looks at `limit` keys, or at all, and at no more once the signal is aborted. */
 export async function scan(redis: Redis, limit: number, signal: AbortSignal): Promise<Omit<Scan, "master">> {
   const locks = new Set<string>();
-  let looked = 0;
+  let [looked, unread] = [0, 0];
   let cursor: string | undefined;
+  let failure: string | undefined;
   const of = await unlessAborted(signal, redis.dbsize()).catch(() => 0);
   do {
     const count = Math.min(keysPerScan, limit - looked);
-    const part = redis.eval(scanScript.source, 0, cursor ?? "0", String(count));
-    // A master that refuses ends its own search: the others go on.
-    const reply = (await unlessAborted(signal, part).catch(() => undefined)) as
-      | readonly [string, number, readonly string[]]
-      | undefined;
-    if (!reply) break;
-    cursor = reply[0];
-    looked += reply[1];
-    for (const key of reply[2]) locks.add(key);
-  } while (cursor !== "0" && looked < limit);
-  return { looked: cursor === "0" ? of : Math.min(looked, of), of, locks: [...locks] };
+    try {
+      const part = redis.eval(scanScript.source, 0, cursor ?? "0", String(count));
+      const reply = (await unlessAborted(signal, part)) as [string, number, readonly string[], number];
+      cursor = reply[0];
+      looked += reply[1];
+      for (const key of reply[2]) locks.add(key);
+      unread += reply[3];
+    } catch (error) {
+      // A master that refuses ends its own search: the others go on.
+      failure = codeOf(error);
+    }
+  } while (failure === undefined && cursor !== "0" && looked < limit);
+  const refusal = failure === "TIMEOUT" ? undefined : failure;
+  return { looked: cursor === "0" ? of : Math.min(looked, of), of, unread, locks: [...locks], refusal };
 }

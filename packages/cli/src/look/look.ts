@@ -1,6 +1,5 @@
-import { type OwnerRecord, ownerKey, ownersKey, recordIn } from "@quorlock/redlock/internal";
-import type { Redis } from "ioredis";
-import { codeOf, type Limit, unlessAborted, within } from "../masters.ts";
+import type { Limit } from "../masters.ts";
+import { type Answers, askEach, type Silent, silentOf } from "./ask.ts";
 import type { Reached } from "./connections.ts";
 import {
   isOfReaders,
@@ -11,24 +10,21 @@ import {
   scan,
   statesOf,
 } from "./keys.ts";
+import { type OwnerView, ownerOf, ownersAt, ownersOf, type SeenOwner } from "./owners.ts";
+import { commonestToken, type Key, type Verdict, verdictOf } from "./verdict.ts";
 
 // The holders of locks, from the keys of the locks and the records that their owners write about themselves.
 
-/** The number of owners that are read of one master, and of keys in one script. */
-const maxOwners = 1000;
+/** The number of keys in one script. */
 const keysPerScript = 100;
 
-export interface OwnerView {
-  readonly tag: string;
-  /** `undefined`: it writes no record, or is gone. */
-  readonly name: string | undefined;
-  readonly host: string | undefined;
-  readonly pid: number | undefined;
-}
+/** `owner-gone`: held, and its owner has ended or has written no record for 30 s; `revoked`: by `quorlock release`. */
+export type LockState = Verdict | "owner-gone" | "revoked";
 
 export interface LockView {
   readonly resource: string;
-  /** The owner with a quorum of the masters that answered, or with the most; `undefined`: the resource is free. */
+  readonly state: LockState;
+  /** The owner whose token most masters have, whether they are a quorum or not. */
   readonly owner: OwnerView | undefined;
   /** By whom the lock was revoked. */
   readonly revokedBy: string | undefined;
@@ -39,7 +35,7 @@ export interface LockView {
   /** The masters that have the owner's token, out of all. */
   readonly masters: number;
   readonly of: number;
-  /** The masters that answered: unless they are a quorum, a resource without an owner may be locked. */
+  /** The masters that answered. */
   readonly answered: number;
   /** The masters that say otherwise: with another owner, `free`, or the reason why they gave no answer. */
   readonly others: readonly { readonly master: string; readonly says: string }[];
@@ -48,79 +44,11 @@ export interface LockView {
   readonly waiting: number;
 }
 
-/** A master that gave no answer, and why. */
-export interface Silent {
-  readonly master: string;
-  readonly error: string;
-}
-
-/** The masters without an answer at any step; if the others are no quorum, locks may be missing. */
-interface Answers {
-  readonly of: number;
-  readonly silent: readonly Silent[];
-}
-
-export function hasQuorum({ of, silent }: Answers): boolean {
-  return of - silent.length > of / 2;
-}
-
-/** The answers of the masters, in their order, `undefined` without one; and the masters without. */
-async function askEach<T>(
-  masters: readonly Reached[],
-  limit: Limit,
-  ask: (redis: Redis, signal: AbortSignal) => Promise<T>,
-): Promise<{ readonly answers: readonly (T | undefined)[]; readonly silent: readonly Silent[] }> {
-  const silent: Silent[] = [];
-  const answers = await Promise.all(
-    masters.map(async ({ name, redis, error }) => {
-      try {
-        if (redis) return await within(limit, (signal) => ask(redis, signal));
-        silent.push({ master: name, error: error ?? "ERR" });
-      } catch (failure) {
-        silent.push({ master: name, error: codeOf(failure) });
-      }
-      return undefined;
-    }),
-  );
-  return { answers, silent };
-}
-
-/** Each master once, by its first error, in the order of the masters. */
-function silentOf(masters: readonly Reached[], ...all: readonly (readonly Silent[])[]): readonly Silent[] {
-  const silent = all.flat();
-  return masters.flatMap(({ name }) => silent.find(({ master }) => master === name) ?? []);
-}
-
 export interface Overview extends Answers {
-  readonly owners: readonly OwnerRecord[];
+  readonly owners: readonly SeenOwner[];
   readonly locks: readonly LockView[];
   /** With `--scan`: how many of its keys each master was searched for locks. */
-  readonly scanned?: readonly Omit<Scan, "locks">[];
-}
-
-/** The records of the owners in the index of one master. */
-export async function recordsOn(redis: Redis, signal: AbortSignal): Promise<readonly OwnerRecord[]> {
-  const tags = await unlessAborted(signal, redis.zrange(ownersKey(false), 0, String(maxOwners - 1)));
-  // The documented permissions have GET, and not MGET.
-  const texts = await unlessAborted(signal, Promise.all(tags.map((tag) => redis.get(ownerKey(tag, false)))));
-  return tags.flatMap((tag, index) => recordIn(tag, texts[index]) ?? []);
-}
-
-/** Each owner once, by the record with the most locks: a master may have an older one. */
-export function distinctOwners(records: readonly OwnerRecord[]): readonly OwnerRecord[] {
-  const owners = new Map<string, OwnerRecord>();
-  for (const record of records)
-    if (record.locks.length >= (owners.get(record.tag)?.locks.length ?? 0)) owners.set(record.tag, record);
-  return [...owners.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
-}
-
-/** The owners in the index of any master: all have the same records. */
-async function ownersAt(
-  masters: readonly Reached[],
-  limit: Limit,
-): Promise<{ readonly owners: readonly OwnerRecord[]; readonly silent: readonly Silent[] }> {
-  const { answers, silent } = await askEach(masters, limit, recordsOn);
-  return { owners: distinctOwners(answers.flatMap((records) => records ?? [])), silent };
+  readonly scanned?: readonly Scan[];
 }
 
 export interface Locks extends Answers {
@@ -133,31 +61,9 @@ export async function locksOn(
   resources: readonly string[],
   limit: Limit,
 ): Promise<Locks> {
-  const { owners } = await ownersAt(masters, limit);
-  return locksOf(masters, resources, owners, limit);
-}
-
-async function locksOf(
-  masters: readonly Reached[],
-  resources: readonly string[],
-  owners: readonly OwnerRecord[],
-  limit: Limit,
-): Promise<Locks> {
-  const { answers, silent } = await askEach(masters, limit, async (redis, signal) => {
-    const states: KeyState[] = [];
-    for (let first = 0; first < resources.length; first += keysPerScript)
-      states.push(...(await statesOf(redis, resources.slice(first, first + keysPerScript), signal)));
-    return states;
-  });
-  const locks = resources.map((resource, index) => {
-    const said = masters.map(({ name }, place) => ({
-      master: name,
-      state: answers[place]?.[index],
-      error: silent.find(({ master }) => master === name)?.error ?? "ERR",
-    }));
-    return lockFrom(resource, said, owners);
-  });
-  return { locks, silent: silentOf(masters, silent), of: masters.length };
+  const { said, silent } = await keysOn(masters, resources, limit);
+  const { owners } = await ownersOf(masters, tagsIn(said), limit);
+  return locksFrom(resources, said, owners, { silent, of: masters.length });
 }
 
 interface Said {
@@ -166,39 +72,78 @@ interface Said {
   readonly error: string;
 }
 
-function lockFrom(resource: string, said: readonly Said[], owners: readonly OwnerRecord[]): LockView {
-  const byDigest = new Map<string, Said[]>();
-  for (const one of said) {
-    const { digest } = one.state ?? {};
-    if (digest !== undefined) byDigest.set(digest, [...(byDigest.get(digest) ?? []), one]);
-  }
-  const most = [...byDigest.values()].sort((one, other) => other.length - one.length)[0];
-  const shown = most?.[0]?.state?.shown ?? "";
+/** What each master says of each resource. */
+export async function keysOn(
+  masters: readonly Reached[],
+  resources: readonly string[],
+  limit: Limit,
+): Promise<{ readonly said: ReadonlyArray<readonly Said[]>; readonly silent: readonly Silent[] }> {
+  const { answers, silent } = await askEach(masters, limit, async (redis, signal) => {
+    const states: KeyState[] = [];
+    for (let first = 0; first < resources.length; first += keysPerScript)
+      states.push(...(await statesOf(redis, resources.slice(first, first + keysPerScript), signal)));
+    return states;
+  });
+  const errors = new Map(silent.map(({ master, error }) => [master, error]));
+  const said = resources.map((_, index) =>
+    masters.map(({ name }, place) => ({
+      master: name,
+      state: answers[place]?.[index],
+      error: errors.get(name) ?? "ERR",
+    })),
+  );
+  return { said, silent: silentOf(masters, silent) };
+}
+
+/** Of holders and waiters. A value that is no token has none. */
+function tagsIn(said: ReadonlyArray<readonly Said[]>): readonly string[] {
+  const shown = said.flat().flatMap(({ state }) => (state ? [state.shown, ...state.waiters] : []));
+  return [...new Set(shown)].filter((tag) => /^[\da-f]{8}$/.test(tag));
+}
+
+function locksFrom(
+  resources: readonly string[],
+  said: ReadonlyArray<readonly Said[]>,
+  owners: readonly SeenOwner[],
+  answers: Answers,
+): Locks {
+  const byTag = new Map(owners.map((owner) => [owner.tag, owner]));
+  return { locks: resources.map((resource, index) => lockFrom(resource, said[index]!, byTag)), ...answers };
+}
+
+function lockFrom(resource: string, said: readonly Said[], owners: ReadonlyMap<string, SeenOwner>): LockView {
+  const keys = said.map(({ state }) => state);
+  const digest = commonestToken(keys);
+  const most = said.filter(({ state }) => digest !== undefined && state?.digest === digest);
+  const shown = most[0]?.state?.shown ?? "";
   const isRevoked = shown.startsWith("revoked:");
-  const owner = most && !isRevoked ? ownerOf(shown, owners) : undefined;
-  const record = owner && owners.find(({ tag }) => tag === owner.tag);
-  const ends = (most ?? []).map(({ state }) => state!.remaining);
-  const longest = said
-    .map(({ state }) => state)
-    .sort((one, other) => (other?.waiting ?? 0) - (one?.waiting ?? 0))[0];
+  const isOwned = most.length > 0 && !isRevoked;
+  const record = isOwned ? owners.get(shown) : undefined;
+  const ends = most.map(({ state }) => state!.remaining);
+  const longest = keys.toSorted((one, other) => (other?.waiting ?? 0) - (one?.waiting ?? 0))[0];
+  const verdict = verdictOf(keys);
   return {
     resource,
-    owner,
+    state: verdict === "held" ? (isRevoked ? "revoked" : stateOfHeld(record)) : verdict,
+    owner: isOwned ? ownerOf(shown, record) : undefined,
     revokedBy: isRevoked ? shown.slice("revoked:".length) : undefined,
     since: record?.locks.find(({ resources }) => resources.includes(resource))?.since,
     remaining: ends.includes(Number.POSITIVE_INFINITY) ? null : Math.max(0, ...ends),
-    masters: most?.length ?? 0,
+    masters: most.length,
     of: said.length,
     answered: said.filter(({ state }) => state).length,
     others: said
       .filter(
-        (one) =>
-          !most?.includes(one) && (most !== undefined || one.state === undefined || one.state.otherType),
+        (one) => !most.includes(one) && (most.length > 0 || one.state === undefined || one.state.otherType),
       )
       .map(({ master, state, error }) => ({ master, says: saysOf(state, error) })),
-    waiters: (longest?.waiters ?? []).map((tag) => ownerOf(tag, owners)),
+    waiters: (longest?.waiters ?? []).map((tag) => ownerOf(tag, owners.get(tag))),
     waiting: longest?.waiting ?? 0,
   };
+}
+
+function stateOfHeld(owner: SeenOwner | undefined): LockState {
+  return owner?.isGone ? "owner-gone" : "held";
 }
 
 function saysOf(state: KeyState | undefined, error: string): string {
@@ -210,48 +155,47 @@ function saysOf(state: KeyState | undefined, error: string): string {
       : state.shown;
 }
 
-function ownerOf(tag: string, owners: readonly OwnerRecord[]): OwnerView {
-  const { name, host, pid } = owners.find((owner) => owner.tag === tag) ?? {};
-  return { tag, name, host, pid };
-}
-
 /**
- * Owners and the locks in their records: those that were held for ten seconds at the owner's last record. With `search`,
- * a number of keys of each master, also the locks that are found among them.
+ * Owners and the locks in their records: those that were held for ten seconds at the owner's last record. Also those of
+ * `known` resources; and with `search`, a number of keys of each master, the locks that are found among them.
  */
 export async function overview(
   masters: readonly Reached[],
   limit: Limit,
-  search?: number,
+  { search, known = [] }: { readonly search?: number | undefined; readonly known?: readonly string[] } = {},
 ): Promise<Overview> {
   const found = await ownersAt(masters, limit);
   const { owners } = found;
   const scans = search === undefined ? [] : await scansOf(masters, limit, search);
-  const recorded = new Set(owners.flatMap(({ locks }) => locks.flatMap((lock) => lock.resources)));
+  const recorded = new Set([
+    ...known,
+    ...owners.flatMap(({ locks }) => locks.flatMap((lock) => lock.resources)),
+  ]);
   const [ofReaders, others] = [
     [...recorded].filter(isOfReaders),
     [...recorded].filter((key) => !isOfReaders(key)),
   ];
   const resources = [...new Set([...others, ...scans.flatMap(({ locks }) => locks)])];
   const [exclusive, shared] = await Promise.all([
-    locksOf(masters, resources, owners, limit),
+    keysOn(masters, resources, limit),
     readLocksOf(masters, ofReaders, owners, limit),
   ]);
+  const { locks: held } = locksFrom(resources, exclusive.said, owners, { silent: [], of: masters.length });
   // A record may be ten seconds old: a lock that was released since is left out.
-  const locks = [...exclusive.locks, ...shared.locks]
-    .filter(({ masters: count }) => count > 0)
+  const locks = [...held, ...shared.locks]
+    .filter(({ state, masters: count }) => count > 0 || (state !== "free" && state !== "unknown"))
     .sort((one, other) => (one.resource < other.resource ? -1 : 1));
   const silent = silentOf(masters, found.silent, exclusive.silent, shared.silent);
   const all = { owners, locks, silent, of: masters.length };
   if (search === undefined) return all;
-  return { ...all, scanned: scans.map(({ master, looked, of: keys }) => ({ master, looked, of: keys })) };
+  return { ...all, scanned: scans };
 }
 
 /** The read locks in the records: one for each owner, which is not told apart from another read lock of the same owner. */
 async function readLocksOf(
   masters: readonly Reached[],
   keys: readonly string[],
-  owners: readonly OwnerRecord[],
+  owners: readonly SeenOwner[],
   limit: Limit,
 ): Promise<Pick<Locks, "locks" | "silent">> {
   if (keys.length === 0) return { locks: [], silent: [] };
@@ -259,14 +203,22 @@ async function readLocksOf(
     Promise.all(keys.map((key) => readersOf(redis, key, signal))),
   );
   const locks = keys.flatMap((resource, index) =>
-    owners.flatMap(({ tag, locks: recorded }): LockView[] => {
+    owners.flatMap((record): LockView[] => {
+      const { tag, locks: recorded } = record;
       const since = recorded.find(({ resources }) => resources.includes(resource))?.since;
       if (since === undefined) return [];
       const ends = masters.map((_, place) => answers[place]?.[index]?.get(tag));
+      const verdict = verdictOf(
+        readingOf(
+          answers.map((answer) => answer?.[index]),
+          tag,
+        ),
+      );
       return [
         {
           resource,
-          owner: ownerOf(tag, owners),
+          state: verdict === "held" ? stateOfHeld(record) : verdict,
+          owner: ownerOf(tag, record),
           revokedBy: undefined,
           since,
           remaining: Math.max(0, ...ends.map((end) => end ?? 0)),
@@ -287,6 +239,16 @@ async function readLocksOf(
   return { locks, silent };
 }
 
+/** Readers do not keep each other out: what one of them has is told as if it were alone. */
+function readingOf(
+  answers: ReadonlyArray<ReadonlyMap<string, number> | undefined>,
+  tag: string,
+): ReadonlyArray<Key | undefined> {
+  return answers.map(
+    (readers) => readers && { digest: readers.has(tag) ? tag : undefined, otherType: undefined },
+  );
+}
+
 /** The keys that a master found until its time was over count. */
 async function scansOf(masters: readonly Reached[], limit: Limit, search: number): Promise<readonly Scan[]> {
   const { answers } = await askEach(masters, limit, (redis, signal) => scan(redis, search, signal));
@@ -296,11 +258,13 @@ async function scansOf(masters: readonly Reached[], limit: Limit, search: number
   });
 }
 
-/** The slots of a semaphore that are held, and the waiters of the semaphore. */
+/** The slots of a semaphore that are held or may be, and the waiters of the semaphore. */
 export interface SemaphoreView extends Answers {
   readonly semaphore: string;
   readonly limit: number;
   readonly held: readonly LockView[];
+  /** How many may be held, for all that the masters without an answer may have. */
+  readonly unknown: number;
   readonly waiters: readonly OwnerView[];
 }
 
@@ -315,9 +279,19 @@ export async function semaphoreAt(
   const { locks, ...answers } = await locksOn(masters, [`{${name}}:admission`, ...slots], limit);
   const [admission, ...permits] = locks;
   const first = admission?.owner ? [admission.owner] : [];
-  const held = permits.filter(({ owner, revokedBy }) => owner || revokedBy !== undefined);
-  const waiters = [...first, ...(admission?.waiters ?? [])];
-  return { semaphore: name, limit: size, held, waiters, ...answers };
+  return {
+    semaphore: name,
+    limit: size,
+    held: permits.filter(({ state }) => isHeld(state)),
+    unknown: permits.filter(({ state }) => state === "unknown").length,
+    waiters: [...first, ...(admission?.waiters ?? [])],
+    ...answers,
+  };
+}
+
+/** Whether nobody else can take it, since a quorum has one token. */
+export function isHeld(state: LockState): boolean {
+  return state === "held" || state === "owner-gone" || state === "revoked";
 }
 
 export interface ReadWriteView extends Answers {
@@ -325,6 +299,8 @@ export interface ReadWriteView extends Answers {
   readonly writer: LockView;
   /** Those with a quorum of masters. */
   readonly readers: readonly OwnerView[];
+  /** Whether others may read, for all that the masters without an answer may have. */
+  readonly areAllKnown: boolean;
 }
 
 export async function readWriteLockAt(
@@ -332,18 +308,27 @@ export async function readWriteLockAt(
   name: string,
   limit: Limit,
 ): Promise<ReadWriteView> {
-  const { owners } = await ownersAt(masters, limit);
   const keys = keysOfReadWriteLock(name);
-  const { locks, of, silent } = await locksOf(masters, [keys.writer], owners, limit);
+  const { said, silent } = await keysOn(masters, [keys.writer], limit);
   const ofReaders = await askEach(masters, limit, (redis, signal) => readersOf(redis, keys.readers, signal));
-  const tags = ofReaders.answers.flatMap((answer) => [...(answer?.keys() ?? [])]);
-  const count = (tag: string): number => tags.filter((other) => other === tag).length;
-  const readers = [...new Set(tags)].filter((tag) => count(tag) > masters.length / 2);
+  const tags = new Set(ofReaders.answers.flatMap((answer) => [...(answer?.keys() ?? [])]));
+  const verdicts = [...tags].map((tag) => ({ tag, verdict: verdictOf(readingOf(ofReaders.answers, tag)) }));
+  const { owners } = await ownersOf(masters, [...new Set([...tagsIn(said), ...tags])], limit);
+  const answers = { silent: silentOf(masters, silent, ofReaders.silent), of: masters.length };
   return {
     readWriteLock: name,
-    writer: locks[0]!,
-    readers: readers.map((tag) => ownerOf(tag, owners)),
-    silent: silentOf(masters, silent, ofReaders.silent),
-    of,
+    writer: locksFrom([keys.writer], said, owners, answers).locks[0]!,
+    readers: verdicts
+      .filter(({ verdict }) => verdict === "held")
+      .map(({ tag }) =>
+        ownerOf(
+          tag,
+          owners.find((owner) => owner.tag === tag),
+        ),
+      ),
+    areAllKnown:
+      verdictOf(readingOf(ofReaders.answers, "")) !== "unknown" &&
+      verdicts.every(({ verdict }) => verdict !== "unknown"),
+    ...answers,
   };
 }

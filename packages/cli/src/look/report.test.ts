@@ -5,6 +5,7 @@ import { listReport } from "./report.ts";
 test("a list of 200,000 locks is printed", () => {
   const lock: LockView = {
     resource: "r",
+    state: "held",
     owner: { tag: "01234567", name: undefined, host: undefined, pid: undefined },
     revokedBy: undefined,
     since: undefined,

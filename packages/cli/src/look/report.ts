@@ -1,13 +1,8 @@
 import { maxRecordedLocks } from "@quorlock/redlock/internal";
 import { escaped, type Paint } from "../output.ts";
-import {
-  hasQuorum,
-  type LockView,
-  type Overview,
-  type OwnerView,
-  type ReadWriteView,
-  type SemaphoreView,
-} from "./look.ts";
+import { hasQuorum } from "./ask.ts";
+import { isHeld, type LockView, type Overview, type ReadWriteView, type SemaphoreView } from "./look.ts";
+import type { OwnerView } from "./owners.ts";
 import type { Change } from "./watch.ts";
 
 /** `billing-7 (pid 31, host a)`; of an owner without a record the tag. */
@@ -15,10 +10,17 @@ export function titleOf({ tag, name, host, pid }: OwnerView): string {
   return name === undefined ? tag : `${escaped(name)} (pid ${pid}, host ${escaped(host ?? "")})`;
 }
 
-export function holderOf({ owner, revokedBy, answered, of }: LockView): string {
-  if (revokedBy !== undefined) return `revoked by ${escaped(revokedBy)}`;
-  if (owner) return titleOf(owner);
-  return answered > of / 2 ? "free" : unknown(answered, of);
+/** Who holds it, in a few words. */
+export function holderOf({ state, owner, revokedBy, answered, of }: LockView): string {
+  const name = owner ? titleOf(owner) : "";
+  return {
+    held: name,
+    "owner-gone": `${name}, owner gone`,
+    revoked: `revoked by ${escaped(revokedBy ?? "")}`,
+    free: "free",
+    "no-quorum": "no quorum: nobody holds it, nobody can take it",
+    unknown: unknown(answered, of),
+  }[state];
 }
 
 function unknown(answered: number, of: number): string {
@@ -46,14 +48,16 @@ function remainingOf({ remaining }: LockView): string {
 
 /** One lock, for people. `now`: ms since the epoch. */
 export function lockReport(lock: LockView, now: number, paint: Paint): readonly string[] {
-  const { resource, owner, revokedBy, since, masters, of, others, waiters, waiting } = lock;
-  const isFree = !owner && revokedBy === undefined;
-  const lines = [`${paint("bold", escaped(resource))}: ${isFree ? "" : "held by "}${holderOf(lock)}`];
-  if (!isFree) {
+  const { resource, state, owner, revokedBy, since, masters, of, others, waiters, waiting } = lock;
+  const by = owner ? titleOf(owner) : revokedBy === undefined ? "" : `revoked by ${escaped(revokedBy)}`;
+  const lines = [
+    `${paint("bold", escaped(resource))}: ${state === "held" || state === "owner-gone" ? "held by " : ""}${holderOf(lock)}`,
+  ];
+  if (masters > 0) {
     if (since !== undefined) lines.push(`  held for   ${duration(Math.max(0, now - since))}`);
-    lines.push(`  expires    in ${remainingOf(lock)}, unless it is extended`);
+    lines.push(`  expires    in ${remainingOf(lock)}${state === "held" ? ", unless it is extended" : ""}`);
     const share = `${masters} of ${of} masters`;
-    lines.push(`  on         ${masters > of / 2 ? share : paint("red", `${share}: no quorum`)}`);
+    lines.push(`  on         ${isHeld(state) ? share : paint("red", `${share}: ${by}`)}`);
   }
   for (const { master, says } of others)
     lines.push(paint("yellow", `  ${escaped(master)} says ${escaped(says)}`));
@@ -86,13 +90,17 @@ export function listReport(
       .map((cell, column) => cell.padEnd(widths[column]!))
       .join("  ")
       .trimEnd();
-  const none = scanned ? "no lock was found" : "no lock has been held for 10 s";
+  const none = scanned
+    ? "no lock was found"
+    : "no owner has recorded a lock (one is recorded after 10 to 20 s)";
   const empty = hasQuorum({ of, silent }) ? [none] : [];
   const table = rows.length === 0 ? empty : [paint("bold", line(head)), ...rows.map(line)];
   return [
     ...table,
-    ...(scanned ?? []).map(({ master, looked, of: keys }) => {
-      const share = `${escaped(master)}: looked at ${looked} of ${keys} keys`;
+    ...(scanned ?? []).map(({ master, looked, of: keys, unread, refusal }) => {
+      if (refusal !== undefined) return paint("red", `${escaped(master)}: not searched (${refusal})`);
+      const hidden = unread > 0 ? `, may not read ${unread} of them` : "";
+      const share = `${escaped(master)}: looked at ${looked} of ${keys} keys${hidden}`;
       return looked < keys ? paint("yellow", `${share}: more with --limit or --timeout`) : share;
     }),
     ...owners
@@ -106,12 +114,12 @@ export function listReport(
 }
 
 export function semaphoreReport(
-  { semaphore, limit, held, waiters, ...answers }: SemaphoreView,
+  { semaphore, limit, held, unknown: open, waiters, ...answers }: SemaphoreView,
   now: number,
   paint: Paint,
 ): readonly string[] {
   return [
-    `${paint("bold", escaped(semaphore))}: ${held.length} of ${limit} permits are held`,
+    `${paint("bold", escaped(semaphore))}: ${held.length} of ${limit} permits are held${open > 0 ? `, unknown of ${open}` : ""}`,
     ...held.flatMap((lock) => lockReport({ ...lock, waiters: [], waiting: 0 }, now, paint)),
     ...waiters.map((waiter, place) => `waiting ${place + 1}. ${titleOf(waiter)}`),
     ...silentLines(answers, paint),
@@ -119,15 +127,17 @@ export function semaphoreReport(
 }
 
 export function readWriteReport(
-  { readWriteLock, writer, readers, of, silent }: ReadWriteView,
+  { readWriteLock, writer, readers, areAllKnown, of, silent }: ReadWriteView,
   now: number,
   paint: Paint,
 ): readonly string[] {
   const isListed = (name: string): boolean => writer.others.some(({ master }) => master === name);
   const more = silent.filter(({ master }) => !isListed(master));
   // It is free only if a quorum says that it has no readers either.
+  const state = writer.state === "free" && !areAllKnown ? ("unknown" as const) : writer.state;
   const lock = {
     ...writer,
+    state,
     resource: readWriteLock,
     answered: of - silent.length,
     others: [...writer.others, ...more.map(({ master, error }) => ({ master, says: error }))],
@@ -145,6 +155,8 @@ export function readWriteReport(
 export function changeReport({ time, change, resource, master, lock }: Change, paint: Paint): string {
   const colours = {
     held: "green",
+    "owner-gone": "yellow",
+    unknown: "yellow",
     free: "dim",
     waiting: "dim",
     revoked: "yellow",

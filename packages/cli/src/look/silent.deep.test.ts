@@ -35,7 +35,8 @@ afterAll(async () => {
 /** As an owner holds them, with the record that it writes. */
 async function hold(resources: readonly string[]): Promise<void> {
   const locks = resources.map((resource) => ({ resources: [resource], since: Date.now() - 15_000 }));
-  const record = { name: "billing-7", host: "a", pid: 31, version: "0.1.0", writes: 1, masters: [], locks };
+  const owner = { name: "billing-7", host: "a", pid: 31, version: "0.1.0" };
+  const record = { ...owner, writes: 1, ttl: 600_000, masters: [], locks };
   for (const admin of admins) {
     for (const resource of resources) await admin.set(resource, token, "PX", 600_000);
     await admin.set(ownerKey(tag, false), JSON.stringify(record), "PX", 600_000);
@@ -88,7 +89,7 @@ describe("one master that hangs", () => {
     });
     const [proxy] = proxies;
     const isHeld = proxy!.nextRequest((bytes) => {
-      const isRecord = bytes.includes("zrange");
+      const isRecord = bytes.includes("quorlock:owner:");
       if (isRecord) proxy!.hold("requests");
       return isRecord;
     });
@@ -152,7 +153,7 @@ describe("no quorum of answers", () => {
       await using child = Child.node(program, args);
       await child.printed(/"unreachable"(.*\n)+.*"unreachable"(.*\n)/);
       child.process.kill("SIGINT");
-      expect(new Set(changesIn((await child.ended).output))).toEqual(new Set(["unreachable"]));
+      expect(new Set(changesIn((await child.ended).output))).toEqual(new Set(["unreachable", "unknown"]));
     } finally {
       for (const admin of refusing) await admin.acl("SETUSER", "default", "+eval");
     }
@@ -232,4 +233,65 @@ test("quorlock ls finds names of any length, and says that a record is full", as
   expect((await quorlock("ls")).output).toContain(
     "\nbilling-7 (pid 31, host a) may hold more: its record has its 50 oldest\n",
   );
+});
+
+test("what the others have decided does not wait for the time-out of a master that hangs", async () => {
+  await whileHung([1], async () => {
+    for (const [args, answer] of [
+      [["inspect", "held"], /^held: held by billing-7 /],
+      [["inspect", "free"], /^free: free\n/],
+      [["release", "held"], /was held by .*; revoked on 2 of 3 masters/],
+    ] as const) {
+      const begun = performance.now();
+      const { output } = await quorlock(...args, "--timeout", "60000");
+      expect(output).toMatch(answer);
+      expect(performance.now() - begun).toBeLessThan(20_000);
+    }
+  });
+});
+
+test("a master that hangs is waited for if the others disagree", async () => {
+  await admins[0]!.del("held");
+  await masters.list[1]!.hang();
+  const looking = quorlock("inspect", "held", "--timeout", "20000");
+  // Later than a master is waited for that is not needed.
+  setTimeout(() => void masters.list[1]!.resume(), 3000);
+  expect((await looking).output).toMatch(/^held: held by billing-7 (.*\n)+.*2 of 3 masters/);
+});
+
+test("a holder whose record is old is gone, and its lock is not free", async () => {
+  for (const admin of admins) await admin.pexpire(ownerKey(tag, false), 565_000);
+  expect((await quorlock("inspect", "held")).output).toMatch(/^held: held by billing-7 .*, owner gone\n/);
+  expect((await quorlock("ls")).output).toMatch(/\nheld +billing-7 .*, owner gone /);
+  const args = ["watch", "--json", "--interval", "100ms", ...addressesOf(masters.list)];
+  await using child = Child.node(program, args);
+  await child.printed(/"owner-gone"/);
+  // Its record goes, and its key stays.
+  for (const admin of admins) await admin.del(ownerKey(tag, false), ownersKey(false));
+  await child.printed(/"change": "held"/);
+  for (const admin of admins) await admin.del("held");
+  await child.printed(/"change": "free"/);
+  child.process.kill("SIGINT");
+  expect(changesIn((await child.ended).output)).toEqual(["owner-gone", "held", "free"]);
+});
+
+test("an observer that is cut off from two of three masters does not know", async () => {
+  for (const proxy of proxies.slice(1)) proxy.hold("requests");
+  const options = ["--timeout", "500", ...addressesOf(proxies)];
+  const one = await runProgram(program, ["inspect", "held", ...options]);
+  const all = await runProgram(program, ["ls", ...options]);
+  expect([one.code, one.output]).toEqual([2, expect.stringMatching(/^held: unknown: 1 of 3 masters/)]);
+  expect([all.code, all.output]).toEqual([2, expect.stringMatching(/\nheld +unknown: 1 of 3 masters/)]);
+  expect(one.output + all.output).not.toMatch(/no.quorum/);
+});
+
+test("a search that masters refuse is no search, and ends with 2", async () => {
+  for (const admin of admins) await admin.acl("SETUSER", "default", "-scan");
+  try {
+    const { code, output } = await quorlock("ls", "--scan");
+    expect(output).toMatch(/(.*: not searched \(NOPERM\)\n){3}/);
+    expect(code).toBe(2);
+  } finally {
+    for (const admin of admins) await admin.acl("SETUSER", "default", "+scan");
+  }
 });

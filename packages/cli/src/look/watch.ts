@@ -1,14 +1,15 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Limit, Master } from "../masters.ts";
+import { hasQuorum } from "./ask.ts";
 import { Connections, type Reached } from "./connections.ts";
 import { isOfReaders } from "./keys.ts";
-import { hasQuorum, type Locks, type LockView, locksOn, overview } from "./look.ts";
+import { type LockState, type Locks, type LockView, locksOn, overview } from "./look.ts";
 
 /** A difference between two looks. */
 export interface Change {
   readonly time: string;
-  /** `no-quorum`: so few masters have the token that its holder cannot extend the lock. */
-  readonly change: "held" | "free" | "waiting" | "revoked" | "no-quorum" | "unreachable" | "reachable";
+  /** The state of a lock; `waiting`: its waiters have changed; `unreachable`, `reachable`: a master. */
+  readonly change: LockState | "waiting" | "unreachable" | "reachable";
   readonly resource?: string;
   readonly master?: string;
   readonly lock?: LockView;
@@ -31,7 +32,7 @@ export async function* watch(
   while (!signal.aborted) {
     const reached = await connections.all();
     const found = await (resource === undefined
-      ? overview(reached, limit)
+      ? overview(reached, limit, { known: lockedIn(before) })
       : locksOn(reached, [resource], limit));
     // The connections ended with it: that is no change.
     if (signal.aborted) return;
@@ -42,27 +43,26 @@ export async function* watch(
   }
 }
 
-/** While no quorum answers, nobody knows that a lock is free: those of the look before stay as they were. */
+/** The resources that were not free: a lock whose owner is gone has no record that names it for ever. */
+export function lockedIn(look: Look): readonly string[] {
+  const locks = [...look.values()].filter(({ lock }) => lock && lock.state !== "free");
+  return [...new Set(locks.map(({ lock }) => lock!.resource))];
+}
+
 export function lookFrom(masters: readonly Reached[], found: Locks, before: Look): Look {
   const look = new Map<string, State>();
   const silent = new Set(found.silent.map(({ master }) => master));
   for (const { name } of masters)
     look.set(`master ${name}`, { change: silent.has(name) ? "unreachable" : "reachable", master: name });
   for (const lock of found.locks) {
-    const { resource, masters: count, answered, of } = lock;
+    const { resource, state } = lock;
     // A resource that is read has a lock for each owner.
     const reader = isOfReaders(resource) ? ` ${lock.owner?.tag}` : "";
-    if (answered > of / 2 || count > 0)
-      look.set(`lock ${resource}${reader}`, { change: changeOf(lock), resource, lock });
+    look.set(`lock ${resource}${reader}`, { change: state, resource, lock });
   }
+  // Only owners name the locks, and nobody is known to have released those that are missing now.
   if (!hasQuorum(found)) for (const [name, state] of before) if (!look.has(name)) look.set(name, state);
   return look;
-}
-
-function changeOf({ owner, revokedBy, masters, of }: LockView): Change["change"] {
-  if (revokedBy !== undefined) return "revoked";
-  if (!owner) return "free";
-  return masters > of / 2 ? "held" : "no-quorum";
 }
 
 /** The parts that make a state another one: not its times. */

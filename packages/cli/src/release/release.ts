@@ -1,25 +1,12 @@
-import type { Redis } from "ioredis";
+import { askEach, type Silent } from "../look/ask.ts";
 import { Connections, type Reached } from "../look/connections.ts";
-import { statesOf } from "../look/keys.ts";
-import type { Silent } from "../look/look.ts";
-import { codeOf, type Limit, type Master, unlessAborted, within } from "../masters.ts";
+import { keysOn } from "../look/look.ts";
+import { possibleTokens, verdictOf } from "../look/verdict.ts";
+import { type Limit, type Master, Patience, unlessAborted } from "../masters.ts";
 import { escaped } from "../output.ts";
 import { removeScript, revokeScript } from "../scripts.generated.ts";
 
 // A lock is taken from its holder by name. The tokens stay on the masters: what is compared is their digest.
-
-/** The key of the resource on one master. */
-interface KeyState {
-  readonly master: string;
-  readonly redis?: Redis;
-  /** Why the master gave no answer. */
-  readonly error?: string;
-  /** `undefined`: the key is free. */
-  readonly digest?: string;
-  readonly shown?: string;
-  /** ms; `Infinity` for a key that does not expire. */
-  readonly remaining: number;
-}
 
 export interface Release {
   readonly resource: string;
@@ -53,51 +40,62 @@ export async function releaseByName(
   resource: string,
   { by, now, confirm, limit }: ReleaseOptions,
 ): Promise<Release | undefined> {
-  const reached = await new Connections(masters, limit).all();
-  const states = await Promise.all(reached.map((master) => stateOf(master, resource, limit)));
+  const connections = new Connections(masters, limit);
+  let patience: Patience | undefined = new Patience();
+  let found = await holderOf(await connections.all(patience), resource, now, { ...limit, patience });
+  if (found.outcome === "unknown" && patience.hasGivenUp) {
+    patience = undefined;
+    found = await holderOf(await connections.all(), resource, now, limit);
+  }
   limit.signal.throwIfAborted();
-  const silent = silentAmong(states);
-  const possible = possibleHolders(states);
-  const holder = possible.length === 1 ? possible[0] : undefined;
-  const isKnown = holder ?? (possible.length === 0 && silent.length <= masters.length / 2);
-  const found: Release = {
-    resource,
-    outcome: !isKnown ? "unknown" : holder ? (now ? "deleted" : "revoked") : "free",
-    owner: holder?.[0]?.shown,
-    changed: [],
-    silent,
-    remaining: holder ? finite(Math.max(...holder.map(({ remaining }) => remaining))) : 0,
-  };
-  if (!holder) return found;
-  const isConfirmed = await confirm(found);
+  const { reached, digest, ...release } = found;
+  if (digest === undefined) return release;
+  const isConfirmed = await confirm(release);
   limit.signal.throwIfAborted();
   if (!isConfirmed) return undefined;
-  const digest = holder[0]!.digest!;
   const script = now ? removeScript : revokeScript;
-  const changes = await Promise.all(
-    states.map(async ({ master, redis, error }) => {
-      if (!redis) return { master, error, isChanged: false };
-      try {
-        const change = redis.eval(script.source, 1, resource, digest, tokenOf(by));
-        const reply = await within(limit, (signal) => unlessAborted(signal, change));
-        return { master, isChanged: reply === 1 };
-      } catch (failure) {
-        return { master, error: codeOf(failure), isChanged: false };
-      }
-    }),
+  const { answers, silent } = await askEach(reached, { ...limit, patience }, (redis, signal) =>
+    unlessAborted(signal, redis.eval(script.source, 1, resource, digest, tokenOf(by))),
   );
-  const changed = changes.filter(({ isChanged }) => isChanged).map(({ master }) => master);
-  const failed = silentAmong(changes);
+  const changed = reached.filter((_, index) => answers[index] === 1).map(({ name }) => name);
   // The holder can keep its lease only with a quorum of masters that may still have its token.
-  const isTaken = failed.length <= masters.length / 2;
-  const outcome = !isTaken ? "unknown" : changed.length === 0 ? "unchanged" : found.outcome;
-  return { ...found, outcome, changed, silent: failed };
+  const isTaken = silent.length <= masters.length / 2;
+  const outcome = !isTaken ? "unknown" : changed.length === 0 ? "unchanged" : release.outcome;
+  return { ...release, outcome, changed, silent };
 }
 
-function silentAmong(
-  all: readonly { readonly master: string; readonly error?: string | undefined }[],
-): readonly Silent[] {
-  return all.flatMap(({ master, error }) => (error === undefined ? [] : [{ master, error }]));
+/** The holder as the masters show it; those whose key is no lock say nothing about it. */
+async function holderOf(
+  reached: readonly Reached[],
+  resource: string,
+  now: boolean,
+  limit: Limit,
+): Promise<Release & { readonly reached: readonly Reached[]; readonly digest: string | undefined }> {
+  const { said } = await keysOn(reached, [resource], limit);
+  const keys = said[0]!.map(({ master, state, error }) => {
+    const { otherType, digest, isToken } = state ?? {};
+    const type = otherType ?? (digest === undefined || isToken ? undefined : "string");
+    const reason = type === undefined ? error : `the key is a ${escaped(type)}, not a lock`;
+    return { master, state: type === undefined ? state : undefined, error: reason };
+  });
+  const states = keys.map(({ state }) => state);
+  const possible = possibleTokens(states);
+  const digest = possible.length === 1 ? possible[0] : undefined;
+  const held = states.filter((state) => digest !== undefined && state?.digest === digest);
+  const isFree = possible.length === 0 && verdictOf(states) !== "unknown";
+  return {
+    reached: reached.map((master, index) => {
+      const { state, error } = keys[index]!;
+      return state ? master : { ...master, redis: undefined, error };
+    }),
+    digest,
+    resource,
+    outcome: digest !== undefined ? (now ? "deleted" : "revoked") : isFree ? "free" : "unknown",
+    owner: held[0]?.shown,
+    changed: [],
+    silent: keys.flatMap(({ master, state, error }) => (state ? [] : [{ master, error }])),
+    remaining: finite(Math.max(0, ...held.map((state) => state!.remaining))),
+  };
 }
 
 /** A token that ends with a dot and digits would be that of a waiter, which grants the lock when it releases it. */
@@ -108,32 +106,6 @@ function tokenOf(by: string): string {
 
 function finite(remaining: number): number | null {
   return Number.isFinite(remaining) ? remaining : null;
-}
-
-async function stateOf({ name, redis, error }: Reached, resource: string, limit: Limit): Promise<KeyState> {
-  if (!redis) return { master: name, error: error ?? "ERR", remaining: 0 };
-  try {
-    const [state] = await within(limit, (signal) => statesOf(redis, [resource], signal));
-    const { otherType, digest, shown, isToken, remaining } = state!;
-    const type = otherType ?? (digest === undefined || isToken ? undefined : "string");
-    if (type !== undefined)
-      return { master: name, error: `the key is a ${escaped(type)}, not a lock`, remaining: 0 };
-    return digest === undefined
-      ? { master: name, redis, remaining: 0 }
-      : { master: name, redis, digest, shown, remaining };
-  } catch (failure) {
-    return { master: name, error: codeOf(failure), remaining: 0 };
-  }
-}
-
-/** The keys of each token that has, or with the silent masters may have, a quorum. */
-function possibleHolders(states: readonly KeyState[]): readonly (readonly KeyState[])[] {
-  const byToken = new Map<string, KeyState[]>();
-  for (const state of states) {
-    if (state.digest !== undefined) byToken.set(state.digest, [...(byToken.get(state.digest) ?? []), state]);
-  }
-  const silent = silentAmong(states).length;
-  return [...byToken.values()].filter((keys) => keys.length + silent > states.length / 2);
 }
 
 /** The report for a terminal, a line for each silent master, and one for the outcome. */

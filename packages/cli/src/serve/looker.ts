@@ -1,7 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { hasQuorum } from "../look/ask.ts";
 import { Connections, type Seen } from "../look/connections.ts";
-import { hasQuorum, type LockView, type Overview, overview } from "../look/look.ts";
-import { type Change, changesBetween, type Look, lookFrom } from "../look/watch.ts";
+import { type LockView, type Overview, overview } from "../look/look.ts";
+import { type Change, changesBetween, type Look, lockedIn, lookFrom } from "../look/watch.ts";
 import type { Master } from "../masters.ts";
 
 /** The shortest default of `nodeTimeout`: with a slower master, calls of a client may go without its vote. */
@@ -121,7 +122,7 @@ export class Looker {
     let before: Look | undefined;
     while (!signal.aborted) {
       const seen = await connections.all();
-      const all = await overview(seen, limit);
+      const all = await overview(seen, limit, { known: before ? lockedIn(before) : [] });
       if (signal.aborted) return;
       const time = new Date().toISOString();
       const look = lookFrom(seen, all, before ?? new Map());

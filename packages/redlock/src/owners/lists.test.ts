@@ -13,7 +13,8 @@ const named = (names: string, ids: readonly string[]): ListedMaster[] =>
   names.split("").map((name, at) => ({ name, ids: [ids[at]!] }));
 
 function recordOf(tag: string, list: readonly ListedMaster[], writes = 1): OwnerRecord {
-  return { tag, name: tag, host: "h", pid: 1, version: "", writes, masters: list, locks: [] };
+  const life = { writes, ttl: 30_000, hasQuit: false };
+  return { tag, name: tag, host: "h", pid: 1, version: "", ...life, masters: list, locks: [] };
 }
 
 /** Turns in which masters name the owners that are `alive`, 50 at a time; returns the tags that are reported in each. */

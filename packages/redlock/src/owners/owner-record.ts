@@ -4,6 +4,10 @@ import type { ListedMaster } from "./membership.ts";
 /** The number of locks in a record. */
 export const maxRecordedLocks = 50;
 
+/** A record is written each 10 s, ms. An owner whose record is older than three times as long is gone. */
+export const recordInterval = 10_000;
+export const recordLifetime = 30_000;
+
 /** A lock in a record: no token. */
 export interface HeldLock {
   readonly resources: readonly string[];
@@ -18,6 +22,10 @@ export interface OwnerRecord extends Owner {
   readonly version: string;
   /** How often it has been written. */
   readonly writes: number;
+  /** What it lives for after a write, ms: three intervals, or until the last key of its locks has expired. */
+  readonly ttl: number;
+  /** The owner has quit, and left locks that are kept. */
+  readonly hasQuit: boolean;
   readonly masters: readonly ListedMaster[];
   /** Those held for longest. */
   readonly locks: readonly HeldLock[];
@@ -45,7 +53,7 @@ const maxItems = 100;
 export function recordIn(tag: string, text: unknown): OwnerRecord | undefined {
   const given = typeof text === "string" ? parsed(text) : undefined;
   if (!given || typeof given.name !== "string" || given.name === "") return undefined;
-  const { name, host, pid, version, writes, masters, locks } = given;
+  const { name, host, pid, version, writes, ttl, hasQuit, masters, locks } = given;
   return {
     tag,
     name: textIn(name),
@@ -53,6 +61,8 @@ export function recordIn(tag: string, text: unknown): OwnerRecord | undefined {
     pid: numberIn(pid) ?? 0,
     version: textIn(version),
     writes: numberIn(writes) ?? 0,
+    ttl: numberIn(ttl) ?? recordLifetime,
+    hasQuit: hasQuit === true,
     masters: itemsIn(masters).map((master) => ({ name: textIn(master.name), ids: textsIn(master.ids) })),
     locks: itemsIn(locks).map(({ resources, since, fencingToken }) => ({
       // Each is a key: a part of it would be another one.

@@ -19,7 +19,8 @@ local time = call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 call("SET", record, text, "PX", ttl)
 call("ZADD", index, now + ttl, tag)
-call("PEXPIRE", index, ttl)
+-- An owner whose locks last for longer keeps it alive.
+if call("PTTL", index) < tonumber(ttl) then call("PEXPIRE", index, ttl) end
 local oldest = call("ZRANGE", index, 0, 7, "WITHSCORES")
 for place = 1, #oldest, 2 do
   if tonumber(oldest[place + 1]) < now then call("ZREM", index, oldest[place]) end

@@ -76,6 +76,8 @@ test("a record that somebody else has written is read with care", () => {
     pid: 0,
     version: "",
     writes: 0,
+    ttl: 30_000,
+    hasQuit: false,
     masters: [{ name: "", ids: [] }],
     locks: [{ resources: [], since: 0, fencingToken: undefined }],
   });

@@ -10,12 +10,20 @@ import { sleep } from "../time/sleep.ts";
 import type { TimerHandle, TimerTask } from "../time/timers.ts";
 import { Lists } from "./lists.ts";
 import type { ListedMaster } from "./membership.ts";
-import { maxRecordedLocks, type OwnerRecord, ownerKey, ownersKey, recordIn } from "./owner-record.ts";
+import {
+  maxRecordedLocks,
+  type OwnerRecord,
+  ownerKey,
+  ownersKey,
+  recordIn,
+  recordInterval,
+  recordLifetime,
+} from "./owner-record.ts";
 import { version } from "./version.ts";
 
-/** A record is written each 10 s, and lives for three times as long, ms. */
-const interval = 10_000;
-const lifetime = 30_000;
+const interval = recordInterval;
+/** Of a record whose locks do not expire, ms: a week. */
+const maxLifetime = 604_800_000;
 /** The locks in a record have been held for this time at least, ms. */
 const minHeld = 10_000;
 
@@ -35,6 +43,8 @@ export class Owners implements OwnerNames {
   readonly #unwritable: Array<number | undefined> = [];
   readonly #unreadable: Array<number | undefined> = [];
   readonly #unanswered = new Set<number>();
+  /** Leases that have ended here, and whose keys stay: those of `once`, and those that may be resumed elsewhere. */
+  #kept: readonly ActiveLease[] = [];
   readonly #reads: readonly SharedReads[];
   /** Those of other owners. */
   readonly #lists = new Lists();
@@ -61,7 +71,7 @@ export class Owners implements OwnerNames {
   }
 
   /**
-   * Deletes each record. Resolves when the masters have answered, or after `timeout` ms: the connections are closed then, and a
+   * Deletes each record, unless locks are kept. Resolves when the masters have answered, or after `timeout` ms: the connections are closed then, and a
    * command without an answer on a connection that ends can keep the process of some versions of Node from ending.
    */
   async end(timeout: number): Promise<void> {
@@ -70,9 +80,19 @@ export class Owners implements OwnerNames {
     this.#hasBegun = true;
     this.#hasEnded = true;
     if (!wasWritten) return;
+    // Whoever asks for the locks that it leaves finds its name.
+    const [text, ttl] = this.#keptNow().length > 0 ? this.#record() : ["", 0];
     await this.#fromMost(timeout, new Latch(), async ({ records }, index) => {
-      await this.#writeTo(records, index, "", 0);
+      await this.#writeTo(records, index, text, ttl);
     });
+  }
+
+  keep(lease: ActiveLease): void {
+    this.#kept = [...this.#keptNow(), lease].slice(0, maxRecordedLocks);
+  }
+
+  #keptNow(): readonly ActiveLease[] {
+    return this.#kept.filter(({ keysLeft }) => keysLeft > 0);
   }
 
   async ownerOf(tag: string, timeout: number, ended: Latch): Promise<Owner | undefined> {
@@ -141,10 +161,10 @@ export class Owners implements OwnerNames {
 
   async #write(): Promise<void> {
     this.#turn += 1;
-    const text = JSON.stringify(this.#record());
+    const [text, ttl] = this.#record();
     // One command for each master.
     await this.#fromMost(interval / 4, new Latch(), async ({ records }, index) => {
-      const reply = await this.#writeTo(records, index, text, lifetime);
+      const reply = await this.#writeTo(records, index, text, ttl);
       const [count, tags] = Array.isArray(reply) ? (reply as readonly unknown[]) : [];
       for (const tag of Array.isArray(tags) ? (tags as readonly unknown[]) : [])
         if (typeof tag === "string" && tag !== this.self.tag)
@@ -178,23 +198,42 @@ export class Owners implements OwnerNames {
     }
   }
 
-  #record(): Omit<OwnerRecord, "tag"> {
+  /** Its text, and its ttl in ms: if this process ends, the record names it as long as one of its locks keeps others out. */
+  #record(): readonly [text: string, ttl: number] {
     const { name, host, pid } = this.self;
-    const { leases, runtime, clock } = this.#context;
+    const { runtime, clock } = this.#context;
     const now = clock.now();
     const wall = runtime.wall();
-    const old: ActiveLease[] = [];
-    // In the order of their grants: the oldest are first.
-    for (const lease of leases) {
-      if (old.length === maxRecordedLocks || now - lease.grantedAt < minHeld) break;
-      old.push(lease);
-    }
-    const locks = old.map(({ resources, grantedAt, fencingToken }) => ({
+    const recorded = this.#recorded(now);
+    const left = Math.max(recordLifetime, ...recorded.map(({ keysLeft }) => Math.ceil(keysLeft)));
+    const ttl = Math.min(left, maxLifetime);
+    const locks = recorded.map(({ resources, grantedAt, fencingToken }) => ({
       resources,
       since: Math.round(wall - (now - grantedAt)),
       fencingToken,
     }));
-    return { name, host, pid, version, writes: this.#turn, masters: this.#masters, locks };
+    const record: Omit<OwnerRecord, "tag"> = {
+      name,
+      host,
+      pid,
+      version,
+      writes: this.#turn,
+      ttl,
+      hasQuit: this.#hasEnded,
+      masters: this.#masters,
+      locks,
+    };
+    return [JSON.stringify(record), ttl];
+  }
+
+  #recorded(now: number): readonly ActiveLease[] {
+    const old: ActiveLease[] = [];
+    // In the order of their grants: the oldest are first.
+    for (const lease of this.#context.leases) {
+      if (old.length === maxRecordedLocks || now - lease.grantedAt < minHeld) break;
+      old.push(lease);
+    }
+    return [...this.#keptNow(), ...old].slice(0, maxRecordedLocks);
   }
 
   /** A server that is not connected, or silent, may be another one by now. */

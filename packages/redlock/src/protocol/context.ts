@@ -24,6 +24,8 @@ export interface ActiveLease {
   readonly fencingToken: number | undefined;
   /** In lease time. */
   readonly grantedAt: number;
+  /** Until its last key may expire, ms. */
+  readonly keysLeft: number;
   /** Ends it, for this reason, and notifies its holder. */
   lose(why: string, reason: LossReason): void;
   /** The server that has voted through master `before` votes through `index` from now on (PROTOCOL 2.10). */
@@ -92,6 +94,8 @@ export interface OwnerNames {
   readonly self: Owner;
   /** Writes its record from now on. */
   begin(): void;
+  /** The keys of this lease stay, although it has ended here. */
+  keep(lease: ActiveLease): void;
   /** The owner with this tag, as the first master that knows it says; `undefined` if none does within `timeout` ms. */
   ownerOf(tag: string, timeout: number, ended: Latch): Promise<Owner | undefined>;
 }

@@ -2,7 +2,7 @@ import { type ExecutionStats, LockLostError, type LossReason } from "../errors.t
 import type { LeaseLimit } from "../settings/lease-limit.ts";
 import { hintFor } from "../settings/settings.ts";
 import { abortWith, selfCheckingController } from "../time/abort.ts";
-import { leaseDeadline, never } from "../time/lease-clock.ts";
+import { leaseDeadline, never, validityLoss } from "../time/lease-clock.ts";
 import type { TimerHandle, TimerTask } from "../time/timers.ts";
 import type { ActiveLease, Context, Handle } from "./context.ts";
 import type { Placement } from "./placement.ts";
@@ -219,6 +219,12 @@ export class Lease implements TimerTask, ActiveLease {
     return this.#deadlines;
   }
 
+  /** Until its last key may expire, ms. */
+  get keysLeft(): number {
+    const loss = validityLoss(this.#ttl, this.driftFactor);
+    return Math.max(...this.#deadlines) + loss - this.context.clock.now();
+  }
+
   /** Records that it continues `lease`, under the same token. */
   inherit(lease: Lease): void {
     // A vote that has moved is still to be replaced (PROTOCOL 2.10).
@@ -404,6 +410,7 @@ export class Lease implements TimerTask, ActiveLease {
     const why = this.whyEnded;
     if (why !== undefined) throw new LockLostError(this.resources, why);
     this.#endAs("detached");
+    this.context.owners?.keep(this);
   }
 
   /** The deadline of the lease: the latest time that a quorum of the masters' deadlines reaches, within the limit. */

@@ -9,6 +9,7 @@ export {
   ownerKey,
   ownersKey,
   recordIn,
+  recordLifetime,
 } from "../owners/owner-record.ts";
 export type {
   Answer,

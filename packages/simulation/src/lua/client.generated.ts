@@ -6,7 +6,7 @@ import type { CompiledScript } from "../master/redis-library.ts";
 const { Several, Table, isTrue, one, all, get, set, number, text, length, isLess, isAtMost, isMore, isAtLeast, modulo, type, tonumber, tostring, unpack, error, pcall, string, table, math, matches } = scope;
 
 export const compiledScripts: Readonly<Record<string, CompiledScript>> = {
-  "d27d581d2f6c1be5168c571246c97c6665f6aaff": (() => {
+  "f2391bc6559eba782aff7156395975fd55432676": (() => {
 let redis, KEYS, ARGV, call$1, index$1, record$1, tag$1, text$1, ttl$1, turn$1, time$1, now$1, oldest$1, count$1, first$1;
 
 return (redis$, keys$, args$) => {
@@ -28,7 +28,9 @@ time$1 = call$1("TIME");
 now$1 = ((number(get(time$1, 1)) * 1000) + number(math.floor((number(get(time$1, 2)) / 1000))));
 call$1("SET", record$1, text$1, "PX", ttl$1);
 call$1("ZADD", index$1, (number(now$1) + number(ttl$1)), tag$1);
+if (isLess(call$1("PTTL", index$1), tonumber(ttl$1))) {
 call$1("PEXPIRE", index$1, ttl$1);
+}
 oldest$1 = call$1("ZRANGE", index$1, 0, 7, "WITHSCORES");
 for (let place$1 = 1, last$1 = length(oldest$1); place$1 <= last$1; place$1 += 2) {
 if (isLess(tonumber(get(oldest$1, (place$1 + 1))), now$1)) {

@@ -13,10 +13,20 @@ function titleOf({ tag, name, host, pid }) {
   return name === undefined ? tag : `${escaped(name)} (pid ${pid}, host ${escaped(host ?? "")})`;
 }
 
-function holderOf({ owner, revokedBy }) {
-  if (revokedBy !== undefined) return `revoked by ${escaped(revokedBy)}`;
-  return owner ? titleOf(owner) : "";
+/** As report.ts has it. */
+function holderOf({ state, owner, revokedBy, answered, of }) {
+  const name = owner ? titleOf(owner) : "";
+  return {
+    held: name,
+    "owner-gone": `${name}, owner gone`,
+    revoked: `revoked by ${escaped(revokedBy ?? "")}`,
+    free: "free",
+    "no-quorum": "no quorum: nobody holds it, nobody can take it",
+    unknown: `unknown: ${answered} of ${of} masters answered`,
+  }[state];
 }
+
+const levels = { "owner-gone": "warn", revoked: "warn", "no-quorum": "bad", unknown: "warn" };
 
 function duration(milliseconds) {
   const seconds = Math.max(0, milliseconds) / 1000;
@@ -220,16 +230,16 @@ const masters = new Table("masters", {
 
 const locks = new Table("locks", {
   title: "Locks",
-  none: "No lock has been held for ten seconds.",
+  none: "No owner has recorded a lock.",
   describe: (count) =>
-    `${counted(count, "lock", "locks")} held for ten seconds or longer, and the owners that wait, in their order`,
+    `${counted(count, "lock", "locks")} that an owner has recorded, 10 to 20 seconds after it took them, and those that wait, in their order`,
   order: { column: 0, isDescending: false },
   columns: [
     { title: "Resource", width: "20%", cell: ({ resource }) => ({ text: escaped(resource) }) },
     {
       title: "Owner",
       width: "22%",
-      cell: (lock) => ({ text: holderOf(lock), ...(lock.revokedBy !== undefined && { level: "warn" }) }),
+      cell: (lock) => ({ text: holderOf(lock), ...(levels[lock.state] && { level: levels[lock.state] }) }),
     },
     {
       title: "Held for",
@@ -248,9 +258,9 @@ const locks = new Table("locks", {
     {
       title: "Masters",
       width: "18%",
-      cell: ({ masters: count, of, others }) => ({
-        text: count > of / 2 ? `${count} of ${of}` : `${count} of ${of}: no quorum`,
-        ...(count > of / 2 ? {} : { level: "bad" }),
+      cell: ({ state, masters: count, of, others }) => ({
+        text: `${count} of ${of}`,
+        ...(state === "no-quorum" && { level: "bad" }),
         notes: others.map(({ master, says }) => `${escaped(master)}: ${escaped(says)}`),
         sort: count,
       }),
@@ -272,7 +282,7 @@ const owners = new Table("owners", {
   title: "Owners",
   none: "No owner has written a record.",
   describe: (count) =>
-    `${counted(count, "client", "clients")} with a record; a client that has ended is gone after 30 seconds`,
+    `${counted(count, "client", "clients")} with a record; one that has ended is listed while its locks keep others out, 30 seconds at least`,
   order: { column: 0, isDescending: false },
   columns: [
     { title: "Owner", width: "28%", cell: ({ name }) => ({ text: escaped(name) }) },
@@ -289,7 +299,9 @@ const kinds = {
   free: ["free", undefined],
   waiting: ["waiters changed", undefined],
   revoked: ["revoked", "warn"],
-  "no-quorum": ["quorum lost", "bad"],
+  "owner-gone": ["owner gone, still locked", "warn"],
+  unknown: ["unknown", "warn"],
+  "no-quorum": ["no quorum", "bad"],
   unreachable: ["master unreachable", "bad"],
   reachable: ["master reachable", "good"],
 };
