@@ -534,7 +534,8 @@ export class OwnConnection implements Connection {
       return;
     }
     this.#isInDoubt = true;
-    this.#reason = "its client has reconnected, perhaps to another server";
+    if (this.#own.client.status === "ready")
+      this.#reason = "its client has reconnected, perhaps to another server";
     if (this.#isEstablished) void this.#letWait();
     if (!this.#candidate || this.#isBehind(this.#candidate)) {
       this.#dropCandidate();

@@ -140,8 +140,9 @@ export class Duplicate implements OwnClient {
     const { enableReadyCheck } = userClient.options as IoredisOptions;
     this.#fixed = {
       ...sendNowOrNever,
-      // If ioredis 5 awaits nothing else, it calls a connection ready before SELECT is answered (PROTOCOL 2.15).
-      ...(enableReadyCheck === false && { disableClientInfo: false }),
+      // If ioredis 5 awaits nothing else, it calls a connection ready before SELECT is answered (PROTOCOL 2.15). With its
+      // ready check, this would be answered by a server that refuses connections, and ioredis ignore why.
+      disableClientInfo: enableReadyCheck !== false,
       ...fixed,
       retryStrategy: (times: number) => this.#retryDelay(times),
     };
@@ -273,8 +274,10 @@ function forward(client: DuplicateClient, events: Partial<OwnEvents>): void {
   if (onReady) client.on("ready", onReady);
   if (onClose) client.on("close", onClose);
   if (onEnd) client.on("end", onEnd);
-  // Without a listener ioredis prints the error.
-  client.on("error", onFailure ?? (() => {}));
+  // Without a listener ioredis prints the error. (Where a connection is lost, one of our options is told behind the reason.)
+  client.on("error", (error) => {
+    if (withoutAdvice(error) === error) onFailure?.(error);
+  });
 }
 
 /**
