@@ -7,6 +7,7 @@ import { closing } from "./closing.ts";
 import { deadlines } from "./deadlines.ts";
 import { extend } from "./extend.ts";
 import { fencingTokens } from "./fencing.ts";
+import { forgottenKeys } from "./forgotten-keys.ts";
 import { holding } from "./holding.ts";
 import { lateCommands } from "./late-commands.ts";
 import { load } from "./load.ts";
@@ -26,7 +27,7 @@ export const sections: Readonly<Record<string, readonly Behaviour[]>> = {
   "1. Assumptions and promises": assumptionsAndPromises,
   "2. Acquire": acquire,
   "3. Deadlines and lease time": deadlines,
-  "4. Extend": extend,
+  "4. Extend": [...extend, ...forgottenKeys],
   "5. Release and detach": [...release, ...closing],
   "6. Late commands": lateCommands,
   "7. Waiting in a queue": [...waiting, ...queueTimes],

@@ -112,6 +112,17 @@ export const differences: Readonly<Record<string, Difference>> = {
     theirs: [false, false, false],
     ours: [true, true, true],
   },
+  "`extend`, where one of three servers has forgotten the lock": {
+    line: async (bench) => {
+      const resource = fresh();
+      const lock = await bench.held(bench.redlock(), resource);
+      await bench.fleet.free(resource, bench.fleet.masters.slice(0, 1));
+      await Promise.all((await lock.extend(10_000)).attempts);
+      return bench.copies(resource);
+    },
+    theirs: 2,
+    ours: 3,
+  },
   "`using`, if the lock was lost and the routine returns all the same": {
     line: async (bench) => {
       const resource = fresh();

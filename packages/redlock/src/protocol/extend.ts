@@ -125,7 +125,9 @@ async function confirm(lease: Lease, asked: Asked, attempts: Attempts, ended: La
   // Computed for each attempt, since time has passed: no key outlives the handle that requested it.
   const ttl = ttlWithin(settings.limit, asked.ttl, clock.now());
   lease.askedFor(ttl);
-  const claim = new RoundClaim(lease.placement, lease.resources, lease.token, ttl, lease);
+  const newClaim = () => new RoundClaim(lease.placement, lease.resources, lease.token, ttl, lease);
+  const claim = newClaim();
+  const repaired = new Set<number>();
   const round = new Round({
     nodes,
     runtime,
@@ -133,10 +135,25 @@ async function confirm(lease: Lease, asked: Asked, attempts: Attempts, ended: La
     timeout: nodeTimeoutFor(lease.ttl, settings),
     maxTimeout: lease.ttl,
     log: lease.context.log,
-    question: claim.question(repair ? "repair" : "extend"),
+    question: claim.question("extend"),
     claim,
     isDecided,
+    followUp: (index, answer) => {
+      if (answer.is !== "no") return undefined;
+      if (!answer.isNew) lease.gaps.missed(index);
+      if (!repair || answer.owner !== undefined || repaired.has(index) || lease.hasEnded) return undefined;
+      // Then all are found once more: the gap of one that forgets later would touch this one.
+      const again = { ttl: asked.ttl, repair, settings };
+      if (due !== undefined && repaired.size === 0)
+        round.onClosed(
+          () => void (lease.hasEnded || confirm(lease, again, new Attempts(nodes), new Latch())),
+        );
+      repaired.add(index);
+      // With a claim of its own: it is still sent after the round, for the next one.
+      return newClaim().question("repair");
+    },
     onAnswer: (index, answer, { answers, sentAt }) => {
+      if (answer.is === "yes") lease.gaps.found(index, sentAt, clock.now());
       if (answer.is === "yes" && answer.inQuarantine && !lease.isKeptBy(index)) {
         // The key is set again, for later. Until then the master may also hold a vote for a rival (PROTOCOL 9.7).
         if (answers[index] === answer) answers[index] = inQuarantine(nodes[index]!.name);

@@ -5,6 +5,7 @@ import { abortWith, selfCheckingController } from "../time/abort.ts";
 import { leaseDeadline, never, validityLoss } from "../time/lease-clock.ts";
 import type { TimerHandle, TimerTask } from "../time/timers.ts";
 import type { ActiveLease, Context, Handle } from "./context.ts";
+import { Gaps } from "./gaps.ts";
 import type { Placement } from "./placement.ts";
 
 /**
@@ -111,6 +112,8 @@ export class Lease implements TimerTask, ActiveLease {
   /** Kept until the new vote has replaced the old one. */
   #moves: readonly Move[] = none;
   #ttl: number;
+  /** Made by the first answer of a master to an extension. */
+  #gaps: Gaps | undefined;
   #endListeners: ReadonlyArray<() => void> = none;
   /** Whether a quorum was ever known to hold the key; false at first for a resumed lease. */
   #established: boolean;
@@ -227,6 +230,8 @@ export class Lease implements TimerTask, ActiveLease {
 
   /** Records that it continues `lease`, under the same token. */
   inherit(lease: Lease): void {
+    this.#gaps = lease.#gaps;
+    if (this.#gaps) this.#gaps.owner = this;
     // A vote that has moved is still to be replaced (PROTOCOL 2.10).
     this.#moves = lease.#moves;
   }
@@ -337,6 +342,7 @@ export class Lease implements TimerTask, ActiveLease {
   voteMoves(before: number, index: number): void {
     const stands = ({ before: master, deadline }: Move): boolean => this.#deadlines[master] === deadline;
     const moves = this.#moves.filter(stands);
+    this.#gaps?.moved(before, index);
     // A vote that moved to `before`, and is not replaced yet, moves on from there.
     const further = moves.filter((move) => move.index === before).map((move) => ({ ...move, index }));
     this.#moves = [...moves, ...further, { before, index, deadline: this.#deadlines[before]! }];
@@ -354,6 +360,12 @@ export class Lease implements TimerTask, ActiveLease {
    */
   isKeptBy(index: number): boolean {
     return this.#deadlines[index]! > this.context.clock.now();
+  }
+
+  /** What its masters have forgotten, as their answers to extensions show. */
+  get gaps(): Gaps {
+    this.#gaps ??= new Gaps(this, this.#deadlines.length, this.context.quorum, this.grantedAt);
+    return this.#gaps;
   }
 
   /** Records that this master does not hold the key. A missing answer changes nothing: the deadline stays valid. */

@@ -28,6 +28,8 @@ export interface No {
   readonly remaining: number;
   /** The largest ticket in the queue of the resource, if the claim was enqueued. */
   readonly latestTicket?: number | undefined;
+  /** The key is free, and the master has voted for nobody since it forgot: its memory is new to it (PROTOCOL 4.7). */
+  readonly isNew?: boolean;
 }
 
 /** No vote. The key may hold the token nevertheless, unless nothing was sent. */

@@ -7,7 +7,7 @@ import type { Placement } from "./placement.ts";
 //
 //   Round, or a single caller ── ask(question, place, sink) ──▶ RedisNode ── posted ──▶ send queue ──▶ pipeline
 //          ▲                                                                                             │
-//          └─────────────────────── sink.answered(place, answer), once a master ◀────────────────────────┘
+//          └─────────────────────── sink.answered(place, answer), once a question ◀───────────────────────┘
 //
 // - A question is data: `verb`, `keys`, `words`, `ttl`, and with some a `proposal` or an `entry`. Only `claim.abandoned` is
 //   live: it is read again before each send.

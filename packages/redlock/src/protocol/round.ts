@@ -27,6 +27,8 @@ export interface RoundPlan {
   /** Told of each master's answer. */
   readonly log?: StateLog | undefined;
   readonly question: Question;
+  /** What a master is asked behind such an answer, which does not count as its answer then. */
+  readonly followUp?: (index: number, answer: Answer) => Question | undefined;
   /** Abandoned when the round is closed: commands not sent by then are not sent any more. */
   readonly claim?: { giveUp(): void };
   /**
@@ -93,17 +95,19 @@ export class Round implements Sink {
     // Batches, timers and connections that this starts serve other calls as well.
     if (isInFrame()) return outside(() => this.ask());
     const { nodes, question } = this.#plan;
-    for (let index = 0; index < nodes.length; index += 1) {
-      const node = nodes[index]!;
-      try {
-        node.ask(question, index, this);
-      } catch (error) {
-        this.answered(index, nodeFailed(node.name, error));
-      }
-    }
+    for (let index = 0; index < nodes.length; index += 1) this.#askOne(index, question);
     this.#setTimer(this.sentAt);
     if (this.#missing === 0) this.#close();
     return this;
+  }
+
+  #askOne(index: number, question: Question): void {
+    const node = this.#plan.nodes[index]!;
+    try {
+      node.ask(question, index, this);
+    } catch (error) {
+      this.answered(index, nodeFailed(node.name, error));
+    }
   }
 
   /** Whether some masters still have time to answer. */
@@ -166,6 +170,11 @@ export class Round implements Sink {
 
   #accept(index: number, answer: Answer): void {
     const plan = this.#plan;
+    const next = plan.followUp?.(index, answer);
+    if (next) {
+      this.#askOne(index, next);
+      return;
+    }
     const late = this.answers[index] !== undefined;
     if (!late) {
       this.answers[index] = answer;

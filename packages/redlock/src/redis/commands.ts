@@ -309,6 +309,7 @@ function refusalIn(keys: readonly string[], reply: readonly unknown[]): Answer |
   const remaining = timeLeftIn(pttl);
   if (resource === undefined || remaining === undefined) return undefined;
   const owner = typeof value === "string" ? value : undefined;
+  if (reply[4] === 1) return { is: "no", resource, owner, remaining, isNew: true };
   if (ticket === undefined || ticket === null) return { is: "no", resource, owner, remaining };
   const latestTicket = ticketIn(ticket);
   return latestTicket === undefined ? undefined : { is: "no", resource, owner, remaining, latestTicket };

@@ -11,6 +11,8 @@
  *   ttl of the lock that its token was made for.
  * - `expired`: a lock was granted with no time left.
  * - `untold`: a lock expired, and its signal had not aborted.
+ * - `unheard`: a majority had forgotten a hold at one time, and its holder was not told by its extensions.
+ * - `needless`: a hold was lost although no majority can have forgotten it at one time.
  * - `unsettled`: a call did not settle within its own time-out.
  * - `forgotten`: all faults were over, and a lock was free for long while a client waited for it; or none was ever granted.
  * - `unfair`: there were no faults, and a waiter was overtaken again and again.
@@ -31,6 +33,8 @@ export type ViolationKind =
   | "leftover"
   | "expired"
   | "untold"
+  | "unheard"
+  | "needless"
   | "unsettled"
   | "forgotten"
   | "unfair"

@@ -10,6 +10,7 @@ import {
   guardedPlan,
   movedPlan,
   promisedPlan,
+  removalPlan,
   sharedServerPlan,
   watchedPlan,
 } from "../plan/swarm.ts";
@@ -34,6 +35,7 @@ const options = {
   moved: flag("addresses of masters change places"),
   cluster: flag("the only master is a Cluster, and the slot of all locks moves"),
   changing: flag("clients restart, one after the other, with a list that has one master more or less"),
+  removal: flag("the keys of locks are deleted while they are held"),
   rounds: flag("twelve clients ask for one resource at the same time, a hundred times in each run"),
   beyond: flag("also draws faults beyond those that the protocol survives"),
   mode: text("MODE", "random (default), or guided: varies the plans that came closest to a violation"),
@@ -43,7 +45,7 @@ const options = {
 
 export const explore: Command = {
   usage:
-    "explore --seeds N | --attempts N [--from M] [--guarded | --watched | --shared | --moved | --cluster | --changing | --rounds | --beyond [--mode random|guided]] [--workers N] " +
+    "explore --seeds N | --attempts N [--from M] [--guarded | --watched | --shared | --moved | --cluster | --changing | --removal | --rounds | --beyond [--mode random|guided]] [--workers N] " +
     "[--subject NAME | --mutant NAME]",
   purpose: "runs many seeds on every core, and prints each violation with the command that replays it",
   options,
@@ -77,6 +79,7 @@ const worlds = {
   moved: movedPlan,
   cluster: clusterPlan,
   changing: membershipPlan,
+  removal: removalPlan,
   rounds: roundsPlan,
 };
 type World = keyof typeof worlds;
@@ -93,7 +96,7 @@ interface Request {
 function requestFrom({ values }: Arguments<typeof options>): Request {
   const { seeds, attempts, from, mode } = values;
   const asked = (
-    ["beyond", "guarded", "watched", "shared", "moved", "cluster", "changing", "rounds"] as const
+    ["beyond", "guarded", "watched", "shared", "moved", "cluster", "changing", "removal", "rounds"] as const
   ).filter((name) => values[name] === true);
   if (asked.length > 1) throw new UsageError(`--${asked.join(" and --")} exclude each other`);
   const [world = "promised"] = asked;

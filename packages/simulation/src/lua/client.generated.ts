@@ -683,8 +683,8 @@ set(replies$1, index$1, (isTrue($4 = (isTrue(done$1) ? reply$1 : done$1)) ? $4 :
 return replies$1;
 }};
 })(),
-  "f82b217902995b05723b59fab7ede1b78fcb48db": (() => {
-let redis, KEYS, ARGV, call$1, kind$1, token$1, ttl$1, proposal$1, terms$1, maxTtl$1, database$1, after$1, seen$1, since$1, longest$1, place$1, state$1, isReady$1, info$1, counterTtl$1, pastTtl$1, isForgetful$1, guarded$1, why$1, granted$1;
+  "e41d7b2d02079a5e72c249c29c19d92393dc55b7": (() => {
+let redis, KEYS, ARGV, call$1, kind$1, token$1, ttl$1, proposal$1, terms$1, maxTtl$1, database$1, after$1, seen$1, since$1, longest$1, place$1, state$1, isReady$1, info$1, counterTtl$1, pastTtl$1, isForgetful$1, isOfNew$1, guarded$1, why$1, granted$1;
 function ownerOf$1(key$1) {
 let $1;
 let owner$1 = redis.pcall("GET", key$1);
@@ -785,6 +785,13 @@ let counter$1 = counterOf$1(locks$1);
 raise$1(locks$1, math.max(counter$1, tonumber(proposal$2)));
 return new Table([(-1), granted$1, exactly$1(counter$1), next$1]);
 }
+function refused$1(refusal$1, isOfNew$1) {
+let $1, $2;
+if ((isTrue(isOfNew$1) && !isTrue(get(refusal$1, 2)))) {
+$1 = false; $2 = 1; set(refusal$1, 4, $1); set(refusal$1, 5, $2);
+}
+return refusal$1;
+}
 function mark$1(state$2, ends$1, length$1) {
 let $1, $2, $3;
 if (isTrue(length$1)) {
@@ -868,6 +875,10 @@ pcall(mark$1, "1", 0);
 let length$2 = math.max(tonumber((isTrue(longest$2) ? longest$2 : 0)), tonumber(maxTtl$2));
 set(guarded$1, "since", exactly$1(math.max((number(tonumber((isTrue(since$2) ? since$2 : 0))) + 1), tonumber(epoch$1))));
 $16 = database$2; $17 = (isTrue($15 = (isTrue(isKnown$1) ? longest$2 : isKnown$1)) ? $15 : maxTtl$2); set(guarded$1, "database", $16); set(guarded$1, "longest", $17);
+let isForClock$1 = (isTrue(isKnown$1) ? ((state$2 !== "2") || (call$1("GET", "quorlock:guard:clock") === since$2)) : isKnown$1);
+if (isTrue(isForClock$1)) {
+call$1("SET", "quorlock:guard:clock", get(guarded$1, "since"));
+}
 if (((right$1 !== "2") || isTrue(was$1))) {
 mark$1("2", (number(now$1) + number(length$2)), length$2);
 } else if (isTrue(call$1("GET", ("quorlock:guard:new:" + text(epoch$1))))) {
@@ -902,10 +913,14 @@ function inQuarantine$1() {
 let $1;
 return (isTrue(guarded$1) ? (isTrue($1 = get(guarded$1, "why")) ? $1 : (get(guarded$1, "state") === "2")) : guarded$1);
 }
+function isNew$1() {
+let $1;
+return (isTrue($1 = (isTrue(guarded$1) ? (get(guarded$1, "state") === "2") : guarded$1)) ? (call$1("GET", "quorlock:guard:clock") !== get(guarded$1, "since")) : $1);
+}
 return (redis$, keys$, args$) => {
 redis = redis$, KEYS = keys$, ARGV = args$;
 {
-let $1, $2, $3, $4, $5, $6, $7;
+let $1, $2, $3, $4, $5, $6, $7, $8, $9;
 call$1 = redis.call;
 kind$1 = ($1 = all(unpack(ARGV)))[0], token$1 = $1[1], ttl$1 = $1[2], proposal$1 = $1[3], terms$1 = $1[4];
 maxTtl$1 = ($2 = all(string.match(terms$1, "^(%d+),%d+,%d,%d,%d+,(%d+),(%d+)$")))[0], database$1 = $2[1], after$1 = $2[2];
@@ -930,9 +945,11 @@ counterTtl$1 = 86400000, pastTtl$1 = 43200000;
 if (((proposal$1 !== "") && isAtLeast(tonumber(proposal$1), (((2) ** 53) - ((2) ** 20))))) {
 return redis.error_reply("ERR the fencing token is too large");
 }
-isForgetful$1 = false;
+
+isForgetful$1 = false, isOfNew$1 = false;
 if (!isTrue(isReady$1)) {
 guarded$1 = undefined;
+
 
 
 
@@ -942,16 +959,16 @@ why$1 = bar$1(kind$1, ttl$1, proposal$1);
 if (isTrue(why$1)) {
 return redis.error_reply(why$1);
 }
-isForgetful$1 = inQuarantine$1();
+$6 = inQuarantine$1(); $7 = isNew$1(); isForgetful$1 = $6; isOfNew$1 = $7;
 }
 granted$1 = claim$1(1, length(KEYS), token$1, ttl$1, (kind$1 !== "e"));
 if ((type(granted$1) !== "number")) {
-return granted$1;
+return refused$1(granted$1, isOfNew$1);
 }
 if (isTrue(isForgetful$1)) {
 return new Table([(-2), granted$1]);
 }
-return (isTrue($7 = (($6 = (proposal$1 === "")) ? granted$1 : $6)) ? $7 : fenced$1(KEYS, granted$1, proposal$1));
+return (isTrue($9 = (($8 = (proposal$1 === "")) ? granted$1 : $8)) ? $9 : fenced$1(KEYS, granted$1, proposal$1));
 }};
 })(),
   "877670c93108a46ae5ea46cfb16c8d6185a9fa34": (() => {
@@ -1683,7 +1700,7 @@ return granted$1;
 return (isTrue($9 = (isTrue($8 = (($7 = (proposal$1 !== "")) ? fenced$1(KEYS, granted$1, proposal$1, next$1) : $7)) ? $8 : (isTrue(next$1) ? new Table([(-3), granted$1, next$1]) : next$1))) ? $9 : granted$1);
 }};
 })(),
-  "0d781d95ac6be69255cf2fa2cb92eb1975da58a2": (() => {
+  "dea2b00d82773bcea62fe4e16a197b0ef957fd6b": (() => {
 let redis, KEYS, ARGV, call$1, key$1, token$1, queue$1, isTagged$1, given$1, ownerFor$1, keyFor$1, toEnter$1, toGive$1, mayShare$1, mayAsk$1, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1, guarded$1, isKnown$1;
 function queueOf$1(key$2) {
 let $1, $2;
@@ -2001,6 +2018,10 @@ pcall(mark$1, "1", 0);
 let length$2 = math.max(tonumber((isTrue(longest$1) ? longest$1 : 0)), tonumber(maxTtl$1));
 set(guarded$1, "since", exactly$1(math.max((number(tonumber((isTrue(since$1) ? since$1 : 0))) + 1), tonumber(epoch$1))));
 $16 = database$1; $17 = (isTrue($15 = (isTrue(isKnown$1) ? longest$1 : isKnown$1)) ? $15 : maxTtl$1); set(guarded$1, "database", $16); set(guarded$1, "longest", $17);
+let isForClock$1 = (isTrue(isKnown$1) ? ((state$1 !== "2") || (call$1("GET", "quorlock:guard:clock") === since$1)) : isKnown$1);
+if (isTrue(isForClock$1)) {
+call$1("SET", "quorlock:guard:clock", get(guarded$1, "since"));
+}
 if (((right$1 !== "2") || isTrue(was$1))) {
 mark$1("2", (number(now$1) + number(length$2)), length$2);
 } else if (isTrue(call$1("GET", ("quorlock:guard:new:" + text(epoch$1))))) {
@@ -2034,6 +2055,10 @@ return ("UNSEEDED " + text(get(guarded$1, "since")));
 function inQuarantine$1() {
 let $1;
 return (isTrue(guarded$1) ? (isTrue($1 = get(guarded$1, "why")) ? $1 : (get(guarded$1, "state") === "2")) : guarded$1);
+}
+function isNew$1() {
+let $1;
+return (isTrue($1 = (isTrue(guarded$1) ? (get(guarded$1, "state") === "2") : guarded$1)) ? (call$1("GET", "quorlock:guard:clock") !== get(guarded$1, "since")) : $1);
 }
 return (redis$, keys$, args$) => {
 redis = redis$, KEYS = keys$, ARGV = args$;
@@ -2091,6 +2116,7 @@ guarded$1 = undefined;
 
 
 
+
 isKnown$1 = one(pcall(watch$1, get(ARGV, 1)));
 if ((!isTrue(isKnown$1) || isTrue(inQuarantine$1()))) {
 return release$1(1, length(KEYS), token$1);
@@ -2099,7 +2125,7 @@ isSeeded$1 = (!isTrue(guarded$1) || (get(guarded$1, "state") !== "1"));
 return leave$1(1, length(KEYS), token$1);
 }};
 })(),
-  "c4250e0e5f221f5ca9fb209f1255e06d56fbb6c6": (() => {
+  "9a389dc7c43c16df778fa2b90f4e9fba61f93eac": (() => {
 let redis, KEYS, ARGV, call$1, ownerFor$1, keyFor$1, toEnter$1, toGive$1, mayShare$1, mayAsk$1, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1, guarded$1, replies$1, key$1, arg$1, question$1;
 function ownerOf$1(key$1) {
 let $1;
@@ -2573,6 +2599,10 @@ pcall(mark$1, "1", 0);
 let length$2 = math.max(tonumber((isTrue(longest$1) ? longest$1 : 0)), tonumber(maxTtl$1));
 set(guarded$1, "since", exactly$1(math.max((number(tonumber((isTrue(since$1) ? since$1 : 0))) + 1), tonumber(epoch$1))));
 $16 = database$1; $17 = (isTrue($15 = (isTrue(isKnown$1) ? longest$1 : isKnown$1)) ? $15 : maxTtl$1); set(guarded$1, "database", $16); set(guarded$1, "longest", $17);
+let isForClock$1 = (isTrue(isKnown$1) ? ((state$1 !== "2") || (call$1("GET", "quorlock:guard:clock") === since$1)) : isKnown$1);
+if (isTrue(isForClock$1)) {
+call$1("SET", "quorlock:guard:clock", get(guarded$1, "since"));
+}
 if (((right$1 !== "2") || isTrue(was$1))) {
 mark$1("2", (number(now$1) + number(length$2)), length$2);
 } else if (isTrue(call$1("GET", ("quorlock:guard:new:" + text(epoch$1))))) {
@@ -2606,6 +2636,10 @@ return ("UNSEEDED " + text(get(guarded$1, "since")));
 function inQuarantine$1() {
 let $1;
 return (isTrue(guarded$1) ? (isTrue($1 = get(guarded$1, "why")) ? $1 : (get(guarded$1, "state") === "2")) : guarded$1);
+}
+function isNew$1() {
+let $1;
+return (isTrue($1 = (isTrue(guarded$1) ? (get(guarded$1, "state") === "2") : guarded$1)) ? (call$1("GET", "quorlock:guard:clock") !== get(guarded$1, "since")) : $1);
 }
 function guardState$1() {
 let $1, $2, $3, $4;
@@ -2655,6 +2689,13 @@ set(replies$1, (length(replies$1) + 1), (isTrue($4 = get(each$1, place$1)) ? $4 
 $5 = (number(key$1) + number(done$1)); $6 = (number(arg$1) + number(done$1)); key$1 = $5; arg$1 = $6;
 return done$1;
 }
+function refused$1(refusal$1, isOfNew$1) {
+let $1, $2;
+if ((isTrue(isOfNew$1) && !isTrue(get(refusal$1, 2)))) {
+$1 = false; $2 = 1; set(refusal$1, 4, $1); set(refusal$1, 5, $2);
+}
+return refusal$1;
+}
 function run$1(kind$1, last$1, number$1, ticket$1, entryTtl$1, proposal$1) {
 let $1, $2, $3, $4, $5;
 if ((kind$1 === "g")) {
@@ -2698,7 +2739,7 @@ $2 = "v"; $3 = (number(last$1) - 1); kind$1 = $2; last$1 = $3;
 }
 let reply$1 = ($4 = all(claimed$1(kind$1, last$1, number$1, ticket$1, entryTtl$1, proposal$1)))[0], next$1 = $4[1];
 if ((type(reply$1) !== "number")) {
-return reply$1;
+return refused$1(reply$1, isNew$1());
 }
 if ((isTrue(guarded$1) && isTrue(inQuarantine$1()))) {
 return new Table([(-2), reply$1]);
@@ -2764,7 +2805,9 @@ guarded$1 = undefined;
 
 
 
+
 replies$1 = new Table([]), key$1 = 1, arg$1 = 2;
+
 
 
 
@@ -2797,7 +2840,7 @@ $4 = (number(last$2) + 1); $5 = (number(arg$1) + number(argCount$1)); key$1 = $4
 return replies$1;
 }};
 })(),
-  "d09f5f29f85d41c2418dfb0150bf4471c8956910": (() => {
+  "4163abc325078ab803ff36dc62f429d8275668f6": (() => {
 let redis, KEYS, ARGV, call$1, time$1, now$1, joined$1, drop$1, claimExclusive$1, needed$1, toEnter$1, toGive$1, mayShare$1, mayAsk$1, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1, guarded$1, replies$1, key$1, arg$1, runAny$1, question$1;
 function ownerOf$1(key$1) {
 let $1;
@@ -3341,6 +3384,10 @@ pcall(mark$1, "1", 0);
 let length$2 = math.max(tonumber((isTrue(longest$1) ? longest$1 : 0)), tonumber(maxTtl$1));
 set(guarded$1, "since", exactly$1(math.max((number(tonumber((isTrue(since$1) ? since$1 : 0))) + 1), tonumber(epoch$1))));
 $16 = database$1; $17 = (isTrue($15 = (isTrue(isKnown$1) ? longest$1 : isKnown$1)) ? $15 : maxTtl$1); set(guarded$1, "database", $16); set(guarded$1, "longest", $17);
+let isForClock$1 = (isTrue(isKnown$1) ? ((state$1 !== "2") || (call$1("GET", "quorlock:guard:clock") === since$1)) : isKnown$1);
+if (isTrue(isForClock$1)) {
+call$1("SET", "quorlock:guard:clock", get(guarded$1, "since"));
+}
 if (((right$1 !== "2") || isTrue(was$1))) {
 mark$1("2", (number(now$2) + number(length$2)), length$2);
 } else if (isTrue(call$1("GET", ("quorlock:guard:new:" + text(epoch$1))))) {
@@ -3375,6 +3422,10 @@ function inQuarantine$1() {
 let $1;
 return (isTrue(guarded$1) ? (isTrue($1 = get(guarded$1, "why")) ? $1 : (get(guarded$1, "state") === "2")) : guarded$1);
 }
+function isNew$1() {
+let $1;
+return (isTrue($1 = (isTrue(guarded$1) ? (get(guarded$1, "state") === "2") : guarded$1)) ? (call$1("GET", "quorlock:guard:clock") !== get(guarded$1, "since")) : $1);
+}
 function guardState$1() {
 let $1, $2, $3, $4;
 call$1("INFO", "replication");
@@ -3399,8 +3450,8 @@ let marks$1 = marksOf$1(key$2);
 if ((ms$1 === 0)) {
 return call$1("ZREM", marks$1, name$1);
 }
-let isNew$1 = isLess(tonumber((isTrue($1 = call$1("ZSCORE", marks$1, name$1)) ? $1 : (-1))), now$1);
-if ((isTrue(isNew$1) && (isTrue(ownerOf$1(lockOf$1(key$2))) || !isTrue(one(lastReader$1(key$2)))))) {
+let isNew$2 = isLess(tonumber((isTrue($1 = call$1("ZSCORE", marks$1, name$1)) ? $1 : (-1))), now$1);
+if ((isTrue(isNew$2) && (isTrue(ownerOf$1(lockOf$1(key$2))) || !isTrue(one(lastReader$1(key$2)))))) {
 return 0;
 }
 call$1("ZADD", marks$1, (number(now$1) + number(ms$1)), name$1);
@@ -3454,6 +3505,13 @@ function releaseUnwaited$1() {
 function inBulk$1() {
 return 0;
 }
+function refused$1(refusal$1, isOfNew$1) {
+let $1, $2;
+if ((isTrue(isOfNew$1) && !isTrue(get(refusal$1, 2)))) {
+$1 = false; $2 = 1; set(refusal$1, 4, $1); set(refusal$1, 5, $2);
+}
+return refusal$1;
+}
 function run$1(kind$1, last$1, number$1, ticket$1, entryTtl$1, proposal$1) {
 let $1, $2, $3, $4, $5;
 if ((kind$1 === "g")) {
@@ -3497,7 +3555,7 @@ $2 = "v"; $3 = (number(last$1) - 1); kind$1 = $2; last$1 = $3;
 }
 let reply$1 = ($4 = all(claimed$1(kind$1, last$1, number$1, ticket$1, entryTtl$1, proposal$1)))[0], next$1 = $4[1];
 if ((type(reply$1) !== "number")) {
-return reply$1;
+return refused$1(reply$1, isNew$1());
 }
 if ((isTrue(guarded$1) && isTrue(inQuarantine$1()))) {
 return new Table([(-2), reply$1]);
@@ -3589,7 +3647,9 @@ guarded$1 = undefined;
 
 
 
+
 replies$1 = new Table([]), key$1 = 1, arg$1 = 2;
+
 
 
 

@@ -340,6 +340,13 @@ export class Master {
     this.execute("FLUSHALL", []);
   }
 
+  /** Deletes the keys of all locks, and none of the client's own. */
+  removeLocks(): void {
+    const keys = this.#model.keyspace.entries().map(([key]) => key);
+    const locks = keys.filter((key) => !key.startsWith(ownPrefix));
+    if (locks.length > 0) this.execute("DEL", locks);
+  }
+
   /** A replica that had not received the last `lag` us of writes takes its place at once. */
   promoteReplica(lag: number): void {
     const known = this.#durability.stateAt(this.#kernel.now - lag);

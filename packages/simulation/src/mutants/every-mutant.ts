@@ -8,6 +8,7 @@ import {
   movedPlan,
   outlierPlan,
   promisedPlan,
+  removalPlan,
   sharedServerPlan,
   watchedPlan,
 } from "../plan/swarm.ts";
@@ -34,6 +35,7 @@ import {
   lateConnectionPlan,
   mixedPlan,
 } from "./plans.ts";
+import { removalMutants } from "./removal-mutants.ts";
 import {
   busyServerMutant,
   movedVoteMutant,
@@ -69,6 +71,7 @@ export const hunts: readonly Hunt[] = [
   { mutants: [waitingClaimMutant], planOf: lateConnectionPlan, seeds: 20 },
   { mutants: [busyServerMutant], planOf: movedPlan, seeds: 100 },
   { mutants: membershipMutants, planOf: membershipPlan, shownBy: "belief", seeds: 40 },
+  { mutants: removalMutants, planOf: removalPlan, shownBy: "unheard", seeds: 100 },
   { mutants: watchMutants, planOf: watchedPlan, seeds: 100 },
   { mutants: [contradictedMutant], planOf: planOfScenario("clock-jump-on-c-excluded"), seeds: 100 },
   { mutants: [unreadVoteMutant], planOf: outlierPlan, seeds: 100 },

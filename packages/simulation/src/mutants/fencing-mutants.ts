@@ -14,7 +14,7 @@ export const fencingMutants: readonly Mutant[] = [
     lua: {
       "granted = isSet and tonumber(ttl) or claim(1, #KEYS, token, ttl, create)": (granted) =>
         `${granted}\nif type(granted) ~= "number" and not create then granted = tonumber(ttl) end`,
-      'if type(reply) ~= "number" then return reply end': (refused) =>
+      'if type(reply) ~= "number" then return refused(reply, isNew()) end': (refused) =>
         `if kind == "e" and proposal ~= "" and type(reply) ~= "number" then reply = tonumber(number) end\n${refused}`,
     },
   },

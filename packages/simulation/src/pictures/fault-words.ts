@@ -30,6 +30,7 @@ const deeds: Deeds = {
   slow: ({ factor, duration }) => `network ${Math.round(factor)} times slower for ${ms(duration)}`,
   crash: ({ how, downFor }) => `${how === "power" ? "lost power" : "crashed"}, down for ${ms(downFor)}`,
   flush: () => "emptied (FLUSHALL)",
+  remove: () => "the keys of locks are deleted",
   refuse: ({ why, duration }) => `refuses to write (${why}) for ${ms(duration)}`,
   busy: ({ duration }) => `busy (a script runs) for ${ms(duration)}`,
   reshard: ({ pause, duration }) =>

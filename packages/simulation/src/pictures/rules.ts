@@ -81,6 +81,7 @@ const faults: Readonly<Record<string, Rule>> = {
   rate: rule("1.1", "Clock rates.", "time/lease-clock.ts"),
   crash: memory,
   flush: memory,
+  remove: memory,
   promote: memory,
   failover: memory,
   resync: memory,

@@ -112,6 +112,8 @@ function drawKind(scale: Scale, kind: FaultName): FaultKind {
       return { kind, masters, how: random.pick(["process", "power"]), downFor: duration };
     case "flush":
       return { kind, masters: [oneOf(random, scale.masters)] };
+    case "remove":
+      return { kind, masters };
     case "refuse":
       return { kind, masters, why: random.pick(writeRefusals), duration };
     case "reshard":

@@ -108,6 +108,8 @@ interface FaultKinds {
   /** `downFor`: the time that it is down; it comes back with the data that its persistence kept. */
   readonly crash: OfMasters & { readonly how: CrashKind; readonly downFor: number };
   readonly flush: OfMasters;
+  /** The keys of all locks are deleted, by hand or by eviction. */
+  readonly remove: OfMasters;
   /** Answers, and refuses to write. */
   readonly refuse: OfMasters & Lasting & { readonly why: WriteRefusal };
   /** Answers every command with BUSY, as while a script runs for long: it does not even say which server it is. */

@@ -110,6 +110,7 @@ function faultsWith(when: typeof at | typeof on) {
     fault("slow", { ...wires, factor: v.pipe(number, v.gtValue(0)), ...lasting }),
     fault("crash", { ...masters, how: v.picklist(["process", "power"]), downFor: positive }),
     fault("flush", masters),
+    fault("remove", masters),
     fault("refuse", { ...masters, why: v.picklist(writeRefusals), ...lasting }),
     fault("busy", { ...masters, ...lasting }),
     fault("reshard", { ...masters, pause: positive, ...lasting }),

@@ -253,6 +253,47 @@ function swapped({ masters, clients, settings: { ttl }, duration }: Plan, random
   ];
 }
 
+/** Beside the keys that are removed: what keeps single masters from an extension, and lets it come late. */
+const besideRemoval: readonly FaultName[] = ["cut", "reset", "slow", "freeze"];
+
+/**
+ * The plan of a seed in which the keys of locks are deleted, on one master or on several at a time or one after the other,
+ * while they are extended: a holder is told by the extension that finds out that a majority had forgotten it at one time, and is
+ * told nothing of the kind where none can have.
+ */
+export function removalPlan(seed: number): Plan {
+  const plan = planWith(seed, { kinds: besideRemoval });
+  const random = new Random(seed, "plan of removals");
+  const { settings, clients, masters, duration, workload } = plan;
+  const { ttl } = settings;
+  const removal = (): readonly Fault[] => {
+    const whom = masters.map((_, index) => index).filter(() => random.chance(random.pick([0.3, 0.6, 1])));
+    const at = Math.round(random.between(0, duration));
+    const apart = random.pick([0, 0, ttl / 20, ttl / 3]);
+    return whom.map((master, place) => ({
+      at: Math.round(at + place * apart * random.between(0.5, 1.5)),
+      kind: "remove",
+      masters: [master],
+    }));
+  };
+  return {
+    ...plan,
+    // A hold that is passed on within a process has a history that no checker knows.
+    workload: {
+      resources: 1,
+      hold: 3 * ttl,
+      think: workload.think,
+      styles: { extend: 4, try: 1, acquire: 1 },
+    },
+    clients: clients.map(({ offset, rate, timerLateness }) => ({ offset, rate, timerLateness })),
+    settings: { ...settings, fencing: false, queue: random.chance(0.5) },
+    faults: [
+      ...plan.faults.filter(({ kind }) => besideRemoval.includes(kind)),
+      ...Array.from({ length: random.integer(2, 8) }, removal).flat(),
+    ],
+  };
+}
+
 /** Bound on the difference between two clocks of a plan, ms: no clock counts as skewed. */
 const farthest = 1e9;
 

@@ -11,6 +11,8 @@ export interface InjectionListener {
   onKill(client: Process): void;
   /** A fault has begun; it is over in `duration` ms. */
   onFault(duration: number): void;
+  /** Keys were removed from masters. */
+  onRemoved?(): void;
 }
 
 /** Makes the faults of a plan happen, each at its time or when its trigger fires. */
@@ -112,6 +114,7 @@ function happen(cluster: Cluster, fault: Fault, place: Place | undefined, listen
       return;
     default:
       for (const master of masters) harm(cluster, master, fault);
+      listener.onRemoved?.();
   }
 }
 
@@ -132,7 +135,19 @@ function kill(cluster: Cluster, client: Process, listener: InjectionListener): v
 type Triggered = AtMoment & FaultKind;
 type MasterFault = Extract<
   FaultKind,
-  { kind: "crash" | "flush" | "promote" | "failover" | "resync" | "reload" | "refuse" | "busy" | "reshard" }
+  {
+    kind:
+      | "crash"
+      | "flush"
+      | "remove"
+      | "promote"
+      | "failover"
+      | "resync"
+      | "reload"
+      | "refuse"
+      | "busy"
+      | "reshard";
+  }
 >;
 type MoveFault = Extract<FaultKind, { kind: "move" }>;
 type LinkFault = Extract<FaultKind, { kind: "cut" | "reset" | "slow" }>;
@@ -140,7 +155,9 @@ type Stall = Extract<FaultKind, { kind: "stall" }>;
 
 function harm({ kernel }: Cluster, master: Master, fault: MasterFault): void {
   if (fault.kind === "flush") master.flushAll();
-  else if (fault.kind === "promote") master.promoteReplica(microseconds(fault.lag));
+  else if (fault.kind === "remove") {
+    if (master.isUp) master.removeLocks();
+  } else if (fault.kind === "promote") master.promoteReplica(microseconds(fault.lag));
   else if (fault.kind === "failover") {
     const failBack = master.failOver(microseconds(fault.lag), fault.demoted);
     kernel.engine.schedule(failBack, microseconds(fault.duration));

@@ -4,11 +4,12 @@ import { Effects } from "../checkers/effects.ts";
 import { Fencing } from "../checkers/fencing.ts";
 import type { Mark, Verdict, Violation, ViolationKind } from "../checkers/findings.ts";
 import { FirstGrant } from "../checkers/first-grant.ts";
+import { ForgottenKeys } from "../checkers/forgotten-keys.ts";
 import { Jobs } from "../checkers/jobs.ts";
 import { Lifetimes } from "../checkers/lifetimes.ts";
 import { LockIntervals } from "../checkers/lock-intervals.ts";
 import { Order } from "../checkers/order.ts";
-import { Ownership } from "../checkers/ownership.ts";
+import { Ownership, type OwnershipListener } from "../checkers/ownership.ts";
 import { Shares } from "../checkers/shares.ts";
 import { TokenOwners } from "../checkers/token-owners.ts";
 import { Waits } from "../checkers/waits.ts";
@@ -18,7 +19,6 @@ import { Kernel } from "../engine/kernel.ts";
 import type { Process } from "../engine/process.ts";
 import { Trace, type TraceValue } from "../engine/trace.ts";
 import { onUncaught } from "../engine/uncaught.ts";
-import type { Write } from "../master/keyspace.ts";
 import type { Master } from "../master/master.ts";
 import { writeRefusals } from "../master/write-refusal.ts";
 import { type LockSettings, type Plan, resourcesIn } from "../plan/plan.ts";
@@ -48,7 +48,7 @@ import {
 } from "./progress.ts";
 import { ScriptedWorker } from "./scripted-worker.ts";
 import { answersWithin, firstGrantTermsOf, hurryIn, orderTermsOf, termsOf } from "./service.ts";
-import { foreignClient, type Subject, type SubjectLock, theClient } from "./subject.ts";
+import { foreignClient, type Subject, type SubjectClient, type SubjectLock, theClient } from "./subject.ts";
 import { Worker } from "./worker.ts";
 
 export interface RunOptions {
@@ -110,6 +110,12 @@ function exclusionIn({ settings, workload }: Plan): number {
   return settings.clockWatch?.exclude && (workload.parallel ?? 1) === 1 ? settings.ttl : 0;
 }
 
+/** Missing where no keys are removed. */
+function forgottenIn({ faults }: Plan, cluster: Cluster): ForgottenKeys | undefined {
+  if (faults.every(({ kind }) => kind !== "remove")) return undefined;
+  return new ForgottenKeys(cluster.findings, cluster, () => cluster.kernel.now);
+}
+
 class Run {
   readonly #plan: Plan;
   readonly #options: RunOptions;
@@ -121,6 +127,8 @@ class Run {
   readonly #calls: Calls;
   readonly #alarms: ClockAlarms;
   readonly #firstGrant: FirstGrant;
+  /** Where keys are removed. */
+  readonly #forgotten: ForgottenKeys | undefined;
   readonly #post: Post;
   #isCutShort = false;
   #hasCrashed = false;
@@ -131,24 +139,27 @@ class Run {
     this.#kernel = new Kernel(new Engine(), new Trace(options.onEvent));
     this.#cluster = new Cluster(this.#kernel, plan);
     const { findings, masters } = this.#cluster;
-    this.#intervals = new LockIntervals(this.#kernel, findings, this.#cluster, plan.settings.restartGuard);
-    const { all } = new CallTermsSource(plan.settings, plan.workload, (own) => new Bounds(own));
+    const { settings, workload } = plan;
+    this.#intervals = new LockIntervals(this.#kernel, findings, this.#cluster, settings.restartGuard);
+    const { all } = new CallTermsSource(settings, workload, (own) => new Bounds(own));
     this.#calls = new Calls(findings, Math.max(...all.map(({ bounds }) => bounds.verify)));
     this.#alarms = new ClockAlarms(findings, masters, exclusionIn(plan));
     this.#firstGrant = new FirstGrant(this.#kernel, firstGrantTermsOf(plan));
     this.#waits = new Waits(this.#kernel, findings, termsOf(plan));
     this.#intervals.onOver = (interval) => this.#waits.over(interval);
     this.#post = new Post(this.#kernel, new Random(plan.seed, "post"));
+    this.#forgotten = forgottenIn(plan, this.#cluster);
     const owners = new TokenOwners();
-    const onHandOver = (client: Process, master: Master): void =>
-      this.#cluster.triggerPoints.handedOver({ client, master });
     const order = new Order(findings, masters, orderTermsOf(plan));
     const lifetimes = new Lifetimes(findings);
-    const listener = {
-      onHandOver,
-      onEnqueue: (token: string) => order.enqueued(token),
-      onWrite: (master: Master, write: Write, sender: Process) => order.wrote(master, write, sender),
-      onRan: (master: Master, written: Iterable<string>) => lifetimes.ran(master, written),
+    const listener: OwnershipListener = {
+      onHandOver: (client, master) => this.#cluster.triggerPoints.handedOver({ client, master }),
+      onEnqueue: (token) => order.enqueued(token),
+      onWrite: (...write) => {
+        order.wrote(...write);
+        this.#forgotten?.changed();
+      },
+      onRan: (...ran) => lifetimes.ran(...ran),
     };
     for (const master of masters) master.watch(new Ownership(findings, master, owners, listener));
     const checkers = {
@@ -161,21 +172,18 @@ class Run {
       lifetimes,
       calls: this.#calls,
       effects: new Effects(this.#kernel, findings),
+      forgotten: this.#forgotten,
       fencing: new Fencing(findings),
       alarms: this.#alarms,
       owners,
     };
     const random = new Random(plan.seed, "work");
-    const { settings, workload } = plan;
     this.#workers = this.#cluster.clients.flatMap((process, index) => {
       const { subject = theClient, foreign = foreignClient } = this.#options;
       const itsSubject = plan.clients[index]!.isForeign ? foreign : subject;
       const connections = this.#cluster.linksOf(process).map(({ commands }) => commands.connection);
       const redlock = itsSubject.create(connections, process, settings);
-      redlock.on?.("error", ({ reason }) => {
-        if (reason === "UNCERTAIN_FLOOR" && !this.#cluster.isElsewhere(process)) checkers.fencing.stop();
-      });
-      this.#alarms.listenTo(process, redlock);
+      this.#listenTo(redlock, process, checkers.fencing);
       const boundsFor = itsSubject.boundsFor ?? ((own: LockSettings) => new Bounds(own));
       const workerOptions = {
         process,
@@ -204,6 +212,13 @@ class Run {
     if (plan.settings.clockWatch) this.#cluster.onTimeHeard = (...heard) => this.#alarms.heard(...heard);
   }
 
+  #listenTo(redlock: SubjectClient, process: Process, fencing: Fencing): void {
+    redlock.on?.("error", ({ reason }) => {
+      if (reason === "UNCERTAIN_FLOOR" && !this.#cluster.isElsewhere(process)) fencing.stop();
+    });
+    this.#alarms.listenTo(process, redlock);
+  }
+
   /** With the restart guard the masters are declared new, before anything else happens. */
   async declareNew(): Promise<void> {
     const [first] = this.#workers;
@@ -228,6 +243,7 @@ class Run {
         this.#firstGrant.killed(client);
       },
       onFault: (lasting) => this.#firstGrant.disturbed(lasting),
+      onRemoved: () => this.#forgotten?.changed(),
     });
     for (const worker of this.#workers) this.#inTurn(worker, () => worker.work());
     const calm = Math.max(duration, calmFrom(this.#plan));

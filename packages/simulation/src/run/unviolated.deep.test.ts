@@ -5,7 +5,14 @@ import { demandingPlan, holderMovesPlan, mixedPlan } from "../mutants/plans.ts";
 import { theOnce } from "../once/once-client.ts";
 import { membershipPlan } from "../plan/membership.ts";
 import type { Plan } from "../plan/plan.ts";
-import { clusterPlan, movedPlan, outlierPlan, promisedPlan, sharedServerPlan } from "../plan/swarm.ts";
+import {
+  clusterPlan,
+  movedPlan,
+  outlierPlan,
+  promisedPlan,
+  removalPlan,
+  sharedServerPlan,
+} from "../plan/swarm.ts";
 import { theMixedSubject, theReadWriteLock } from "../read-write/read-write-client.ts";
 import { explore, plansOf } from "../search/explore.ts";
 import { inOrder } from "../search/runner.ts";
@@ -59,6 +66,12 @@ const worlds: readonly World[] = [
     planOf: membershipPlan,
     seeds: 10,
     reached: { granted: 100, "bare majority": 15 },
+  },
+  {
+    promise: "a holder is told that a majority has forgotten its lock, and not where none can have",
+    planOf: removalPlan,
+    seeds: 30,
+    reached: { extended: 100, lost: 100 },
   },
   {
     promise: "a semaphore keeps its limit in rounds of twelve clients that ask at once",

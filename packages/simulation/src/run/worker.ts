@@ -3,6 +3,7 @@ import type { ClockAlarms } from "../checkers/clock-alarms.ts";
 import type { Effects } from "../checkers/effects.ts";
 import type { Fencing } from "../checkers/fencing.ts";
 import type { Findings, Mark } from "../checkers/findings.ts";
+import type { ForgottenKeys } from "../checkers/forgotten-keys.ts";
 import type { Jobs } from "../checkers/jobs.ts";
 import type { Lifetimes } from "../checkers/lifetimes.ts";
 import type { LockInterval, LockIntervals } from "../checkers/lock-intervals.ts";
@@ -36,6 +37,8 @@ interface Checkers {
   readonly order: Order;
   readonly lifetimes: Lifetimes;
   readonly effects: Effects;
+  /** Missing where no keys are removed. */
+  readonly forgotten: ForgottenKeys | undefined;
   readonly fencing: Fencing;
   readonly alarms: ClockAlarms;
   readonly calls: Calls;
@@ -270,17 +273,18 @@ export class Worker implements Receiver {
   }
 
   /** With settings of the call's own, where the subject knows any. */
-  #extend(lock: SubjectLock, ttl: number): Promise<unknown> {
-    const { redlock, settings, terms: source, random } = this.#options;
+  #extend(lock: SubjectLock, ttl: number, interval?: LockInterval): Promise<unknown> {
+    const { redlock, settings, terms: source, random, checkers } = this.#options;
     const terms = source.draw(random);
     const itsTtl = redlock.extend ? longEnough(ttl, terms) : ttl;
-    this.#options.checkers.lifetimes.askedFor(lock, itsTtl);
-    const extending = () => redlock.extend?.(lock, itsTtl, terms.options) ?? lock.extend(ttl);
+    checkers.lifetimes.askedFor(lock, itsTtl);
+    const extend = () => redlock.extend?.(lock, itsTtl, terms.options) ?? lock.extend(ttl);
+    const extending = () => (interval && checkers.forgotten?.extended(interval, extend)) ?? extend();
     const nodeTimeout = lock.timeoutOfExtend;
     const bounds =
       nodeTimeout === undefined ? this.bounds : this.#options.boundsFor({ ...settings, nodeTimeout });
-    const { extend } = redlock.extend ? this.#bounding(terms, settings.ttl) : bounds;
-    return this.call("extend", extend, extending);
+    const bound = redlock.extend ? this.#bounding(terms, settings.ttl) : bounds;
+    return this.call("extend", bound.extend, extending);
   }
 
   async #release(interval: LockInterval): Promise<void> {
@@ -383,6 +387,7 @@ export class Worker implements Receiver {
     if (isGranted) findings.reached("granted");
     const interval = intervals.begin(this.process, lock, resumedFrom ?? this.#askedAt);
     shares.began(interval);
+    this.#options.checkers.forgotten?.began(interval);
     waits.held(interval);
     if (wait) {
       order.granted(interval, wait, waits.open);
@@ -416,7 +421,7 @@ export class Worker implements Receiver {
       if (task.do !== "extend" || interval.isOver) continue;
       // Now and then for less: no master may shorten what it has promised before (PROTOCOL 2.11).
       const ttl = random.chance(0.2) ? Math.ceil(settings.ttl * random.between(0.5, 1)) : settings.ttl;
-      const extended = await this.#extend(interval.lock, ttl);
+      const extended = await this.#extend(interval.lock, ttl, interval);
       if (extended) checkers.findings.reached("extended");
       else checkers.findings.reached("extension failed");
     }
@@ -445,6 +450,7 @@ export class Worker implements Receiver {
   #told(interval: LockInterval): void {
     if (interval.isOver) return;
     this.#options.checkers.findings.reached("lost");
+    this.#options.checkers.forgotten?.told(interval);
     this.#options.checkers.intervals.end(interval);
   }
 

@@ -23,15 +23,16 @@ if isReady and kind == "v" and proposal == "" and #KEYS == 1
 -- @include "exclusive/claim"
 -- @include "parts/fencing"
 -- @include "parts/refuse-large"
-local isForgetful = false
+-- @include "parts/refused"
+local isForgetful, isOfNew = false, false
 if not isReady then
   -- @include "parts/guard"
   watch(terms)
   local why = bar(kind, ttl, proposal)
   if why then return redis.error_reply(why) end
-  isForgetful = inQuarantine()
+  isForgetful, isOfNew = inQuarantine(), isNew()
 end
 local granted = claim(1, #KEYS, token, ttl, kind ~= "e")
-if type(granted) ~= "number" then return granted end
+if type(granted) ~= "number" then return refused(granted, isOfNew) end
 if isForgetful then return {-2, granted} end
 return proposal == "" and granted or fenced(KEYS, granted, proposal)

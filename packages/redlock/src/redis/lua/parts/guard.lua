@@ -8,6 +8,8 @@
 -- then in quarantine, and does not vote, for as long as any forgotten vote can live. The epoch identifies one
 -- loss of memory, also within one process (FLUSHALL), and grows with each. State 2: in quarantine. State 1:
 -- the quarantine is over, but the fencing counters are not restored. State 0: ready.
+-- `quorlock:guard:clock` holds the epoch of a quarantine for a clock that has stepped: such a master may have voted for others
+-- since a key expired too early.
 --
 -- The quarantine ends when `quorlock:quarantine` has expired *and* `end` has passed by the wall clock of the
 -- asking client: a master that boots with a slow clock and is set forward expires the key at once.
@@ -94,6 +96,8 @@ local function watch(terms)
     local length = math.max(tonumber(longest or 0), tonumber(maxTtl))
     guarded.since = exactly(math.max(tonumber(since or 0) + 1, tonumber(epoch)))
     guarded.database, guarded.longest = database, isKnown and longest or maxTtl
+    local isForClock = isKnown and (state ~= "2" or call("GET", "quorlock:guard:clock") == since)
+    if isForClock then call("SET", "quorlock:guard:clock", guarded.since) end
     if right ~= "2" or was then mark("2", now + length, length)
     elseif call("GET", "quorlock:guard:new:" .. epoch) then mark("0", 0)
     else
@@ -120,3 +124,6 @@ local function bar(kind, ttl, proposal)
 end
 
 local function inQuarantine() return guarded and (guarded.why or guarded.state == "2") end
+local function isNew()
+  return guarded and guarded.state == "2" and call("GET", "quorlock:guard:clock") ~= guarded.since
+end

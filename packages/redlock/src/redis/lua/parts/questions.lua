@@ -1,4 +1,5 @@
 -- The questions of a batch: see batch.lua.
+-- @include "refused"
 local function run(kind, last, number, ticket, entryTtl, proposal)
   if kind == "g" then
     watch(ARGV[arg])
@@ -27,7 +28,7 @@ local function run(kind, last, number, ticket, entryTtl, proposal)
     kind, last = "v", last - 1
   end
   local reply, next = claimed(kind, last, number, ticket, entryTtl, proposal)
-  if type(reply) ~= "number" then return reply end
+  if type(reply) ~= "number" then return refused(reply, isNew()) end
   if guarded and inQuarantine() then return {-2, reply} end
   if proposal ~= "" then
     -- (unpack takes 8,000 at most.)
