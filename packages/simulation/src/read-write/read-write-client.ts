@@ -159,7 +159,7 @@ function readWriteLocksOf(redlock: Redlock, runtime: Runtime, Class: typeof Read
       const held = await (writes ? lock.tryWrite(ttl, options) : lock.tryRead(ttl, options));
       return held && new Hold(runtime, name, options, held, writes ? (held as WriteLock) : undefined);
     },
-    using(resources, ttl, options, routine, granted) {
+    using(resources, ttl, options, routine) {
       const { name, lock, writes, downgrades } = next(resources);
       if (!writes) {
         return lock.usingRead(ttl, options, (signal, reading) =>
@@ -169,7 +169,7 @@ function readWriteLocksOf(redlock: Redlock, runtime: Runtime, Class: typeof Read
       return lock.usingWrite(ttl, options, async (_signal, writing) => {
         const held = new Hold(runtime, name, options, writing, writing);
         // Its wait ends here: the downgrade lets in readers that called after it (PROTOCOL 10.4).
-        granted();
+        routine.granted?.();
         if (downgrades) await held.downgrade();
         await routine(held.signal, held);
       });
@@ -219,8 +219,7 @@ export function mixedSubject(client: ReadWriteClasses): Omit<Subject, "name"> {
           uses % 2 === 0 ? shared.queued!(resources) : { keys: [resources].flat(), isShared: false },
         acquire: (resources, ttl, options) => next().acquire(resources, ttl, options),
         tryAcquire: (resources, ttl, options) => next().tryAcquire(resources, ttl, options),
-        using: (resources, ttl, options, routine, granted) =>
-          next().using(resources, ttl, options, routine, granted),
+        using: (resources, ttl, options, routine) => next().using(resources, ttl, options, routine),
         quit: () => redlock.quit(),
       };
     },

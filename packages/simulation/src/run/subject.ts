@@ -51,7 +51,11 @@ export interface Subject {
 export type Resources = string | readonly string[];
 
 /** The work under a lock. The signal is missing if the library has none. */
-export type Routine = (signal: AbortSignal | undefined, lock: SubjectLock) => Promise<void>;
+export interface Routine {
+  (signal: AbortSignal | undefined, lock: SubjectLock): Promise<void>;
+  /** Called where the lock is granted some time before the routine begins. */
+  granted?: () => void;
+}
 
 /** The keys in whose queues a call waits, and whether it may hold them beside others of its kind. */
 export interface Queued {
@@ -65,14 +69,7 @@ export interface Queued {
 export interface SubjectClient {
   acquire(resources: Resources, ttl: number, options?: AcquireOptions): Promise<SubjectLock>;
   tryAcquire(resources: Resources, ttl: number, options?: AcquireOptions): Promise<SubjectLock | null>;
-  /** `granted` is called where the lock is granted some time before the routine begins. */
-  using(
-    resources: Resources,
-    ttl: number,
-    options: AcquireOptions,
-    routine: Routine,
-    granted: () => void,
-  ): Promise<void>;
+  using(resources: Resources, ttl: number, options: AcquireOptions, routine: Routine): Promise<void>;
   /** Of the next call, if it waits; missing where a call waits for the keys of its resources, alone. */
   queued?(resources: Resources): Queued;
   /** With settings of the call's own; missing where such a call has none. */

@@ -367,8 +367,8 @@ export class Worker implements Receiver {
       intervals.end(interval);
       endRoutine();
     };
-    const granted = () => this.#endWait(wait);
-    const using = redlock.using(resource, wait.ttl, terms.options, routine, granted);
+    routine.granted = () => this.#endWait(wait);
+    const using = redlock.using(resource, wait.ttl, terms.options, routine);
     // The routine takes as long as it takes: what comes before and after it has a bound.
     await this.call("using, before", terms.bounds.acquire, () => Promise.race([using, routineBegan]));
     this.#endWait(wait);
