@@ -140,15 +140,21 @@ interface ExecFlags extends MastersOptions {
   readonly grace?: number;
   readonly fencing?: true;
   readonly guard?: number;
+  readonly keepFor?: number;
 }
 
 function say(line: string): void {
   console.error(`quorlock: ${line}`);
 }
 
-async function exec(resource: string, command: readonly string[], flags: ExecFlags): Promise<number> {
+async function exec(
+  resource: string,
+  command: readonly string[],
+  flags: ExecFlags,
+  waits: boolean,
+): Promise<number> {
   if (command.length === 0) throw new UsageError("a command is missing: quorlock exec RESOURCE -- COMMAND");
-  const { ttl, wait, grace = Math.min(5000, ttl / 4), fencing = false, guard } = flags;
+  const { ttl, wait, grace = Math.min(5000, ttl / 4), fencing = false, guard, keepFor } = flags;
   if (ttl < 100) throw new UsageError("--ttl must be at least 100ms");
   const clients = mastersFrom(flags.master, flags, process.env).map(clientOf);
   return execute(clients, resource, command, {
@@ -157,6 +163,8 @@ async function exec(resource: string, command: readonly string[], flags: ExecFla
     grace,
     fencing,
     guard,
+    keepFor,
+    waits,
     environment: process.env,
     say,
   });
@@ -462,35 +470,54 @@ Examples:
 }
 
 function addExec(program: Command, done: (code: number) => void): void {
+  // Both are about waiting, and only their names belong together: commander would take one for the opposite of the other.
+  const given = { wait: 10_000, waits: true };
+  const setWait = (text: string): void => {
+    given.wait = duration(text);
+  };
   withMasterOption(program.command("exec"))
     .argument("<resource>", "the resource to lock")
     .argument("[command...]", "the command and its arguments, after --")
     .description("runs a command while it holds a lock")
     .option("--ttl <time>", "how long the lock outlives this process", duration, 30_000)
-    .option("--wait <time>", "how long to wait for connections and for another holder", duration, 10_000)
+    .option(
+      "--wait <time>",
+      "how long to wait for connections and for another holder (default: 10s)",
+      setWait,
+    )
+    .option(
+      "--keep-for <time>",
+      "keep the lock so long after the grant: a job runs once, on one host",
+      duration,
+    )
     .option(
       "--grace <time>",
       "time between SIGTERM and SIGKILL when the lock is lost (default: a quarter of the ttl, 5s at most)",
       duration,
     )
+    .option("--no-wait", "release as the command ends, whatever it leaves running")
     .option("--fencing", "the clients of this resource use fencing")
     .option("--guard <maxTtl>", "the clients use restartGuard, with this maxTtl", duration)
+    .on("option:no-wait", () => {
+      given.waits = false;
+    })
     .addHelpText(
       "after",
       `
-The command has QUORLOCK_RESOURCE and, with --fencing, QUORLOCK_FENCING_TOKEN in its environment. If the lock is lost, it gets
-SIGTERM, and SIGKILL before another client can hold the lock. SIGINT, SIGTERM and SIGHUP are passed on to it.
+The command has QUORLOCK_RESOURCE and, with --fencing, QUORLOCK_FENCING_TOKEN in its environment, and no address or password
+of a master. If the lock is lost, it gets SIGTERM, and SIGKILL before another client can hold the lock. Signals are passed on to
+it. The lock is held until all processes that it leaves have ended. With --keep-for nobody is waited for: 75 says that it has run.
 ${mastersHelp}
 
 Exit: the code of the command; 75 another client holds the lock, 69 no quorum answered, 70 the lock was lost and the command
 ended with 0, 64 bad usage, 126 the command may not be run, 127 it was not found.
 
 Examples:
-  quorlock exec nightly-report --ttl 30s --wait 0s -- ./report.sh
+  quorlock exec nightly-report --keep-for 1h -- ./report.sh
   quorlock exec migrations --wait 5m -- npx prisma migrate deploy`,
     )
     .action(async (resource: string, command: readonly string[], flags: ExecFlags) =>
-      done(await exec(resource, command, flags)),
+      done(await exec(resource, command, { ...flags, wait: given.wait }, given.waits)),
     );
 }
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
-import type { Writable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gateFor } from "./gate.ts";
 
@@ -15,20 +15,31 @@ import { gateFor } from "./gate.ts";
  */
 export class Child {
   readonly #process: ChildProcess;
-  #isSignalled = false;
+  /** Whether the processes are waited for that the command leaves behind. */
+  #waits: boolean;
+  /** Whether a process may still have the pipe that each descendant inherits, one that has left the group as well. */
+  #isInherited = true;
   /**
-   * The exit code of the command, or that of a shell (127: not found, 128 and the number of a signal). After a signal, once the
-   * whole group has ended: a process that ignores the signal works on what the lock protects. Rejects without a shell.
+   * The exit code of the command, or that of a shell (127: not found, 128 and the number of a signal), once the whole group has
+   * ended: a process that is left, or that ignores a signal, works on what the lock protects. Rejects without a shell.
    */
   readonly ended: Promise<number>;
 
-  constructor(command: readonly string[], environment: NodeJS.ProcessEnv) {
+  /** `waits`: false returns as the command itself ends, unless it was told to. */
+  constructor(command: readonly string[], environment: NodeJS.ProcessEnv, waits: boolean) {
+    this.#waits = waits;
     const gate = gateFor(environment);
     this.#process = spawn("/bin/sh", ["-c", gate.script, "quorlock", ...gate.restorer, ...command], {
       detached: true,
-      stdio: ["inherit", "inherit", "inherit", "pipe"],
+      stdio: ["inherit", "inherit", "inherit", "pipe", waits ? "pipe" : "ignore"],
       env: gate.environment,
     });
+    const inherited = this.#process.stdio[4] as Readable | null;
+    const release = (): void => {
+      this.#isInherited = false;
+    };
+    inherited?.on("error", release).once("close", release).resume();
+    if (!inherited) release();
     this.ended = this.#run();
   }
 
@@ -36,7 +47,9 @@ export class Child {
   kill(signal: NodeJS.Signals): void {
     const { pid } = this.#process;
     if (pid === undefined) return;
-    this.#isSignalled = true;
+    if (isEnding(signal)) this.#waits = true;
+    // What has left the group cannot be ended, and the lock is gone.
+    if (signal === "SIGKILL") this.#isInherited = false;
     try {
       process.kill(-pid, signal);
     } catch {
@@ -54,13 +67,18 @@ export class Child {
       await once(guardian, "spawn");
       gate.write("begin\n");
       const [code, signal] = (await ending) as [number | null, NodeJS.Signals | null];
-      while (this.#isSignalled && isRunning(this.#process.pid!)) await sleep(50);
+      while (this.#waits && (this.#isInherited || isRunning(this.#process.pid!))) await sleep(50);
       return code ?? 128 + constants.signals[signal!];
     } finally {
       gate.destroy();
+      this.#process.stdio[4]?.destroy();
       guardian.stdin?.end("done\n");
     }
   }
+}
+
+function isEnding(signal: NodeJS.Signals): boolean {
+  return ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGKILL"].includes(signal);
 }
 
 /** Whether a process of the group runs. One that has ended and that its parent forgets is still a member, but does not. */

@@ -96,7 +96,7 @@ describe("quorlock exec", () => {
     const { code, errors } = await exec("job", "--master", address, "--wait", "0s", "--", "true");
     expect({ code, errors }).toEqual({
       code: 69,
-      errors: `quorlock: no quorum: ${host}:${port}: UNREACHABLE\n`,
+      errors: `quorlock: no quorum: ${host}:${port}: ERR\n`,
     });
   });
 
@@ -111,25 +111,29 @@ describe("quorlock exec", () => {
   });
 
   // A shell corrects the one, and sets the other.
-  test.each(["/elsewhere", undefined])("passes on the environment as it is, PWD=%s included", async (PWD) => {
-    const odd = ["spring.datasource.url", "my-var", '-a"b\\c$d e', "BASH_FUNC_f%%", "1.a"];
-    const values = odd.map((name, index) => [name, `"$HOME" \\ '${index}\n'`]);
-    const ofShells = { IFS: ",", OPTIND: "9", PPID: "77", word: "hello" };
-    const named = { ...nodes(), ...Object.fromEntries(values), ...ofShells };
-    const given = { PATH: process.env["PATH"]!, ...named, PWD, OLDPWD: PWD };
-    const none = Object.fromEntries(Object.keys(process.env).map((name) => [name, undefined]));
-    const print = [process.execPath, "-p", "JSON.stringify(process.env)"];
-    const { code, output } = await runProgram(program, ["exec", "job", "--", ...print], {
-      env: { ...none, ...given },
-    });
-    expect(code).toBe(0);
-    const passed: unknown = JSON.parse(output);
-    expect(passed).toEqual({ ...given, QUORLOCK_RESOURCE: "job" });
-  });
+  test.each(["/elsewhere", undefined])(
+    "passes on the environment as it is, PWD=%s included, without what reaches the masters",
+    async (PWD) => {
+      const odd = ["spring.datasource.url", "my-var", '-a"b\\c$d e', "BASH_FUNC_f%%", "1.a"];
+      const values = odd.map((name, index) => [name, `"$HOME" \\ '${index}\n'`]);
+      const ofShells = { IFS: ",", OPTIND: "9", PPID: "77", word: "hello" };
+      const named = { ...Object.fromEntries(values), ...ofShells };
+      const given = { PATH: process.env["PATH"]!, ...named, PWD, OLDPWD: PWD };
+      const none = Object.fromEntries(Object.keys(process.env).map((name) => [name, undefined]));
+      const print = [process.execPath, "-p", "JSON.stringify(process.env)"];
+      const { code, output } = await runProgram(program, ["exec", "job", "--", ...print], {
+        env: { ...none, ...given, ...nodes(), REDLOCK_PASSWORD: "hunter2", QUORLOCK_TOKEN: "hunter2" },
+      });
+      expect(code).toBe(0);
+      const passed: unknown = JSON.parse(output);
+      expect(passed).toEqual({ ...given, QUORLOCK_RESOURCE: "job" });
+    },
+  );
 
   test("does not pass on the fencing token of another lock", async () => {
     const script = "echo $QUORLOCK_RESOURCE; env | grep FENCING";
-    const inner = [process.execPath, program, "exec", "inner", "--", "sh", "-c", script];
+    const addresses = masters.list.flatMap(({ url }) => ["--master", url]);
+    const inner = [process.execPath, program, "exec", "inner", ...addresses, "--", "sh", "-c", script];
     const { output } = await exec("outer", "--fencing", "--", ...inner);
     expect(output).toBe("inner\n");
   });
@@ -271,7 +275,101 @@ describe("quorlock exec", () => {
     expect(errors).toContain("the lock is lost: the command gets SIGTERM now");
     expect(errors).toContain('the lock of "job" was lost before the command ended');
   });
+
+  test("is stopped: the command stops first, and is killed if its lock has ended meanwhile", async () => {
+    const steps = join(folder, "steps");
+    const script = `echo ready; while :; do echo step >> ${steps}; sleep 0.02; done`;
+    const args = ["exec", "job", "--ttl", "1s", "--", "sh", "-c", script];
+    await using child = Child.node(program, args, { env: nodes() });
+    await child.printed(/ready/);
+    child.process.kill("SIGTSTP");
+    const next = await exec(
+      "job",
+      "--wait",
+      "20s",
+      "--",
+      "sh",
+      "-c",
+      `wc -l < ${steps}; sleep 0.3; wc -l < ${steps}`,
+    );
+    const [before, after] = next.output.trim().split("\n");
+    expect({ code: next.code, after }).toEqual({ code: 0, after: before });
+    child.process.kill("SIGCONT");
+    expect((await child.ended).code).toBe(137);
+    expect(readFileSync(steps, "utf8").split("\n").length - 1).toBe(Number(before));
+  });
+
+  test("is stopped and goes on within the lease: so does the command", async () => {
+    const script = 'trap "exit 5" USR1; echo ready; while :; do sleep 0.02; done';
+    await using child = Child.node(program, ["exec", "job", "--", "sh", "-c", script], { env: nodes() });
+    await child.printed(/ready/);
+    child.process.kill("SIGTSTP");
+    await vi.waitFor(() => expect(stateOf(child.process.pid!)).toBe("T"), 20_000);
+    child.process.kill("SIGCONT");
+    child.process.kill("SIGUSR1");
+    expect((await child.ended).code).toBe(5);
+  });
+
+  test.each(["USR1", "USR2", "WINCH", "QUIT"] as const)(
+    "passes on SIG%s, and does nothing itself",
+    async (name) => {
+      const script = `trap "echo got; exit 5" ${name}; echo ready; while :; do sleep 0.02; done`;
+      await using child = Child.node(program, ["exec", "job", "--", "sh", "-c", script], { env: nodes() });
+      await child.printed(/ready/);
+      child.process.kill(`SIG${name}`);
+      const { code, output, errors } = await child.ended;
+      expect({ code, output }).toEqual({ code: 5, output: "ready\ngot\n" });
+      // What a shell says of a process that it has started is its own.
+      expect(errors).not.toContain("ebugger");
+    },
+  );
+
+  test.each([
+    ["a process of its group", "(sleep 1; echo worked) & exit 6"],
+    ["a process that has left its group", "setsid sh -c 'sleep 1; echo worked' & exit 6"],
+  ])("holds the lock until %s has ended", async (_, script) => {
+    await using child = Child.node(program, ["exec", "job", "--", "sh", "-c", script], { env: nodes() });
+    await vi.waitFor(async () => expect(await admins[0]!.exists("job")).toBe(1), {
+      timeout: 20_000,
+      interval: 5,
+    });
+    const next = await exec("job", "--wait", "20s", "--", "date", "+%s%N");
+    expect(await child.ended).toMatchObject({ code: 6, output: "worked\n" });
+    expect(next.code).toBe(0);
+    expect(child.output).toBe("worked\n");
+  });
+
+  test("releases as its command ends, with --no-wait", async () => {
+    const held = join(folder, "left");
+    const script = `(exec 9>${held}; flock 9; echo locked; exec >/dev/null 2>&1; sleep 600) & sleep 1; echo $!`;
+    const { code, output } = await exec("job", "--no-wait", "--wait", "5s", "--", "sh", "-c", script);
+    expect(code).toBe(0);
+    expect(await admins[0]!.exists("job")).toBe(0);
+    process.kill(Number(output.split("\n")[1]), "SIGKILL");
+  });
+
+  test("keeps the lock after a short job: a late host does not run it again", async () => {
+    const job = ["job", "--keep-for", "4s", "--ttl", "1s", "--", "echo", "ran"];
+    expect(await exec(...job)).toMatchObject({ code: 0, output: "ran\n" });
+    const late = await exec(...job);
+    expect(late).toMatchObject({ code: 75, output: "" });
+    expect(late.errors).toMatch(/^quorlock: "job" was run by .*, which keeps the lock for \d s more\n$/);
+    await vi.waitFor(async () => expect((await exec(...job)).code).toBe(0), {
+      timeout: 30_000,
+      interval: 200,
+    });
+  });
+
+  test("a command of a kept job that fails keeps the lock as well, and its code is told", async () => {
+    expect((await exec("job", "--keep-for", "60s", "--", "sh", "-c", "exit 3")).code).toBe(3);
+    expect((await exec("job", "--keep-for", "60s", "--", "true")).code).toBe(75);
+  });
 });
+
+/** The state of a process, as /proc names it. */
+function stateOf(pid: number): string | undefined {
+  return /\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, "latin1"))?.[1];
+}
 
 /** In this process: fifty programs would take minutes to start. */
 function run(
@@ -286,6 +384,8 @@ function run(
     wait: 60_000,
     fencing: false,
     guard: undefined,
+    keepFor: undefined,
+    waits: true,
     environment: process.env,
     say: (line) => said.push(line),
   });

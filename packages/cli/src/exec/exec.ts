@@ -6,7 +6,9 @@ import {
   Redlock,
   ResourceLockedError,
 } from "@quorlock/redlock";
+import { type OnceResult, once } from "@quorlock/redlock/once";
 import type { Redis } from "ioredis";
+import { titleOf } from "../look/report.ts";
 import { codeOf } from "../masters.ts";
 import { escaped, UsageError } from "../output.ts";
 import { Child } from "./child.ts";
@@ -31,6 +33,10 @@ export interface ExecOptions {
   readonly fencing: boolean;
   /** The `maxTtl` of `restartGuard`, ms. */
   readonly guard: number | undefined;
+  /** The lock is kept for this time from the grant on, ms, so that others do not run their command. */
+  readonly keepFor: number | undefined;
+  /** Whether the lock is held until all processes that the command leaves behind have ended. */
+  readonly waits: boolean;
   readonly environment: NodeJS.ProcessEnv;
   /** Prints a line for the operator. */
   readonly say: (line: string) => void;
@@ -46,7 +52,7 @@ export async function execute(
   command: readonly string[],
   options: ExecOptions,
 ): Promise<number> {
-  const { ttl, wait, fencing, guard } = options;
+  const { ttl, wait, fencing, guard, keepFor } = options;
   using interruption = new Interruption();
   let redlock: Redlock | undefined;
   try {
@@ -58,15 +64,32 @@ export async function execute(
     const { signal } = interruption;
     // At least a second: connections take their time, and `--wait 0` is about other holders.
     await redlock.ready({ timeout: Math.max(wait, 1000), signal });
+    const run = (lock: Lock) => runWhileHeld(lock, resource, command, options, interruption);
+    if (keepFor !== undefined) {
+      const kept = { keepFor, ttl: Math.min(ttl, keepFor), signal };
+      const result = await once(redlock, resource, kept, (_, lock) => run(lock));
+      return result.ran ? result.value : skipped(resource, result, options);
+    }
     const waitTimeout = Math.max(0, deadline - performance.now());
-    return await redlock.using(resource, ttl, { waitTimeout, signal }, (_, lock) =>
-      runWhileHeld(lock, resource, command, options, interruption),
-    );
+    return await redlock.using(resource, ttl, { waitTimeout, signal }, (_, lock) => run(lock));
   } catch (error) {
     return interruption.code ?? (await codeOfFailure(error, options));
   } finally {
     await redlock?.quit();
   }
+}
+
+/** Says who has run it, or runs it now. */
+function skipped(
+  resource: string,
+  { owner, remaining }: Extract<OnceResult<number>, { ran: false }>,
+  { say }: ExecOptions,
+): number {
+  const by = owner ? titleOf(owner) : "another client";
+  say(
+    `"${escaped(resource)}" was run by ${by}, which keeps the lock for ${Math.ceil(remaining / 1000)} s more`,
+  );
+  return execCodes.locked;
 }
 
 /** Says why the lock was not acquired. */
@@ -96,58 +119,82 @@ function reasonOf(vote: Error): string {
   return escaped(`${node}: ${reason}${code === "ERR" ? "" : ` (${code})`}`);
 }
 
-/** The signals that end this process: before the command runs they end the wait, and then they are the command's. */
+/** Before the command runs they end the wait, and then they are the command's. */
+const ending = { SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGTERM: 15 } as const;
+/** The command's, too. With a listener, SIGUSR1 opens no debugger. */
+const passed = ["SIGUSR1", "SIGUSR2", "SIGWINCH"] as const;
+const received = [
+  ...(Object.keys(ending) as (keyof typeof ending)[]),
+  ...passed,
+  "SIGTSTP",
+  "SIGCONT",
+] as const;
+
+/** The signals that this process receives. */
 class Interruption implements Disposable {
   readonly #controller = new AbortController();
-  readonly #listener = (signal: NodeJS.Signals): void => this.#receive(signal);
+  readonly #listener = (signal: NodeJS.Signals): void => this.#receive(signal as (typeof received)[number]);
   #child: Child | undefined;
+  #watch: LeaseWatch | undefined;
   /** The exit code of a wait that was interrupted. */
   code: number | undefined;
 
   constructor() {
-    for (const name of forwarded) process.on(name, this.#listener);
+    for (const name of received) process.on(name, this.#listener);
   }
 
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  passTo(child: Child | undefined): void {
+  passTo(child: Child, watch: LeaseWatch): void {
     this.#child = child;
+    this.#watch = watch;
   }
 
   [Symbol.dispose](): void {
-    for (const name of forwarded) process.off(name, this.#listener);
+    for (const name of received) process.off(name, this.#listener);
   }
 
-  #receive(signal: NodeJS.Signals): void {
-    if (this.#child) this.#child.kill(signal);
-    else {
-      this.code = 128 + { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }[signal as (typeof forwarded)[number]];
+  #receive(signal: (typeof received)[number]): void {
+    if (signal === "SIGTSTP") this.#stop();
+    else if (signal === "SIGCONT") this.#watch?.resume();
+    else if (this.#child) this.#child.kill(signal);
+    else if (signal in ending) {
+      this.code = 128 + ending[signal as keyof typeof ending];
       this.#controller.abort();
     }
   }
+
+  /** The command first: this process extends the lock, and the command must not run on without it. */
+  #stop(): void {
+    this.#child?.kill("SIGSTOP");
+    process.kill(process.pid, "SIGSTOP");
+  }
 }
 
-const forwarded = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
+/** The variables with which this program reaches the masters. */
+const secrets = ["REDLOCK_NODES", "REDLOCK_PASSWORD", "QUORLOCK_TOKEN"];
 
 async function runWhileHeld(
   lock: Lock,
   resource: string,
   command: readonly string[],
-  { environment, grace, say, ttl }: ExecOptions,
+  { environment, grace, say, ttl, waits }: ExecOptions,
   interruption: Interruption,
 ): Promise<number> {
   const { fencingToken } = lock;
   // An outer `quorlock exec` may have passed on the token of another lock.
   const { QUORLOCK_FENCING_TOKEN: _, ...others } = environment;
-  const child = new Child(command, {
+  for (const name of secrets) delete others[name];
+  const passedOn = {
     ...others,
     QUORLOCK_RESOURCE: resource,
     ...(fencingToken !== undefined && { QUORLOCK_FENCING_TOKEN: String(fencingToken) }),
-  });
-  interruption.passTo(child);
+  };
+  const child = new Child(command, passedOn, waits);
   const watch = new LeaseWatch(lock, child, Math.min(grace, ttl / 2), (line) => say(line));
+  interruption.passTo(child, watch);
   const code = await child.ended.finally(() => watch.stop());
   if (lock.remaining() > 0 || code !== 0) return code;
   say(`the lock of ${JSON.stringify(escaped(resource))} was lost before the command ended`);
@@ -193,7 +240,13 @@ class LeaseWatch {
     this.#lock.signal.removeEventListener("abort", this.#onLost);
   }
 
-  #look(): void {
+  /** After a stop: the command goes on only if it can be ended before the lease. */
+  resume(): void {
+    if (this.#look()) this.#child.kill("SIGCONT");
+  }
+
+  /** Whether the command may run. */
+  #look(): boolean {
     clearTimeout(this.#timer);
     const now = performance.now();
     const left = this.#lock.remaining();
@@ -203,6 +256,7 @@ class LeaseWatch {
     if (untilTerm <= 0) this.#terminate("cannot be extended");
     if (untilKill <= 0) this.#child.kill("SIGKILL");
     else this.#timer = setTimeout(() => this.#look(), this.#isTerminated ? untilKill : untilTerm);
+    return untilKill > 0;
   }
 
   #terminate(why: string): void {
