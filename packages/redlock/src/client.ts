@@ -307,9 +307,14 @@ function nodesOf(
   const list = isList ? [...(clients as Iterable<Client>)] : isObject(clients) ? [clients as Client] : [];
   if (list.length === 0) throw new InvalidArgumentError("clients must be a list of at least one client");
   for (const [index, client] of list.entries()) {
-    if (!isNode(client) && !isRedisClient(client)) {
-      throw new InvalidArgumentError(`client ${index} is ${notAClient(client)}, or a LockNode`);
+    let kind: string;
+    try {
+      if (isNode(client) || isRedisClient(client)) continue;
+      kind = notAClient(client);
+    } catch (error) {
+      kind = `a wrapper that cannot be read (${String(error)}); expected the client itself`;
     }
+    throw new InvalidArgumentError(`client ${index} is ${kind}, or a LockNode`);
   }
   const passed = list.map((client) => (isNode(client) ? client.client : client));
   if (new Set(passed).size < list.length) {

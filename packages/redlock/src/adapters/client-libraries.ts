@@ -55,7 +55,7 @@ export function notAClient(client: unknown): string {
 function kindOf(client: unknown): string {
   if (typeof client === "string") return 'a string: pass new Redis("redis://...")';
   if (typeof client !== "object" || client === null) return shown(client);
-  const { isOpen, sendCommand, customCommand, createScript, bufferedAmount, keyspaceEvents } =
+  const { isOpen, sendCommand, customCommand, createScript, bufferedAmount, keyspaceEvents, status } =
     client as Readonly<Record<string, unknown>>;
   const kind = kindOfNodeRedis(client);
   if (kind === "pool") {
@@ -75,6 +75,9 @@ function kindOf(client: unknown): string {
   }
   if (typeof bufferedAmount === "number") {
     return "a RedisClient of Bun, which may keep commands while it is offline: pass a client of ioredis or node-redis: both run on Bun";
+  }
+  if (typeof status === "string") {
+    return "a wrapper without all methods of a client, such as an adapter of BullMQ: pass the client itself that it was made of";
   }
   if (typeof isOpen === "boolean" || typeof sendCommand === "function") {
     return "a client of node-redis before version 5, or its legacy client";

@@ -1,9 +1,26 @@
+import { InvalidArgumentError } from "../errors.ts";
 import type { Args, Done, Message } from "../redis/connection.ts";
 import type { Dials } from "./dials.ts";
 
 /** The run id in the reply to INFO. Some proxies return one of zeros. */
 export function runIdIn(info: unknown): string | undefined {
   return /^run_id:(?!0+\r?$)(\S+)/m.exec(String(info))?.[1];
+}
+
+/**
+ * Throws unless a client that its library, or a wrapper of it, has made has the options that were asked for: without them
+ * it would send commands again (PROTOCOL 2.2).
+ */
+export function checkMade(made: unknown, options: unknown, asked: object): void {
+  const has = (options ?? {}) as Readonly<Record<string, unknown>>;
+  const missing = Object.entries(asked).find(([name, value]) => value !== undefined && has[name] !== value);
+  if (!missing) return;
+  const why = `its duplicate() drops the option ${missing[0]}`;
+  // (A wrapper may have made a promise of it.)
+  Promise.resolve(made)
+    .then((client) => (client as { disconnect?(): unknown }).disconnect?.())
+    .catch(() => {});
+  throw new InvalidArgumentError(`${why}, which locks need: pass the client itself, and no wrapper of it`);
 }
 
 /** The client that the user passed, as the adapter of its library presents it. */

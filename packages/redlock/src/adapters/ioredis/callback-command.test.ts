@@ -95,13 +95,14 @@ describe.each(versions)("ioredis %s", (_, open, AnyCommand) => {
     class Other {
       readonly name = "PING";
     }
-    const other = Object.create(client, {
+    const version = Object.create(client, {
       call: {
         value(this: { sendCommand(command: object): void }) {
           this.sendCommand(new Other());
         },
       },
     }) as object;
+    const other = Object.create(version) as object;
     expect(callbackCommandsOf(other)).toBeUndefined();
     expect(callbackCommandsOf({})).toBeUndefined();
   });

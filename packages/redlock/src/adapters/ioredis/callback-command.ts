@@ -60,7 +60,7 @@ export function callbackCommandsOf(client: object): MakeCommand | undefined {
 
 /**
  * Finds the command class: it is not exported to clients, but `call` passes a command to `sendCommand`, which
- * is intercepted here.
+ * is intercepted here. The method is that of the class, on an object that can send nothing: a wrapper binds its own to a client.
  */
 function commandClassOf(client: object): CommandClass | undefined {
   let taken: object | undefined;
@@ -68,8 +68,9 @@ function commandClassOf(client: object): CommandClass | undefined {
     taken = command;
   };
   try {
-    const taker = Object.create(client, { sendCommand: { value: sendCommand } }) as CallingClient;
-    taker.call("PING");
+    const { call } = Object.getPrototypeOf(client) as CallingClient;
+    // (A tool that wraps it may return a promise.)
+    void Promise.resolve(call.call({ options: {}, sendCommand }, "PING")).catch(() => {});
     return taken?.constructor as CommandClass | undefined;
   } catch {
     return undefined;
@@ -77,7 +78,7 @@ function commandClassOf(client: object): CommandClass | undefined {
 }
 
 interface CallingClient {
-  call(command: string): unknown;
+  call(this: object, command: string): unknown;
 }
 
 /** As in `UserClient.deliver`: sends a command that `make` has made. */

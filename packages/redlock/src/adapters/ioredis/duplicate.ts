@@ -2,7 +2,14 @@ import type { Args, Done } from "../../redis/connection.ts";
 import { outside } from "../../time/async-context.ts";
 import { maxTimerDelay, type Timer } from "../../time/runtime.ts";
 import { systemRuntime } from "../../time/system.ts";
-import type { OwnClient, OwnEvents, SubscriberClient, SubscriberEvents, UserClient } from "../own-client.ts";
+import {
+  checkMade,
+  type OwnClient,
+  type OwnEvents,
+  type SubscriberClient,
+  type SubscriberEvents,
+  type UserClient,
+} from "../own-client.ts";
 import { boundedDelay } from "../reconnecting-client.ts";
 import { callbackCommandsOf, deliverBy } from "./callback-command.ts";
 import { withoutAdvice } from "./lost-connection.ts";
@@ -147,6 +154,9 @@ export class Duplicate implements OwnClient {
       retryStrategy: (times: number) => this.#retryDelay(times),
     };
     this.client = duplicateOf(userClient)(this.#fixed);
+    const { status, options } = this.client;
+    if (options) this.#copyUserOptions();
+    checkMade(this.client, { ...options, lazyConnect: status === "wait" }, this.#fixed);
     keepDetector(this.client, userClient.options);
     const make = callbackCommandsOf(this.client);
     this.deliver = make && deliverBy(make, fixed.keyPrefix ?? "");
@@ -393,7 +403,7 @@ export class ClusterDuplicate implements OwnClient {
     const { redisOptions, clusterRetryStrategy } = userClient.options as IoredisOptions;
     this.#userClient = userClient;
     this.#credentials = credentialsIn(userClient.options);
-    this.client = duplicateOf(userClient)([], {
+    const asked = {
       lazyConnect: true,
       clusterRetryStrategy: (...args: [number, Error?]) => delayOf(() => clusterRetryStrategy?.(...args)),
       enableOfflineQueue: true,
@@ -404,8 +414,11 @@ export class ClusterDuplicate implements OwnClient {
       retryDelayOnFailover: 0,
       retryDelayOnClusterDown: 0,
       scaleReads: "master",
-      redisOptions: { ...redisOptions, ...sendNowOrNever, enableOfflineQueue: true },
-    });
+    };
+    const ofNodes = { ...sendNowOrNever, enableOfflineQueue: true };
+    this.client = duplicateOf(userClient)([], { ...asked, redisOptions: { ...redisOptions, ...ofNodes } });
+    const options: IoredisOptions | undefined = this.client.options;
+    checkMade(this.client, { ...options, ...options?.redisOptions }, { ...ofNodes, ...asked });
     untrace(this.client);
     forward(this.client, events);
     // Emitted for one node. The credentials of a Cluster client cannot be changed.

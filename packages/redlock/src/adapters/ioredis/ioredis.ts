@@ -25,7 +25,10 @@ export type { IoredisClient } from "./duplicate.ts";
 
 export function isIoredis(client: unknown): client is IoredisClient {
   const candidate = client as Partial<IoredisClient> | null | undefined;
-  return typeof candidate?.duplicate === "function" && typeof candidate.status === "string";
+  const { duplicate, call, sendCommand } = (client ?? {}) as Partial<Record<string, unknown>>;
+  // All that is used to make and send commands: an adapter to another library has the rest.
+  const isUsable = [duplicate, call, sendCommand].every((method) => typeof method === "function");
+  return isUsable && typeof candidate?.status === "string";
 }
 
 /** The time that the user's connection has to say its database, ms. */

@@ -1,9 +1,10 @@
+import { InvalidArgumentError } from "../../errors.ts";
 import type { Args } from "../../redis/connection.ts";
 import { outside } from "../../time/async-context.ts";
 import type { Timer } from "../../time/runtime.ts";
 import { systemRuntime } from "../../time/system.ts";
 import { hashSlot } from "../hash-slot.ts";
-import type { OwnEvents } from "../own-client.ts";
+import { checkMade, type OwnEvents } from "../own-client.ts";
 import {
   defaultConnectTimeout,
   ReconnectingClient,
@@ -61,14 +62,24 @@ export interface ClusterClient extends Omit<NodeRedisClient, "sendCommand"> {
 
 /** The options of a Cluster client are not public, but `duplicate` passes them to the constructor of its class. */
 export function clusterOptionsOf(cluster: NodeRedisClient): ClusterOptions {
-  let taken: ClusterOptions = {};
+  let taken: ClusterOptions | undefined;
   // (Called as a constructor, so it cannot be an arrow function.)
   function take(options: ClusterOptions): void {
     taken = options;
   }
-  const prototype: object = Object.create(cluster, { constructor: { value: take } });
-  (Object.create(prototype) as NodeRedisClient).duplicate();
-  return taken;
+  // A wrapper may have bound the method to the Cluster, which stands behind it.
+  for (const own of [cluster, Object.getPrototypeOf(cluster) as object]) {
+    const prototype: object = Object.create(own, { constructor: { value: take } });
+    try {
+      (Object.create(prototype) as NodeRedisClient).duplicate();
+    } catch {
+      // It is no Cluster.
+    }
+    if (taken) return taken;
+  }
+  throw new InvalidArgumentError(
+    "the options of the Cluster cannot be read: pass it itself, and no wrapper of it",
+  );
 }
 
 /** A Cluster client, replaced when none of its masters is connected any more. */
@@ -128,6 +139,8 @@ export class ClusterDuplicate extends ReconnectingClient<ClusterConnection> {
         return mappedAddress(address, nodeAddressMap);
       },
     }) as ClusterClient;
+    const made = clusterOptionsOf(cluster);
+    checkMade(cluster, { ...made, ...made.defaults }, { useReplicas: false, ...sendNowOrNever });
     connection = new ClusterConnection(cluster, this.#user.keyPrefix, connectTimeout / 4, events);
     return connection;
   }

@@ -1,7 +1,13 @@
 import type { Args } from "../../redis/connection.ts";
 import { outside } from "../../time/async-context.ts";
 import { afterTurn, systemRuntime } from "../../time/system.ts";
-import type { OwnEvents, SubscriberClient, SubscriberEvents, UserClient } from "../own-client.ts";
+import {
+  checkMade,
+  type OwnEvents,
+  type SubscriberClient,
+  type SubscriberEvents,
+  type UserClient,
+} from "../own-client.ts";
 import {
   boundedDelay,
   defaultConnectTimeout,
@@ -134,6 +140,8 @@ class SingleClient implements SingleConnection {
       // Idle connections are kept.
       socket: { ...socket, socketTimeout: undefined, reconnectStrategy },
     }) as OneClient;
+    const made = optionsOf(this.client as unknown as NodeRedisClient);
+    checkMade(this.client, { ...made, ...made.socket }, { ...sendNowOrNever, database, reconnectStrategy });
     this.client.on("connect", () => {
       this.#isConnecting = false;
       if (this.#isOver) this.destroy();

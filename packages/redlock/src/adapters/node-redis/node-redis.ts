@@ -139,7 +139,9 @@ export class NodeRedisUser implements UserClient {
     // Emitted by a Cluster that is closed.
     client.on("disconnect", onOver);
     // No "end" is emitted if its reconnect strategy gives up.
-    const { errorMonitor } = client.constructor as unknown as { readonly errorMonitor: string };
+    // (A wrapper binds even the class.)
+    const { constructor: EventEmitter } = Object.getPrototypeOf(client) as object;
+    const { errorMonitor } = EventEmitter as unknown as { readonly errorMonitor: string };
     client.on(errorMonitor, (error: unknown) => {
       this.#hasDialed = client.isOpen;
       this.#endDialed();
