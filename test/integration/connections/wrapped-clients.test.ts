@@ -86,7 +86,7 @@ async function refusalOf(client: object): Promise<string> {
 
 describe.each([
   ["ioredis 6", ofIoredis(Redis)],
-  ["ioredis 5", ofIoredis(Redis5 as unknown as typeof Redis)],
+  ["ioredis 5", ofIoredis(Redis5)],
   ["node-redis", ofNodeRedis],
 ] as const)("a client of %s", (_, clientAt) => {
   test.each(Object.entries(wrappers))("locks through a Proxy that %s", async (__, wrap) => {

@@ -68,9 +68,9 @@ function commandClassOf(client: object): CommandClass | undefined {
     taken = command;
   };
   try {
-    const { call } = Object.getPrototypeOf(client) as CallingClient;
+    const version = Object.getPrototypeOf(client) as CallingClient;
     // (A tool that wraps it may return a promise.)
-    void Promise.resolve(call.call({ options: {}, sendCommand }, "PING")).catch(() => {});
+    void Promise.resolve(version.call.call({ options: {}, sendCommand }, "PING")).catch(() => {});
     return taken?.constructor as CommandClass | undefined;
   } catch {
     return undefined;
