@@ -11,7 +11,7 @@ const fleet = Fleet.forTests(3);
 
 async function clientOf(connection: object): Promise<object> {
   const queue = new Queue(fresh("jobs"), {
-    connection: connection as { url: string },
+    connection,
     skipVersionCheck: true,
   });
   queue.on("error", () => {});
