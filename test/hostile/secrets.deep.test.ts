@@ -335,6 +335,38 @@ describe.each(Object.entries(libraries))("with %s", (name, open) => {
   }, 60_000);
 });
 
+describe("where SUBSCRIBE is unknown, and Redis quotes its arguments", () => {
+  let masters: Masters;
+  let admin: Redis;
+  beforeAll(async () => {
+    masters = await startMasters(1, { config: ["--rename-command", "SUBSCRIBE", ""], say: () => {} });
+    admin = new Redis(masters.list[0]!.port);
+    await admin.acl("SETUSER", username, "reset", "on", `>${password}`, "~*", "&*", "+@all");
+  });
+  afterAll(async () => {
+    admin.disconnect();
+    await masters.stop();
+  });
+
+  it.each(["ioredis 6", "ioredis 5", "iovalkey", "node-redis 6", "node-redis 5"])(
+    "no error shows an inbox, with %s",
+    async (name) => {
+      const { port } = masters.list[0]!;
+      const plain = libraries[name]!(port) as Redis;
+      const errors: unknown[] = [];
+      const redlock = new Redlock([plain], { owner: false });
+      redlock.on("error", (error) => errors.push(error));
+      await admin.set("held", "by another");
+      await rejection(redlock.acquire("held", ttl, { waitTimeout: 200 }));
+      await redlock.quit();
+      const text = errors.map(printed).join("\n");
+      expect(text).toMatch(/unknown command.*SUBSCRIBE/i);
+      expect(text).toContain("quorlock:inbox:(token)");
+      expect(text).not.toMatch(/inbox:[\da-f]/);
+    },
+  );
+});
+
 const clusters: Record<string, (port: number) => object> = {
   "ioredis 6": (port) => new Cluster([{ host: "127.0.0.1", port }]),
   "ioredis 5": (port) => new Cluster5([{ host: "127.0.0.1", port }]),

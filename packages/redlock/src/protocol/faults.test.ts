@@ -2,6 +2,16 @@ import { expect, test } from "vitest";
 import { failed } from "./faults.ts";
 
 test.each([
+  "ERR unknown command 'EVALSHA', with args beginning with: '1' '0123456789abcdef.1' '500'",
+  "ERR unknown command 'EVALSHA', with args beginning with: 'long' '0123456789abc",
+  "ERR unknown command 'EVALSHA', with args beginning with: '0123456789abcdef.1' '012345678",
+])("no error shows a token, also where Redis has cut it: %s", (message) => {
+  const { error } = failed("master", new Error(message), true, ["0123456789abcdef.1"]);
+  expect(`${error.message} ${error.error.message}`).not.toMatch(/012345678|abcdef/);
+  expect(error.message).toContain("EVALSHA");
+});
+
+test.each([
   ["WRONGTYPE Operation against a key holding the wrong kind of value", "WRONGTYPE"],
   ["OOM command not allowed when used memory > 'maxmemory'.", "OOM"],
   ["something without a word in front", "ERR"],

@@ -63,8 +63,15 @@ export function unexpected(node: string, reply: unknown): Fault {
 const minTokenLength = 8;
 
 function without(tokens: readonly string[], text: string): string {
-  const long = tokens.filter((token) => token.length >= minTokenLength);
-  return long.reduce((rest, token) => rest.replaceAll(token, "(token)"), text);
+  let rest = text;
+  for (const token of tokens) {
+    if (token.length < minTokenLength || !text.includes(token.slice(0, minTokenLength))) continue;
+    // Redis quotes the first 128 characters of the arguments: the end of the token may be missing.
+    rest = rest.replaceAll(token, "(token)");
+    for (let length = token.length - 1; length > minTokenLength; length -= 1)
+      rest = rest.replaceAll(token.slice(0, length), "(token)");
+  }
+  return rest;
 }
 
 /** The texts of a missing permission inside a script, up to Redis 7.0, and from 7.4 and Valkey 8 on. */

@@ -8,14 +8,14 @@ const noInbox = "-";
 /** The subscription of a node to the grants of its master. */
 export class GrantSubscription {
   readonly #connection: Connection;
-  readonly #report: (error: unknown) => void;
+  readonly #report: (error: unknown, channel: string) => void;
   #address = noInbox;
   #hasReported = false;
   /** Held here because the subscription ends when it is garbage-collected. */
   subscription: unknown;
 
   /** `report`: called once, with the reason why the subscription failed or with a malformed message. */
-  constructor(connection: Connection, report: (error: unknown) => void) {
+  constructor(connection: Connection, report: (error: unknown, channel: string) => void) {
     this.#connection = connection;
     this.#report = report;
   }
@@ -34,13 +34,13 @@ export class GrantSubscription {
     const onMessage = (message: string): void => {
       const push = pushOf(message);
       if (push) onPush(push);
-      else this.#reportOnce(new UnexpectedReply(message));
+      else this.#reportOnce(new UnexpectedReply(message), channel);
     };
     return new Promise((resolve) => {
       const onStatus = (isListening: boolean, error?: unknown): void => {
         const wasListening = this.isListening;
         this.#address = isListening ? channel : noInbox;
-        if (error !== undefined) this.#reportOnce(error);
+        if (error !== undefined) this.#reportOnce(error, channel);
         resolve();
         if (isListening || wasListening) onChange();
       };
@@ -50,10 +50,10 @@ export class GrantSubscription {
     });
   }
 
-  #reportOnce(error: unknown): void {
+  #reportOnce(error: unknown, channel: string): void {
     if (this.#hasReported) return;
     this.#hasReported = true;
-    this.#report(error);
+    this.#report(error, channel);
   }
 }
 

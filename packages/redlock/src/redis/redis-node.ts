@@ -196,11 +196,13 @@ export class RedisNode implements LockNode {
   }
 
   #makeQueue(onFault: (error: NodeError) => void): LockQueue {
-    const subscription = new GrantSubscription(this.#connection, (error) => {
+    const subscription = new GrantSubscription(this.#connection, (error, channel) => {
       const fault =
         error instanceof UnexpectedReply
           ? unexpected(this.name, error.reply)
-          : failed(this.name, error, this.#connection.isErrorReply(error), []);
+          : failed(this.name, error, this.#connection.isErrorReply(error), [
+              channel.slice(channel.lastIndexOf(":") + 1),
+            ]);
       outside(() => onFault(fault.error));
     });
     this.#inbox = subscription;

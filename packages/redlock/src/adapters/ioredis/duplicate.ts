@@ -11,6 +11,7 @@ import {
   type UserClient,
 } from "../own-client.ts";
 import { boundedDelay } from "../reconnecting-client.ts";
+import { hidden, isPatched, type Sender, withoutSecrets } from "../watched.ts";
 import { callbackCommandsOf, deliverBy } from "./callback-command.ts";
 import { withoutAdvice } from "./lost-connection.ts";
 
@@ -35,12 +36,12 @@ interface DuplicateClient {
   readonly options: object;
   connect(): Promise<unknown>;
   disconnect(reconnect?: boolean): void;
-  call(command: string, args: Args): Promise<unknown>;
+  call(command: string, args: readonly (string | number | Uint8Array)[]): Promise<unknown>;
   sendCommand(command: object, ...rest: unknown[]): Promise<unknown>;
   ping(message: string): Promise<unknown>;
-  subscribe(channel: string): Promise<unknown>;
-  unsubscribe(channel: string): Promise<unknown>;
-  nodes?(role: "all"): readonly { readonly options: IoredisOptions }[];
+  subscribe(channel: string | Uint8Array): Promise<unknown>;
+  unsubscribe(channel: string | Uint8Array): Promise<unknown>;
+  nodes?(role: "all"): readonly (Sender & { readonly options: IoredisOptions })[];
   // biome-ignore lint/suspicious/noExplicitAny: ioredis declares each event with arguments of its own.
   on(event: string, listener: (...args: any[]) => void): unknown;
 }
@@ -256,11 +257,11 @@ export class SubscriberDuplicate extends Duplicate implements SubscriberClient {
   }
 
   subscribe(channel: string): Promise<unknown> {
-    return this.client.subscribe(channel);
+    return this.client.subscribe(shown(this.client, channel));
   }
 
   unsubscribe(channel: string): Promise<unknown> {
-    return this.client.unsubscribe(channel);
+    return this.client.unsubscribe(shown(this.client, channel));
   }
 }
 
@@ -269,13 +270,24 @@ export class SubscriberDuplicate extends Duplicate implements SubscriberClient {
  * enough to release a lock.
  */
 function untrace(client: DuplicateClient): void {
+  if (isPatched(client)) watched.add(client);
   const sendCommand = client.sendCommand.bind(client);
   client.sendCommand = (command, ...rest) => sendCommand(Object.assign(command, { isTraced: true }), ...rest);
 }
 
+/** The clients that a tool watches. */
+const watched = new WeakSet<DuplicateClient>();
+
+function shown(client: DuplicateClient, channel: string): string | Uint8Array {
+  return watched.has(client) ? hidden(channel) : channel;
+}
+
 /** In lower case: before version 5.9, and in iovalkey, ioredis knows the keys of such names only (prefix, hash slot). */
 async function call(client: DuplicateClient, command: string, args: Args): Promise<unknown> {
-  return client.call(command.toLowerCase(), args);
+  // A Cluster sends by the clients of its nodes.
+  const isWatched = watched.has(client) || client.nodes?.("all").some(isPatched);
+  const words = isWatched ? withoutSecrets([command, ...args.map(String)]).slice(1) : args;
+  return client.call(command.toLowerCase(), words);
 }
 
 function forward(client: DuplicateClient, events: Partial<OwnEvents>): void {

@@ -270,7 +270,9 @@ class ClusterConnection implements SingleConnection {
       void this.#askForSlot(key!, node);
       return Promise.reject(new NotSent(`${node.address} is not connected`));
     }
-    return this.#cluster.sendCommand(key, false, untraced(words)).catch(redirectionError);
+    // (Agents patch the clients of its nodes.)
+    const client = (node ?? this.#masters[0])?.client ?? this.#cluster;
+    return this.#cluster.sendCommand(key, false, untraced(words, client)).catch(redirectionError);
   }
 
   /**

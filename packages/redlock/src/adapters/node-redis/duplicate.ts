@@ -157,7 +157,7 @@ class SingleClient implements SingleConnection {
   }
 
   send(command: string, args: Args): Promise<unknown> {
-    return this.client.sendCommand(untraced(wordsOf(command, args, this.#keyPrefix)));
+    return this.client.sendCommand(untraced(wordsOf(command, args, this.#keyPrefix), this.client));
   }
 
   /** A client of node-redis 5 or 6 that is destroyed while it connects stays connected: it is destroyed again once connected. */

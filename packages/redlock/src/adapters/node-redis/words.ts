@@ -1,11 +1,15 @@
 import type { Args } from "../../redis/connection.ts";
-
-/** Commands without keys. */
-const keyless = new Set(["MULTI", "EXEC", "DISCARD", "INFO", "TIME", "PING"]);
+import { isPatched, keysIn, type Sender, withoutSecrets } from "../watched.ts";
 
 /** The words of the latest command: all masters are asked in one turn with the same arguments. */
 let latest:
-  | { readonly of: Args; readonly command: string; readonly prefix: string; words: string[] }
+  | {
+      readonly of: Args;
+      readonly command: string;
+      readonly prefix: string;
+      words: string[];
+      hidden?: readonly (string | Uint8Array)[];
+    }
   | undefined;
 
 /**
@@ -25,16 +29,6 @@ function addPrefix(words: string[], prefix: string): void {
   for (let index = first; index < end; index += 1) words[index] = prefix + words[index];
 }
 
-/** The positions of the keys among a command and its arguments: the first, and the one after the last. */
-function keysIn(words: readonly unknown[]): readonly [first: number, end: number] {
-  const { 0: command, 2: keys, length } = words;
-  if (keyless.has(command as string)) return [length, length];
-  if (command === "WATCH" || command === "DEL") return [1, length];
-  // The script, the number of keys, the keys.
-  if (command === "EVAL" || command === "EVALSHA") return [3, 3 + Number(keys)];
-  return [1, 2];
-}
-
 /** The key that decides which node of a Cluster gets the command. */
 export function firstKeyOf(words: readonly string[]): string | undefined {
   const [first, end] = keysIn(words);
@@ -42,22 +36,21 @@ export function firstKeyOf(words: readonly string[]): string | undefined {
 }
 
 const tracing = globalThis.process?.getBuiltinModule?.("node:diagnostics_channel");
-/** The channels on which node-redis publishes the words of commands. */
-const channels = ["start", "end", "asyncStart", "asyncEnd", "error"].map((event) =>
-  tracing?.channel(`tracing:node-redis:command:${event}`),
-);
+/** The channels on which node-redis publishes the words of commands, and the one of dd-trace, which patches its queue of commands. */
+const channels = [
+  ...["start", "end", "asyncStart", "asyncEnd", "error"].map(
+    (event) => `tracing:node-redis:command:${event}`,
+  ),
+  "apm:redis:command:start",
+].map((name) => tracing?.channel(name));
 
 /**
- * The words as node-redis gets them. It publishes those of scripts in full, and tokens are among them: a token is enough
- * to release a lock. So if a tool listens, what follows the keys is passed as buffers, whose text is "?".
+ * The words as `client` gets them. Tools that watch it record those of scripts in full, and tokens are among them: a
+ * token is enough to release a lock. So if there is one, what follows the keys is passed as buffers, whose text is "?".
  */
-export function untraced(words: readonly string[]): readonly (string | Uint8Array)[] {
-  if (!channels.some((channel) => channel?.hasSubscribers)) return words;
-  const [, end] = keysIn(words);
-  return words.map((word, index) => (index < end ? word : hidden(word)));
-}
-
-function hidden(word: string): Uint8Array {
-  // biome-ignore lint/style/noRestrictedGlobals: the encoder of node-redis takes no other bytes.
-  return Object.assign(Buffer.from(word), { toString: () => "?" });
+export function untraced(words: readonly string[], client: Sender): readonly (string | Uint8Array)[] {
+  if (!isPatched(client) && !channels.some((channel) => channel?.hasSubscribers)) return words;
+  if (latest?.words !== words) return withoutSecrets(words);
+  latest.hidden ??= withoutSecrets(words);
+  return latest.hidden;
 }

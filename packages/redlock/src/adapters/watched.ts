@@ -1,0 +1,49 @@
+// Tools that trace a process change client libraries as they are loaded, and record the words of each command. Those of
+// scripts are recorded in full, and tokens are among them: a token is enough to release a lock.
+
+/** `sendCommand` as a client library has it, also minified. One that a tool has put in its place, or rewritten, begins otherwise. */
+const unpatched = /^(async )?sendCommand\(\w+(, ?\w+)+\)/;
+/** For each function that was seen. */
+const patched = new WeakMap<object, boolean>();
+
+export interface Sender {
+  readonly sendCommand: (...args: never[]) => unknown;
+}
+
+/** Whether a tool watches what is sent by a client. */
+export function isPatched({ sendCommand }: Sender): boolean {
+  const known = patched.get(sendCommand);
+  if (known !== undefined) return known;
+  const isOther = !unpatched.test(String(sendCommand));
+  patched.set(sendCommand, isOther);
+  return isOther;
+}
+
+/** Commands without keys. */
+const keyless = new Set(["MULTI", "EXEC", "DISCARD", "INFO", "TIME", "PING"]);
+
+/** The positions of the keys among a command and its arguments: the first, and the one after the last. */
+export function keysIn(words: readonly unknown[]): readonly [first: number, end: number] {
+  const { 0: command, 2: keys, length } = words;
+  if (keyless.has(command as string)) return [length, length];
+  if (command === "WATCH" || command === "DEL") return [1, length];
+  // The script, the number of keys, the keys.
+  if (command === "EVAL" || command === "EVALSHA") return [3, 3 + Number(keys)];
+  return [1, 2];
+}
+
+/** What tools make of a word. */
+const text = (): string => "?";
+const asText = { toString: text, toJSON: text, [Symbol.for("nodejs.util.inspect.custom")]: text };
+
+/** The same for the library, and "?" for whoever prints it. */
+export function hidden(word: string): Uint8Array {
+  // biome-ignore lint/style/noRestrictedGlobals: client libraries take no other bytes.
+  return Object.assign(Buffer.from(word), asText);
+}
+
+/** Hides what follows the keys. (Numbers are no secrets, and buffers cost.) */
+export function withoutSecrets(words: readonly string[]): readonly (string | Uint8Array)[] {
+  const [, end] = keysIn(words);
+  return words.map((word, index) => (index < end || /^\d*$/.test(word) ? word : hidden(word)));
+}
