@@ -3,8 +3,8 @@ import { Redis } from "ioredis";
 import { check, type Recipe } from "./recipe.ts";
 
 /**
- * A handler whose process may be frozen between two requests. Connections are made once, outside of it. Each call waits until they
- * stand (`ready`), holds the lock for a short ttl, and leaves nothing to do after the response.
+ * A handler whose process may be frozen between two requests. Connections are made once, outside of it; servers and networks may
+ * have closed them during a freeze. So each call waits until they stand (`ready`: a round trip or two if they do), holds the lock for a short ttl, and leaves nothing to do after the response.
  */
 export function makeHandler(urls: readonly string[]): {
   handle(order: string): Promise<{ status: number }>;

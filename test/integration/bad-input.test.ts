@@ -7,7 +7,7 @@ import { Semaphore } from "@quorlock/redlock/semaphore";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { Redis as Upstash } from "@upstash/redis";
 import { Cluster, Redis } from "ioredis";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Fleet, fresh, type Opened, rejection } from "./fleet/fleet.ts";
 import { WireTap } from "./fleet/wire-tap.ts";
 
@@ -356,4 +356,43 @@ it("a reader has the longest ttl there is: its expiry by the master's clock is r
     await reading.extend(Number.MAX_SAFE_INTEGER);
     await reading.release();
   }
+});
+
+function clients(): Redis[] {
+  return fleet.masters.map(({ host, port }) => new Redis(port, host));
+}
+
+describe("two copies of the package", () => {
+  it("are told where an object of one comes to the other", async () => {
+    vi.resetModules();
+    const other = await import("@quorlock/redlock");
+    const settings = { reentrant: "handle", nodeTimeout: 900 } as const;
+    const redlock = new other.Redlock(clients(), settings);
+    const [own, third] = [new Redlock(clients(), settings), new Redlock(clients(), settings)];
+    onTestFinished(async () => void (await Promise.all([redlock.quit(), own.quit(), third.quit()])));
+    const [name, theirs] = [fresh(), await redlock.acquire(fresh(), 5000)];
+    const told = await Promise.all([
+      rejection((async () => new Semaphore(redlock, name, 1))()),
+      rejection((async () => new ReadWriteLock(redlock, name))()),
+      rejection((async () => lead(redlock, name, 5000, routine))()),
+      rejection(once(redlock, name, { keepFor: 5000 }, routine)),
+      rejection(own.acquire(name, 5000, { parent: theirs })),
+      rejection(own.extend(theirs, 5000)),
+      rejection(own.release(theirs)),
+    ]);
+    for (const error of told) {
+      expect(error).toBeInstanceOf(InvalidArgumentError);
+      expect((error as Error).message).toContain("is of another copy of the package: install one version");
+    }
+    // A lock of another Redlock of this copy, and what is none, are told as before.
+    const ours = await own.acquire(fresh(), 5000);
+    const plain = await rejection(redlock.acquire(name, 5000, { parent: ours }));
+    expect((plain as Error).message).toContain("another copy");
+    expect(((await rejection(third.acquire(name, 5000, { parent: ours }))) as Error).message).toContain(
+      "parent must be a lock of this Redlock",
+    );
+    expect(((await rejection(own.release({} as typeof ours))) as Error).message).toContain(
+      "but is an object",
+    );
+  });
 });

@@ -34,7 +34,7 @@ export interface LockedOptions extends Omit<AcquireOptions, "parent"> {
 
 export interface OnceMethodOptions<Args extends unknown[]> extends Omit<OnceOptions, "at"> {
   /** The scheduled time, or a function of the arguments that returns it; see `once`. */
-  readonly at?: OnceOptions["at"] | ((...args: Args) => Date | number);
+  readonly at?: OnceOptions["at"] | ((...args: Args) => Date | number) | undefined;
   /** The name of the module's Redlock. Default: the one without a name. */
   readonly redlock?: string | undefined;
 }

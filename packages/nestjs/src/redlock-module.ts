@@ -26,7 +26,7 @@ export interface RedlockModuleOptions {
 /** The part that is known when the module is declared, with `forRootAsync` as well. */
 export interface RedlockModuleExtras {
   /** Whether other modules have the Redlock without an import of this one. Default false. */
-  readonly isGlobal?: boolean;
+  readonly isGlobal?: boolean | undefined;
   /** Tells several Redlocks apart. Default: none, for the one that is injected by its class. */
   readonly name?: string | undefined;
 }

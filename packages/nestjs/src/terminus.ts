@@ -24,7 +24,10 @@ export class RedlockHealthIndicator {
   /** `redlock`: the name of the Redlock. `timeout`: the time that masters have to answer, ms; default 1,000. */
   async isHealthy<Key extends string>(
     key: Key,
-    { redlock: name, timeout = 1_000 }: { readonly redlock?: string; readonly timeout?: number } = {},
+    {
+      redlock: name,
+      timeout = 1_000,
+    }: { readonly redlock?: string | undefined; readonly timeout?: number | undefined } = {},
   ): Promise<HealthIndicatorResult<Key>> {
     const redlock = this.#modules.get<Redlock>(redlockToken(name), { strict: false });
     const indicator = this.#service.check(key);

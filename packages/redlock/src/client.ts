@@ -36,40 +36,40 @@ import { LocalQueues } from "./waiting/local-queues.ts";
 /** A client of a library that has an adapter, or a {@link LockNode} of your own. */
 export type Client = RedisClient | LockNode;
 
-export interface RedlockOptions extends Partial<Settings> {
+export interface RedlockOptions extends Partial<Settings<undefined>> {
   /**
    * The maximum of concurrent `acquire` rounds; further ones wait in this process, in the order of the calls. The
    * limit is lower while masters need more than half of `nodeTimeout` for a round, and no round begins while
    * extensions of held leases are late by more than a round trip and a twentieth of the ttl: then hold fewer locks in one
    * process, or use a longer ttl. Default 1000.
    */
-  readonly acquireConcurrency?: number;
+  readonly acquireConcurrency?: number | undefined;
   /**
    * Whether votes, extensions and releases that are requested while a master has not answered yet are sent to it
    * together. Saves most of the commands if many locks are requested at a time; with one at a time it makes no
    * difference. Default true.
    */
-  readonly groupCommit?: boolean;
+  readonly groupCommit?: boolean | undefined;
   /**
    * Whether waiters queue on the masters: they are served in order, and notified by the release. Without it, waiters
    * poll every `retryDelay`, in no order. Default true, if every master supports it: masters without scripts do not, nor
    * does a Redis Cluster; `true` with one of these throws InvalidArgumentError.
    */
-  readonly queue?: boolean;
+  readonly queue?: boolean | undefined;
   /**
    * Whether each lock has a {@link Lock.fencingToken}. Adds no round to an uncontended lock. Every client that locks
    * the same resources must switch it on. Tokens only grow as long as no master loses its memory: a master that
    * restarts with older data may let a smaller token be issued again. Masters without scripts do not support it, nor does a
    * Redis Cluster: InvalidArgumentError. Default false.
    */
-  readonly fencing?: boolean;
+  readonly fencing?: boolean | undefined;
   /**
    * Whether a nested call for resources that its caller has locked gets a further handle on the same lease, which is
    * released with the last handle. `true`: calls within the routine of a `using`, wherever its async context leads,
    * or with {@link AcquireOptions.parent}; InvalidArgumentError without AsyncLocalStorage. `"handle"`: only with
    * `parent`. Default false.
    */
-  readonly reentrant?: boolean | "handle";
+  readonly reentrant?: boolean | "handle" | undefined;
   /**
    * Keeps the lock safe if a master comes back without votes that it gave: after a crash, a failover or a FLUSHALL it
    * does not vote until everything that it may have forgotten has expired. Two cases are not covered: an old primary
@@ -77,13 +77,13 @@ export interface RedlockOptions extends Partial<Settings> {
    * SWAPDB there and back without a vote between the two. `maxTtl` is the longest ttl that any client requests, the same in
    * all of them; new masters vote after that time, or at once after {@link Redlock.initialize}. Default: none.
    */
-  readonly restartGuard?: RestartGuardOptions;
+  readonly restartGuard?: RestartGuardOptions | undefined;
   /**
    * Reads the masters' clocks with the votes: a clock that steps, or is skewed, is reported by a `clock` event, and
    * its master's votes do not count if `exclude` is set. Keys expire by these clocks: where one is set forward, two clients
    * can hold a lock. Default: not watched.
    */
-  readonly clockWatch?: boolean | ClockWatchOptions;
+  readonly clockWatch?: boolean | ClockWatchOptions | undefined;
   /**
    * The name of this Redlock for others: in the message of their {@link ResourceLockedError}, in `inspect`, and for operators. From
    * the first lock, or the first call that waits, until `quit` each master has a record with this name, the host, the process, the list of masters and the locks that
@@ -99,9 +99,11 @@ export interface RedlockOptions extends Partial<Settings> {
    * `clock_synced`, `same_server`, `membership`, `uncertain_floor` or `lock_lost`; the others are `node`, `reason`, `offset`,
    * `uncertainty` and `resources`. Default: none.
    */
-  readonly logger?: Readonly<Record<"info" | "warn" | "error", (fields: object, message: string) => void>>;
+  readonly logger?:
+    | Readonly<Record<"info" | "warn" | "error", (fields: object, message: string) => void>>
+    | undefined;
   /** Clocks, timers and random bytes. Default: the system's. */
-  readonly runtime?: Runtime;
+  readonly runtime?: Runtime | undefined;
 }
 
 /** The time that `inspect` and `quit` wait for a master without a `nodeTimeout`, ms. */

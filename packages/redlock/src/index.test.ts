@@ -8,19 +8,28 @@ import * as entry from "./index.ts";
 import {
   type AcquireOptions,
   type Client,
+  type ClockWatchOptions,
   type DetachedLock,
   type ExecutionError,
   type ExecutionResult,
   type ExecutionStats,
+  type ExponentialBackoffOptions,
   type LockNode,
   type LockState,
   type NodeError,
+  type ReadyOptions,
   Redlock,
   type RedlockAbortSignal,
   type RedlockErrorCode,
   type RedlockOptions,
+  type RestartGuardOptions,
   type Runtime,
 } from "./index.ts";
+import type { LeadOptions } from "./primitives/lead.ts";
+import type { OnceOptions, RunCoordinatorOptions } from "./primitives/once.ts";
+import type { WriteOptions } from "./primitives/read-write-lock.ts";
+import type { SemaphoreOptions } from "./primitives/semaphore.ts";
+import type { RedisNodeOptions } from "./redis/redis-node.ts";
 
 // Most of this is checked with the types (`pnpm check`); the functions that are not called are examples of users' code.
 
@@ -32,6 +41,11 @@ declare const nodeRedis: ReturnType<typeof createClient>;
 declare const nodeRedis5: ReturnType<typeof createClient5>;
 declare const nodeRedisCluster: ReturnType<typeof createCluster>;
 declare const nodeRedisCluster5: ReturnType<typeof createCluster5>;
+
+/** The names that take no `undefined`. */
+type RequiredIn<Options> = {
+  [Name in keyof Options]-?: { [Only in Name]: undefined } extends Pick<Options, Name> ? never : Name;
+}[keyof Options];
 
 function mixed(): Redlock {
   // Without its type the compiler looks for the one that all four have in common, for ten seconds.
@@ -93,6 +107,24 @@ describe("types", () => {
       expectTypeOf(signal).toEqualTypeOf<RedlockAbortSignal>();
       expectTypeOf(lock).toEqualTypeOf<Lock>();
     });
+  });
+
+  test("each option may be undefined, also under exactOptionalPropertyTypes", () => {
+    expectTypeOf<RequiredIn<RedlockOptions>>().toBeNever();
+    expectTypeOf<RequiredIn<AcquireOptions>>().toBeNever();
+    expectTypeOf<RequiredIn<Extract<Parameters<Lock["extend"]>[1], object>>>().toBeNever();
+    expectTypeOf<RequiredIn<ReadyOptions>>().toBeNever();
+    expectTypeOf<RequiredIn<Extract<Parameters<Redlock["quit"]>[0], object>>>().toBeNever();
+    expectTypeOf<RequiredIn<ClockWatchOptions>>().toBeNever();
+    expectTypeOf<RequiredIn<ExponentialBackoffOptions>>().toBeNever();
+    expectTypeOf<RequiredIn<RestartGuardOptions>>().toEqualTypeOf<"maxTtl">();
+    expectTypeOf<RequiredIn<RedisNodeOptions>>().toBeNever();
+    expectTypeOf<RequiredIn<LeadOptions>>().toBeNever();
+    expectTypeOf<RequiredIn<OnceOptions>>().toEqualTypeOf<"keepFor">();
+    expectTypeOf<RequiredIn<RunCoordinatorOptions>>().toBeNever();
+    expectTypeOf<RequiredIn<SemaphoreOptions>>().toBeNever();
+    expectTypeOf<RequiredIn<WriteOptions>>().toBeNever();
+    expect(new Redlock([{ ask() {} } as unknown as LockNode], { logger: undefined })).toBeDefined();
   });
 
   test("a lock has the documented members", () => {

@@ -28,7 +28,7 @@ import { lateTimerThreshold } from "./protocol/round.ts";
 import type { ClockEvent } from "./safeguards/clock-watch.ts";
 import { claimScript, releaseScript } from "./scripts.generated.ts";
 import { checkOptions, type Place, routineAmong } from "./settings/options.ts";
-import { checkBoolean, checkNumber, checkSignal, milliseconds, shown } from "./settings/ranges.ts";
+import { checkBoolean, checkNumber, checkSignal, milliseconds, shownCopy } from "./settings/ranges.ts";
 import {
   eventOfRedlock4,
   namesOfRedlock4,
@@ -53,7 +53,7 @@ import { acquiring, holding } from "./tracing/channels.ts";
 import { traceAcquire, traceHold } from "./tracing/traces.ts";
 import { acquire } from "./waiting/acquire.ts";
 
-export interface AcquireOptions extends Partial<Settings> {
+export interface AcquireOptions extends Partial<Settings<undefined>> {
   /** Aborts the wait: `acquire` rejects with an {@link AbortError} and leaves no keys behind. */
   readonly signal?: AbortSignal | undefined;
   /**
@@ -88,7 +88,7 @@ export interface RedlockInternals {
   /** Cancelled by `quit` with a `drain`, before that: what would never end by itself ends now. */
   readonly draining: Cancellation;
   /** `place`: determines the known options; default those of `acquire`. */
-  settingsFor(options: Partial<Settings> | null | undefined, place?: Place): Settings;
+  settingsFor(options: Partial<Settings<undefined>> | null | undefined, place?: Place): Settings;
   /** Creates a handle on a lease. */
   lockOf(lease: Lease, attempts: Attempts): Lock;
   /** Like `acquire`, also of the library's own keys, but resolves to the error if there is no lock. */
@@ -263,7 +263,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    * if (lock.remaining() < 1_000) await redlock.extend(lock, 5_000, { retryCount: 2 });
    * ```
    */
-  async extend(lock: Lock, ttl: number, options?: Partial<Settings>): Promise<Lock> {
+  async extend(lock: Lock, ttl: number, options?: Partial<Settings<undefined>>): Promise<Lock> {
     const settings = this.#settingsFor(options, "extend, detach and release");
     checkExtension(ttl, settings);
     const lease = Lock.leaseOf(lock);
@@ -319,7 +319,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    * if (outcome === "expired") console.warn("it ended before the release");
    * ```
    */
-  release(lock: Lock, options?: Partial<Settings>): Promise<ExecutionResult> {
+  release(lock: Lock, options?: Partial<Settings<undefined>>): Promise<ExecutionResult> {
     try {
       const lease = Lock.leaseOf(lock);
       const settings = this.#settingsFor(options, "extend, detach and release");
@@ -338,7 +338,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    * await queue.add("continue", detached);
    * ```
    */
-  async detach(lock: Lock, options?: Partial<Settings>): Promise<DetachedLock> {
+  async detach(lock: Lock, options?: Partial<Settings<undefined>>): Promise<DetachedLock> {
     const lease = Lock.leaseOf(lock);
     const settings = this.#settingsFor(options, "extend, detach and release");
     throwIfEnded(lock);
@@ -503,7 +503,9 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   /** @internal The internals that other primitives use. */
   static internalsOf(redlock: Redlock): RedlockInternals {
     if (typeof redlock !== "object" || redlock === null || !(#context in redlock)) {
-      throw new InvalidArgumentError(`redlock must be a Redlock of this package, but is ${shown(redlock)}`);
+      throw new InvalidArgumentError(
+        `redlock must be a Redlock of this package, but is ${shownCopy(redlock, "tryAcquire")}`,
+      );
     }
     return {
       context: redlock.#context,
@@ -675,7 +677,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   #settingsFor(
-    options: Partial<Settings> | null | undefined,
+    options: Partial<Settings<undefined>> | null | undefined,
     place: Place = "acquire, tryAcquire and using",
   ): Settings {
     if (options === undefined || options === null) return this.#settings;

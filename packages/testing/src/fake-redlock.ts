@@ -8,7 +8,7 @@ export interface FakeRedlockOptions extends RedlockOptions {
    * Another fake, whose locks exclude those of this one: two instances of a service in one test. Default: none, so
    * tests are independent.
    */
-  readonly sharedWith?: Redlock;
+  readonly sharedWith?: Redlock | undefined;
 }
 
 /** The clocks of the test. Each request for a lock draws a token, before it waits for anything. */

@@ -2,6 +2,7 @@ import { type ExecutionStats, InvalidArgumentError, type LockLostError } from ".
 import type { Attempts } from "../protocol/execution-stats.ts";
 import { type ExecutionResult, Lease, type LockState } from "../protocol/lease.ts";
 import type { LeaseLimit } from "../settings/lease-limit.ts";
+import { shownCopy } from "../settings/ranges.ts";
 import { namesOfRedlock4, propertiesOfRedlock4, refuseCallback } from "../settings/redlock-4.ts";
 import type { Settings } from "../settings/settings.ts";
 
@@ -13,21 +14,21 @@ export type Routine<T> = (signal: RedlockAbortSignal, lock: Lock) => T | Promise
 /** The Redlock that granted the lock, as redlock 5 has it. */
 export interface LockOwner {
   readonly settings: Settings;
-  acquire(resources: string[], ttl: number, settings?: Partial<Settings>): Promise<Lock>;
-  extend(lock: Lock, ttl: number, settings?: Partial<Settings>): Promise<Lock>;
+  acquire(resources: string[], ttl: number, settings?: Partial<Settings<undefined>>): Promise<Lock>;
+  extend(lock: Lock, ttl: number, settings?: Partial<Settings<undefined>>): Promise<Lock>;
   verify(lock: Lock): Promise<boolean>;
-  release(lock: Lock, settings?: Partial<Settings>): Promise<ExecutionResult>;
+  release(lock: Lock, settings?: Partial<Settings<undefined>>): Promise<ExecutionResult>;
   using<T>(resources: string[], ttl: number, routine: Routine<T>): Promise<T>;
   using<T>(
     resources: string[],
     ttl: number,
-    settings: Partial<Settings> | undefined,
+    settings: Partial<Settings<undefined>> | undefined,
     routine: Routine<T>,
   ): Promise<T>;
   on(event: "error", listener: (error: Error) => void): this;
   once(event: "error", listener: (error: Error) => void): this;
   off(event: "error", listener: (error: Error) => void): this;
-  detach(lock: Lock, settings?: Partial<Settings>): Promise<DetachedLock>;
+  detach(lock: Lock, settings?: Partial<Settings<undefined>>): Promise<DetachedLock>;
   resume(detached: DetachedLock): Lock;
   quit(): Promise<void>;
 }
@@ -281,9 +282,11 @@ export class Lock implements AsyncDisposable {
   }
 
   /** @internal */
-  static leaseOf(lock: Lock): Lease {
+  static leaseOf(lock: Lock, name = "lock"): Lease {
     if (typeof lock === "object" && lock !== null && #lease in lock) return lock.#lease;
-    throw new InvalidArgumentError("lock must come from acquire, tryAcquire, using or resume");
+    throw new InvalidArgumentError(
+      `${name} must come from acquire, tryAcquire, using or resume, but is ${shownCopy(lock, "verify")}`,
+    );
   }
 
   /** @internal Releases it by settings of a call's own. */

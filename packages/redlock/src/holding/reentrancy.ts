@@ -14,7 +14,6 @@ import { release } from "../protocol/release.ts";
 import { lateTimerThreshold } from "../protocol/round.ts";
 import { maxWaitOf } from "../settings/backoff.ts";
 import { ttlWithin } from "../settings/lease-limit.ts";
-import { isRevoked } from "../settings/ranges.ts";
 import { nodeTimeoutFor } from "../settings/settings.ts";
 import { type AsyncContext, type Frame, frames } from "../time/async-context.ts";
 import { Cancellation, Latch } from "../time/cancellation.ts";
@@ -79,13 +78,9 @@ export class Reentrancy {
   }
 
   named(parent: unknown, resources: readonly string[]): ReentrantLock {
-    if (
-      isRevoked(parent) ||
-      !(parent instanceof ReentrantLock) ||
-      Lock.leaseOf(parent).context !== this.#context
-    ) {
+    const { context } = Lock.leaseOf(parent as Lock, "parent");
+    if (!(parent instanceof ReentrantLock) || context !== this.#context)
       throw new InvalidArgumentError("parent must be a lock of this Redlock");
-    }
     if (!covers(parent, resources)) {
       throw new InvalidArgumentError(`parent does not hold ${listed(resources)}`);
     }

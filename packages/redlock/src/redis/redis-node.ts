@@ -36,17 +36,17 @@ import { type SendQueue, type SendQueueRuntime, sendQueueOf } from "./send-queue
 
 export interface RedisNodeOptions {
   /** Whether questions are sent together while earlier ones are unanswered. Default true. Always off on a Cluster. */
-  readonly groupCommit?: boolean;
+  readonly groupCommit?: boolean | undefined;
   /** Whether the master keeps queues of waiting claims. Default true. Always off on a Cluster. */
-  readonly queue?: boolean;
+  readonly queue?: boolean | undefined;
   /** Called with faults that belong to no round. Default: ignored. */
-  readonly onFault?: (error: NodeError) => void;
+  readonly onFault?: ((error: NodeError) => void) | undefined;
   /** Default: the system clock and timers. */
-  readonly runtime?: SendQueueRuntime;
+  readonly runtime?: SendQueueRuntime | undefined;
   /**
    * The maximum number of questions in flight, and the same again of those that keep a lease. Default 512.
    */
-  readonly window?: number;
+  readonly window?: number | undefined;
 }
 
 /**

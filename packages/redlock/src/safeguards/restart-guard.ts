@@ -22,7 +22,7 @@ export interface RestartGuardOptions {
    * restart, and only one that was emptied, reloaded or promoted is in quarantine. The same for all clients. For all masters, or a
    * function of a master's `host:port`. Default false.
    */
-  readonly durable?: boolean | ((node: string) => boolean);
+  readonly durable?: boolean | ((node: string) => boolean) | undefined;
 }
 
 /** Before masters that did not answer a comparison are asked again, while somebody waits for them, ms. */

@@ -30,11 +30,11 @@ export function fixedBackoff(delay: number, jitter = 0): Backoff {
 
 export interface ExponentialBackoffOptions {
   /** Upper bound of the first wait, ms. Default 10. */
-  readonly initial?: number;
+  readonly initial?: number | undefined;
   /** Upper bound of every wait, ms. Default 1000. */
-  readonly maximum?: number;
+  readonly maximum?: number | undefined;
   /** The factor by which the bound grows with each attempt, 1 or more. Default 2. */
-  readonly factor?: number;
+  readonly factor?: number | undefined;
 }
 
 /**

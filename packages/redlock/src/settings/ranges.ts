@@ -60,6 +60,14 @@ export function readable<T>(what: string, read: () => T): T {
   }
 }
 
+/** The same for an object that must be of this copy of the package; those of other copies have this method as well. */
+export function shownCopy(value: unknown, method: string): string {
+  const isOther =
+    !isRevoked(value) && typeof (value as Readonly<Record<string, unknown>>)?.[method] === "function";
+  if (!isOther) return shown(value);
+  return "of another copy of the package: install one version, and load it by import or by require alone";
+}
+
 /** The length at which text is cut off in a message. */
 const maxTextLength = 100;
 

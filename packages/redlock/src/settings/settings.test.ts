@@ -55,7 +55,7 @@ function refusalOf(act: () => unknown): InvalidArgumentError | undefined {
   }
 }
 
-function withSettings(overrides: Partial<Settings>): Settings {
+function withSettings(overrides: Partial<Settings<undefined>>): Settings {
   return settingsFrom(defaultSettings, overrides);
 }
 
@@ -80,7 +80,7 @@ describe("settings", () => {
   test("override one another, and undefined overrides nothing", () => {
     const base = withSettings({ retryCount: 3, nodeTimeout: 20 });
     const settings = settingsFrom(base, {
-      retryCount: undefined as never,
+      retryCount: undefined,
       retryDelay: 5,
       nodeTimeout: undefined,
     });

@@ -13,14 +13,14 @@ export type Backoff = (refusal: {
 
 export interface ClockWatchOptions {
   /** A master whose clock differs from the median of all by more than this is reported, ms. Default 1000. */
-  readonly maxOffset?: number;
+  readonly maxOffset?: number | undefined;
   /**
    * Whether a vote counts only if the clocks read in its own round show that a majority of all masters agree with
    * that master's clock to within `maxOffset`, and its clock has not stepped within `maxTtl`. Any other master counts
    * as unreachable; a quorum is still a majority of all masters. Default false: such a master is reported, and its
    * vote counts.
    */
-  readonly exclude?: boolean;
+  readonly exclude?: boolean | undefined;
   /**
    * The longest ttl that any client of these masters requests, ms: a master whose clock has stepped stays excluded
    * for this time. Default: the `maxTtl` of `restartGuard`; without one, the longest ttl that this client has
@@ -29,24 +29,27 @@ export interface ClockWatchOptions {
   readonly maxTtl?: number | undefined;
 }
 
-/** How a lock is acquired and kept. Passed to the constructor, or to one call, which then overrides it. */
-export interface Settings {
+/**
+ * How a lock is acquired and kept. Passed to the constructor, or to one call, which then overrides it: there each may be absent, and
+ * one that is `undefined` is.
+ */
+export interface Settings<Absent = never> {
   /** The maximum difference between the rates of any two machines' clocks. Default 0.01, that is 1 %. */
-  readonly driftFactor: number;
+  readonly driftFactor: number | Absent;
   /**
    * The number of retries of `acquire` and `extend` after the first attempt; -1 or `Infinity`: no limit. A pause that is cut
    * short because the lock expires sooner counts in proportion. Default 10.
    */
-  readonly retryCount: number;
+  readonly retryCount: number | Absent;
   /** The time between two attempts, ms; shorter if the lock is known to expire sooner. Default 200. */
-  readonly retryDelay: number;
+  readonly retryDelay: number | Absent;
   /** The maximum random deviation from `retryDelay`, ms. Default 100. */
-  readonly retryJitter: number;
+  readonly retryJitter: number | Absent;
   /**
    * `using` extends the lock when this much of its time is left at the latest, ms, and in any case when a third of
    * the ttl has passed; so of a long threshold at most two thirds of the ttl count. Default 500.
    */
-  readonly automaticExtensionThreshold: number;
+  readonly automaticExtensionThreshold: number | Absent;
   /**
    * The time one master has to answer, ms. A slower master does not vote; its late vote is rolled back. Extensions
    * and releases wait longer while a master works off more of them than it is sent at a time. Default: a twentieth of
@@ -66,7 +69,7 @@ export interface Settings {
    * `acquire` treats a lock with less than this remaining as a failed attempt, ms. Default 0: any remaining time
    * suffices.
    */
-  readonly minimumValidity: number;
+  readonly minimumValidity: number | Absent;
   /**
    * `using` lets the lock expire after this time in total, ms, and aborts the routine's signal. It also limits the
    * extensions that the routine makes. In a nested `using` (`reentrant`) only the inner handle ends, and those nested
@@ -76,7 +79,7 @@ export interface Settings {
   /** @internal No extension requests more than this has left: the limit of the handle that extends. */
   readonly limit?: LeaseLimit | undefined;
   /** @internal The longest allowed ttl: set by `restartGuard`. */
-  readonly maxTtl?: number;
+  readonly maxTtl?: number | undefined;
 }
 
 export const defaultSettings: Settings = Object.freeze({
@@ -119,7 +122,7 @@ export const settingNames: readonly string[] = [...ranges.keys(), "backoff"];
  * Returns `base` with the values of `overrides`; an entry that is `undefined` or `null` counts as absent. Checks each
  * value.
  */
-export function settingsFrom(base: Settings, overrides: Partial<Settings>): Settings {
+export function settingsFrom(base: Settings, overrides: Partial<Settings<undefined>>): Settings {
   const settings: Record<string, unknown> = { ...base };
   for (const [name, value] of Object.entries(overrides)) {
     if (value === undefined || value === null) continue;

@@ -1,5 +1,5 @@
 import type { Redlock5, Redlock5Lock, Redlock5Settings } from "@quorlock/peers";
-import type { AcquireOptions, Runtime } from "@quorlock/redlock";
+import type { AcquireOptions, Runtime, Settings } from "@quorlock/redlock";
 import type { Connection } from "@quorlock/redlock/internal";
 import { know } from "../master/known-scripts.ts";
 import type { LockSettings } from "../plan/plan.ts";
@@ -109,7 +109,10 @@ class Client implements SubjectClient {
 
   /** It has no `waitTimeout`: as many tries as fit into one. */
   #retries(options: AcquireOptions): Redlock5Settings {
-    const { retryCount, retryDelay, retryJitter, waitTimeout } = { ...this.#settings, ...options };
+    const { retryCount, retryDelay, retryJitter, waitTimeout } = {
+      ...this.#settings,
+      ...options,
+    } as Settings;
     const isGiven = options.retryCount !== undefined && options.waitTimeout === undefined;
     const tries =
       waitTimeout === undefined || isGiven ? retryCount : Math.ceil(waitTimeout / Math.max(1, retryDelay));

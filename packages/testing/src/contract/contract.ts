@@ -22,23 +22,23 @@ export interface ContractOptions {
   /** A new connection, or a new node, of your adapter. Each call is for another client. */
   connect(address: Address): Connection | LockNode;
   /** Whether `connect` returns nodes; a connection has other cases. Default false. */
-  readonly makesNodes?: boolean;
+  readonly makesNodes?: boolean | undefined;
   /**
    * The url of a Redis or Valkey for this suite alone: it writes keys and flushes cached scripts. Default: an
    * embedded master.
    */
-  readonly redis?: string;
+  readonly redis?: string | undefined;
   /**
    * How waiters are served: "pushes" if your connection subscribes, "heartbeats" if it does not, "none" for a node
    * without a queue. Default "pushes".
    */
-  readonly queue?: "pushes" | "heartbeats" | "none";
+  readonly queue?: "pushes" | "heartbeats" | "none" | undefined;
   /** Whether its nodes store fencing tokens. Default true. */
-  readonly keepsCounters?: boolean;
+  readonly keepsCounters?: boolean | undefined;
   /** The prefix that your client puts before every key. Default: none. */
-  readonly keyPrefix?: string;
+  readonly keyPrefix?: string | undefined;
   /** `describe`, `it`, `expect` and so on: `import * as vitest from "vitest"`. Default: the globals, as Jest has them. */
-  readonly framework?: Framework;
+  readonly framework?: Framework | undefined;
 }
 
 /**

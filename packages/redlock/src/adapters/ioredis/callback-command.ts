@@ -43,6 +43,9 @@ type CommandClass = new (
   options: { readonly replyEncoding: "utf8"; readonly keyPrefix: string },
 ) => Command;
 
+/** The promise of each command, for tools that chain on it: it is settled, and rejects nowhere. */
+const nothing = Promise.resolve();
+
 const makers = new WeakMap<object, MakeCommand | undefined>();
 
 /**
@@ -133,9 +136,9 @@ function makerOf(Base: CommandClass): MakeCommand {
     initPromise(): void {
       this.transformed = true;
       this.stringifyArguments();
-      // Disables tracing: there is no promise to trace.
+      // Disables tracing: no promise tells when it is answered.
       this.isTraced = true;
-      this.promise = undefined;
+      this.promise = nothing;
       // Properties instead of methods: tracing tools detach these functions and call them without the
       // command.
       this.resolve = (reply) => this.#answered(reply);
