@@ -154,8 +154,10 @@ async function exec(
   waits: boolean,
 ): Promise<number> {
   if (command.length === 0) throw new UsageError("a command is missing: quorlock exec RESOURCE -- COMMAND");
-  const { ttl, wait, grace = Math.min(5000, ttl / 4), fencing = false, guard, keepFor } = flags;
-  if (ttl < 100) throw new UsageError("--ttl must be at least 100ms");
+  const { wait, fencing = false, guard, keepFor } = flags;
+  const ttl = Math.min(flags.ttl, keepFor ?? flags.ttl);
+  const { grace = Math.min(5000, ttl / 4) } = flags;
+  if (ttl < 100) throw new UsageError("--ttl and --keep-for must be at least 100ms");
   const clients = mastersFrom(flags.master, flags, process.env).map(clientOf);
   return execute(clients, resource, command, {
     ttl,

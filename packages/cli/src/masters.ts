@@ -125,6 +125,13 @@ function decoded(part: string, where: string): string {
   }
 }
 
+/** The code, and the command that a user may not call. */
+export function reasonOf(error: unknown): string {
+  const code = codeOf(error);
+  const command = code === "NOPERM" && /'([a-z|]+)' command/.exec((error as Error).message)?.[1];
+  return command ? `${code} ${command}` : code;
+}
+
 /** The result of `promise`; or a rejection as soon as `signal` aborts, whatever becomes of it. */
 export function unlessAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -169,8 +169,12 @@ const isDurable: Readonly<Record<string, Check>> = {
     // `restartGuard` needs INFO as well.
     if (aof === undefined) return unknown(one, "info", "its persistence");
     if (guard) return pass("may forget: the clients use restartGuard", { aofEnabled: aof === "1" });
-    if (aof === "1") return pass("keeps an append-only file", { aofEnabled: true });
-    return warn("forgets its locks in a crash: it keeps no append-only file", { aofEnabled: false });
+    if (aof !== "1")
+      return warn("forgets its locks in a crash: it keeps no append-only file", { aofEnabled: false });
+    if (one.fsync === undefined) return unknown(one, "config|get", "when its append-only file is written");
+    const observed = { aofEnabled: true, fsync: one.fsync };
+    if (one.fsync === "always") return pass("keeps an append-only file, and each write of it", observed);
+    return warn(`forgets the last locks in a power failure: appendfsync is ${one.fsync}`, observed);
   },
   writes(one) {
     const aof = one.info["aof_last_write_status"];
@@ -245,10 +249,20 @@ const isUsable: Readonly<Record<string, Check>> = {
     if (number < 6.02) return warn(`is version ${version}, which gets no fixes and is not tested`, observed);
     return pass(`is version ${version}`, observed);
   },
+  clients(one) {
+    const [used, limit] = [numberIn(one, "connected_clients"), numberIn(one, "maxclients")];
+    if (used === undefined || limit === undefined) return unknown(one, "info", "its number of connections");
+    const said = `has ${used} of ${limit} connections`;
+    const isNearlyFull = used > 0.8 * limit;
+    return (isNearlyFull ? warn : pass)(said, { connectedClients: used, maxclients: limit });
+  },
   scripts(one) {
     const code = one.refused.get("eval");
     if (code === "NOPERM" || code === "ERR") return fail(`refuses scripts (${code})`, { code });
     if (!one.answered.has("eval")) return unknown(one, "eval", "whether it runs scripts");
+    const missing = ["evalsha", ...commandsOfLock].filter((name) => one.refused.get(name) === "ERR");
+    if (missing.length > 0)
+      return fail(`does not know what scripts need, or has renamed it: ${missing.join(" ")}`, { missing });
     return pass("runs scripts");
   },
   "undeclared-keys"(one) {

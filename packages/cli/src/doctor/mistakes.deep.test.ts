@@ -241,6 +241,45 @@ const mistakes: readonly Mistake[] = [
     plant: () => configure({ appendonly: "no" }),
   },
   {
+    title: "an append-only file that is written once a second",
+    found: ["durable.persistence"],
+    plant: () => configure({ appendfsync: "everysec" }),
+  },
+  {
+    title: "connections that are nearly used up",
+    found: ["usable.clients"],
+    plant: async () => {
+      const { masters, admin } = await another();
+      const open = Array.from({ length: 45 }, () => new Redis(masters.list[0]!.port));
+      for (const client of open) cleanups.push(() => client.disconnect());
+      await Promise.all(open.map((client) => client.ping()));
+      await admin.config("SET", "maxclients", "55");
+      return with0(masters.list[0]!.url);
+    },
+  },
+  {
+    title: "a command of scripts that was renamed",
+    found: ["usable.scripts", "usable.subscribe"],
+    plant: async () => {
+      const { masters } = await another({
+        persistence: "aof-always",
+        config: ["--rename-command", "PUBLISH", "X"],
+      });
+      return with0(masters.list[0]!.url);
+    },
+  },
+  {
+    title: "EVALSHA that was renamed",
+    found: ["usable.scripts"],
+    plant: async () => {
+      const { masters } = await another({
+        persistence: "aof-always",
+        config: ["--rename-command", "EVALSHA", ""],
+      });
+      return with0(masters.list[0]!.url);
+    },
+  },
+  {
     title: "snapshots that fail, so that writes are refused",
     found: ["durable.writes"],
     async plant() {

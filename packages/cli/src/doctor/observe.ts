@@ -37,6 +37,8 @@ export interface Observation {
   readonly answered: Set<string>;
   /** Whether a published message reached a subscriber. */
   isHeard?: boolean;
+  /** `appendfsync` */
+  fsync?: string;
   /** The clients that have written about themselves here. */
   owners?: readonly SeenOwner[];
 }
@@ -120,6 +122,8 @@ class Observer {
       if (local === undefined) throw new Error("no address");
       this.seen.hosts.push(hostOf(local));
     });
+    const fsync = await this.#ask("config|get", () => redis.config("GET", "appendfsync"));
+    if (Array.isArray(fsync)) this.seen.fsync = String(fsync[1]);
     const owners = await this.#ask("owners", () => recordsOn(redis, this.#signal));
     if (owners) this.seen.owners = owners;
     for (let reading = 0; reading < 5; reading += 1) await this.#readClock(redis);

@@ -20,6 +20,7 @@ export const remedies: Readonly<Record<string, string>> = {
   "durable.clock": "run an NTP client on its host, and look at what else sets its clock",
   "usable.reachable": "check address, firewall, TLS options, user and password",
   "usable.version": "use Redis 6.2 or later, or Valkey",
+  "usable.clients": "raise maxclients, or find what opens connections and keeps them",
   "usable.scripts": "allow +eval and +evalsha, or use the client without scripts",
   "usable.undeclared-keys":
     "on Dragonfly set --default_lua_flags=allow-undeclared-keys; or use the client with queue: false",

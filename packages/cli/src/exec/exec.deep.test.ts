@@ -278,7 +278,7 @@ describe("quorlock exec", () => {
 
   test("is stopped: the command stops first, and is killed if its lock has ended meanwhile", async () => {
     const steps = join(folder, "steps");
-    const script = `echo ready; while :; do echo step >> ${steps}; sleep 0.02; done`;
+    const script = `echo step > ${steps}; echo ready; while :; do echo step >> ${steps}; sleep 0.02; done`;
     const args = ["exec", "job", "--ttl", "1s", "--", "sh", "-c", script];
     await using child = Child.node(program, args, { env: nodes() });
     await child.printed(/ready/);
@@ -349,7 +349,8 @@ describe("quorlock exec", () => {
   });
 
   test("keeps the lock after a short job: a late host does not run it again", async () => {
-    const job = ["job", "--keep-for", "4s", "--ttl", "1s", "--", "echo", "ran"];
+    // The default ttl is longer: the lease is not.
+    const job = ["job", "--keep-for", "4s", "--", "sh", "-c", "sleep 0.5; echo ran"];
     expect(await exec(...job)).toMatchObject({ code: 0, output: "ran\n" });
     const late = await exec(...job);
     expect(late).toMatchObject({ code: 75, output: "" });

@@ -66,7 +66,7 @@ export async function execute(
     await redlock.ready({ timeout: Math.max(wait, 1000), signal });
     const run = (lock: Lock) => runWhileHeld(lock, resource, command, options, interruption);
     if (keepFor !== undefined) {
-      const kept = { keepFor, ttl: Math.min(ttl, keepFor), signal };
+      const kept = { keepFor, ttl, signal };
       const result = await once(redlock, resource, kept, (_, lock) => run(lock));
       return result.ran ? result.value : skipped(resource, result, options);
     }

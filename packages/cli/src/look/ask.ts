@@ -1,5 +1,5 @@
 import type { Redis } from "ioredis";
-import { codeOf, type Limit, Step, within } from "../masters.ts";
+import { type Limit, reasonOf, Step, within } from "../masters.ts";
 import type { Reached } from "./connections.ts";
 
 /** A master that gave no answer, and why. */
@@ -38,7 +38,7 @@ export async function askEach<T>(
         }
         silent.push({ master: name, error: error ?? "ERR" });
       } catch (failure) {
-        silent.push({ master: name, error: codeOf(failure) });
+        silent.push({ master: name, error: reasonOf(failure) });
       }
       return undefined;
     }),

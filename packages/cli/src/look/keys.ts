@@ -1,5 +1,5 @@
 import type { Redis } from "ioredis";
-import { codeOf, unlessAborted } from "../masters.ts";
+import { reasonOf, unlessAborted } from "../masters.ts";
 import { readingScript, scanScript, statesScript } from "../scripts.generated.ts";
 
 // The keys of locks, as the masters have them. Tokens and queue members never leave a master: of a token its digest and its
@@ -109,7 +109,7 @@ export async function scan(redis: Redis, limit: number, signal: AbortSignal): Pr
       unread += reply[3];
     } catch (error) {
       // A master that refuses ends its own search: the others go on.
-      failure = codeOf(error);
+      failure = reasonOf(error);
     }
   } while (failure === undefined && cursor !== "0" && looked < limit);
   const refusal = failure === "TIMEOUT" ? undefined : failure;

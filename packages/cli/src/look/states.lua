@@ -4,8 +4,13 @@
 -- @include "../../../redlock/src/redis/lua/exclusive/queue-of"
 local states = {}
 for index, key in ipairs(KEYS) do
-  local kind = redis.call("TYPE", key).ok
-  local token = kind == "string" and redis.call("GET", key) or ""
+  local kind, token = "string", redis.pcall("GET", key)
+  if not token then kind, token = "none", "" end
+  if type(token) == "table" then
+    -- The rights of locks have no TYPE.
+    if not string.find(token.err, "^WRONGTYPE") then return token end
+    kind, token = redis.pcall("TYPE", key).ok or "key of another type", ""
+  end
   local isRevoked = string.sub(token, 1, 8) == "revoked:"
   local shown = isRevoked and token or string.sub(token, 1, math.min(8, math.floor(#token / 2)))
   local waiting = redis.pcall("ZCARD", queueOf(key))
