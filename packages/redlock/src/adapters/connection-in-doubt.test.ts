@@ -192,9 +192,9 @@ test.each(["lost", "replaced"])(
 );
 
 test("a client that fails to say where it leads is asked again", async () => {
-  const askServer = vi.fn<() => Promise<string | undefined>>();
-  askServer.mockRejectedValueOnce(new Error("not now")).mockResolvedValue("a");
+  const askServer = vi.fn<() => Promise<string | undefined>>().mockResolvedValue("run_id:a\r\n");
   const { connection, reconnect } = await established(askServer);
+  askServer.mockRejectedValueOnce(new Error("not now"));
   reconnect();
   await passTime();
   expect(connection.isReady).toBe(false);
@@ -206,6 +206,7 @@ test("a client that fails to say where it leads is asked again", async () => {
 test("a connection that was ended while in doubt asks nothing more, and leaves no timer", async () => {
   const askServer = vi.fn(() => Promise.resolve(undefined));
   const { connection, reconnect } = await established(askServer);
+  askServer.mockClear();
   reconnect();
   connection.disconnect();
   for (let seconds = 0; seconds < 2; seconds += 1) await passTime();

@@ -15,12 +15,13 @@ export function checkMade(made: unknown, options: unknown, asked: object): void 
   const has = (options ?? {}) as Readonly<Record<string, unknown>>;
   const missing = Object.entries(asked).find(([name, value]) => value !== undefined && has[name] !== value);
   if (!missing) return;
-  const why = `its duplicate() drops the option ${missing[0]}`;
   // (A wrapper may have made a promise of it.)
   Promise.resolve(made)
     .then((client) => (client as { disconnect?(): unknown }).disconnect?.())
     .catch(() => {});
-  throw new InvalidArgumentError(`${why}, which locks need: pass the client itself, and no wrapper of it`);
+  throw new InvalidArgumentError(
+    `its duplicate() drops the option ${missing[0]}, which locks need: pass the client itself, and no wrapper of it`,
+  );
 }
 
 /** The client that the user passed, as the adapter of its library presents it. */
@@ -41,10 +42,12 @@ export interface UserClient {
    */
   askDatabase?(): Promise<number | undefined> | undefined;
   /**
-   * Asks the server of the user's connection for its run id. Resolves to `undefined` or rejects if it does not say it, and
+   * Asks the server of the user's connection for its INFO. Resolves to something else or rejects if it does not say it, and
    * perhaps never settles: another command may block the client.
    */
-  askServer?(): Promise<string | undefined>;
+  askServer?(): Promise<unknown>;
+  /** Whether a Sentinel tells the address of each connection: it knows of a failover before the client does. */
+  readonly isDirected?: boolean;
   /** Whether a new server is asked for its id: some proxies close the connection instead of answering. */
   readonly asksServer: boolean;
   /** As in `Connection.deliver`, on a client that {@link open} has made. Known from the first such client on. */

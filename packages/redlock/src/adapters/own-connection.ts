@@ -19,6 +19,9 @@ const minAge = 1000;
 /** The minimum time between two first connections, ms: each call asks for one where the user's strategy gives up. */
 const minConnectInterval = 50;
 
+/** The time for which a connection waits for the word of the user's client, which another command may block, ms. */
+const askTime = 100;
+
 /** While a connection is in doubt and no second one shows where it leads, the user's client is asked, at this interval, ms. */
 const doubtInterval = 1000;
 
@@ -380,6 +383,7 @@ export class OwnConnection implements Connection {
   /** The current connection leads to the server of this dial of the user's client: it goes on. */
   #trust(dial: number): void {
     this.#dialOf.set(this.#own, dial);
+    void this.#isAtUsers(this.#own);
     this.#dropCandidate();
     this.#isInDoubt = false;
     if (!this.#isEstablished) {
@@ -466,8 +470,34 @@ export class OwnConnection implements Connection {
     if (!serverIds || own !== this.#own || own.client.status !== "ready") return;
     this.serverIds = serverIds;
     this.#identified = own;
+    // What is not known in time counts as right, and is corrected later.
+    const late = new Promise((resolve) => systemRuntime.setTimer(() => resolve(true), askTime).unref());
+    const isThere = await Promise.race([this.#isAtUsers(own), late]);
+    if (!isThere || own !== this.#own || this.#identified !== own) return;
     if (this.#isBehind(own)) this.#compare();
     else this.#establish();
+  }
+
+  /**
+   * Whether the connection leads to the server of the user's client, as far as both are told: options may have another
+   * address (PROTOCOL 2.18). A client at a replica has not seen a failover yet.
+   */
+  async #isAtUsers(own: OwnClient): Promise<boolean> {
+    const user = this.#user;
+    const [server] = this.serverIds;
+    if (server === undefined || own.addresses || user.isDirected || user.status !== "ready") return true;
+    const dial = user.dials.connected;
+    const info = String(await user.askServer?.().catch(() => ""));
+    const theirs = runIdIn(info);
+    const isSame = theirs === undefined || theirs === server || /^role:slave/m.test(info);
+    if (isSame || this.#identified !== own || dial !== user.dials.connected) return true;
+    const [, port] = /^tcp_port:(\d+)/m.exec(info) ?? [];
+    // It is made again, but not faster than once a second.
+    if (this.#isEstablished) own.cut();
+    else systemRuntime.setTimer(() => this.#isEstablished || own.cut(), doubtInterval).unref();
+    this.#onClosed(own);
+    this.#reason = `its options lead to ${this.name}, server ${server}, but it is connected to port ${port}, server ${theirs}: give each client options of its own, its socket object too`;
+    return false;
   }
 
   #establish(): void {
@@ -515,6 +545,7 @@ export class OwnConnection implements Connection {
     if (this.#isLeft) return;
     this.#subscriber.reopen();
     if (this.#isBehind(this.#own)) this.#compare();
+    else if (this.#identified === this.#own) void this.#isAtUsers(this.#own);
   }
 
   /** Whether the connection of the user's client was dialed after this one (PROTOCOL 2.18). */
@@ -571,7 +602,7 @@ export class OwnConnection implements Connection {
     this.#isAsking = true;
     const own = this.#own;
     const dial = user.dials.connected;
-    const server = await user.askServer?.().catch(() => undefined);
+    const server = runIdIn(await user.askServer?.().catch(() => undefined));
     this.#isAsking = false;
     const isCurrent = this.#isInDoubt && own === this.#own && dial === user.dials.connected;
     if (server !== undefined && isCurrent && this.#leadsTo([server])) this.#trust(dial);

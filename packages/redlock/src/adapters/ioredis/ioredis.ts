@@ -1,14 +1,13 @@
 import { outside } from "../../time/async-context.ts";
 import { systemRuntime } from "../../time/system.ts";
 import { Dials } from "../dials.ts";
-import {
-  type OwnClient,
-  type OwnEvents,
-  runIdIn,
-  type SubscriberClient,
-  type SubscriberEvents,
-  type UserClient,
-  type UserEvents,
+import type {
+  OwnClient,
+  OwnEvents,
+  SubscriberClient,
+  SubscriberEvents,
+  UserClient,
+  UserEvents,
 } from "../own-client.ts";
 import {
   ClusterDuplicate,
@@ -24,11 +23,10 @@ import {
 export type { IoredisClient } from "./duplicate.ts";
 
 export function isIoredis(client: unknown): client is IoredisClient {
-  const candidate = client as Partial<IoredisClient> | null | undefined;
-  const { duplicate, call, sendCommand } = (client ?? {}) as Partial<Record<string, unknown>>;
+  const { duplicate, call, sendCommand, status } = (client ?? {}) as Partial<Record<string, unknown>>;
   // All that is used to make and send commands: an adapter to another library has the rest.
-  const isUsable = [duplicate, call, sendCommand].every((method) => typeof method === "function");
-  return isUsable && typeof candidate?.status === "string";
+  const methods = [duplicate, call, sendCommand];
+  return typeof status === "string" && methods.every((method) => typeof method === "function");
 }
 
 /** The time that the user's connection has to say its database, ms. */
@@ -40,6 +38,7 @@ export class IoredisUser implements UserClient {
   readonly name: string;
   readonly keyPrefix: string;
   readonly isCluster: boolean;
+  readonly isDirected: boolean;
   readonly #dials = new Dials();
   /**
    * Without promises, if this version of ioredis allows it. Not on a Cluster, where ioredis resends a command
@@ -52,6 +51,7 @@ export class IoredisUser implements UserClient {
     this.name = nameOf(client);
     this.keyPrefix = this.#options.keyPrefix ?? "";
     this.isCluster = client.isCluster === true;
+    this.isDirected = Boolean(this.#options.sentinels);
   }
 
   get #options(): IoredisOptions {
@@ -94,8 +94,8 @@ export class IoredisUser implements UserClient {
     });
   }
 
-  async askServer(): Promise<string | undefined> {
-    return runIdIn(await this.#ask("info", "server"));
+  askServer(): Promise<string> {
+    return this.#ask("info");
   }
 
   /** The reply to a command of the user's connection; empty if it is refused. */

@@ -24,7 +24,7 @@ import {
 import { firstKeyOf, untraced, wordsOf } from "./words.ts";
 
 export interface ClusterOptions {
-  readonly rootNodes?: readonly (NodeRedisOptions & { readonly url?: string })[];
+  readonly rootNodes?: readonly NodeRedisOptions[];
   readonly defaults?: NodeRedisOptions;
   readonly keyPrefix?: string | Uint8Array;
   readonly nodeAddressMap?: AddressMap;

@@ -38,6 +38,7 @@ type ReconnectStrategy = number | false | ((retries: number, cause: Error) => un
 
 export interface NodeRedisOptions {
   readonly RESP?: number;
+  readonly url?: string;
   readonly database?: number;
   readonly keyPrefix?: string | Uint8Array;
   readonly disableClientInfo?: boolean;
@@ -125,20 +126,22 @@ class SingleClient implements SingleConnection {
       if (this.#isOver) this.destroy();
       events.onLost(error);
     };
-    const { RESP, disableClientInfo, socket } = optionsOf(user.client);
+    const { RESP, disableClientInfo, socket, ...options } = optionsOf(user.client);
+    // It has been opened there. Clients that share a socket object have written their addresses into it since.
+    const url = user.client.isOpen ? options.url : undefined;
     const reconnectStrategy = (_: number, cause: unknown): number => {
       this.#onLost(cause);
       return 0;
     };
     this.client = duplicateOf(user.client, {
       ...sendNowOrNever,
-      // An address in the options wins over all other options.
-      url: undefined,
+      // It wins over all other options.
+      url,
       database,
       // A server that accepts connections but never answers must not count as ready.
       disableClientInfo: RESP === 3 && disableClientInfo,
       // Idle connections are kept.
-      socket: { ...socket, socketTimeout: undefined, reconnectStrategy },
+      socket: { ...socket, ...(url && { port: undefined }), socketTimeout: undefined, reconnectStrategy },
     }) as OneClient;
     const made = optionsOf(this.client as unknown as NodeRedisClient);
     checkMade(this.client, { ...made, ...made.socket }, { ...sendNowOrNever, database, reconnectStrategy });

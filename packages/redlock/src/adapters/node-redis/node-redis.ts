@@ -3,14 +3,13 @@ import type { Done, Message } from "../../redis/connection.ts";
 import { outside } from "../../time/async-context.ts";
 import { afterTurn, systemRuntime } from "../../time/system.ts";
 import { Dials } from "../dials.ts";
-import {
-  type OwnClient,
-  type OwnEvents,
-  runIdIn,
-  type SubscriberClient,
-  type SubscriberEvents,
-  type UserClient,
-  type UserEvents,
+import type {
+  OwnClient,
+  OwnEvents,
+  SubscriberClient,
+  SubscriberEvents,
+  UserClient,
+  UserEvents,
 } from "../own-client.ts";
 import { type ClusterClient, ClusterDuplicate, type ClusterOptions, clusterOptionsOf } from "./cluster.ts";
 import {
@@ -179,9 +178,9 @@ export class NodeRedisUser implements UserClient {
     return false;
   }
 
-  async askServer(): Promise<string | undefined> {
-    const words = [["INFO", "server"]] as never[];
-    return runIdIn(await outside(() => this.client.sendCommand(...words)));
+  async askServer(): Promise<unknown> {
+    const words = [["INFO"]] as never[];
+    return outside(() => this.client.sendCommand(...words));
   }
 
   isErrorReply(error: unknown): error is Error {
@@ -243,7 +242,8 @@ function deliver(own: object, message: Message, done: Done): void {
   (own as Duplicate).deliver(message, done);
 }
 
-function nameOf({ socket = {} }: NodeRedisOptions): string {
+function nameOf({ socket = {}, url }: NodeRedisOptions): string {
+  if (url?.startsWith("redis")) return hostIn(url);
   return socket.path ?? `${socket.host ?? "localhost"}:${socket.port ?? 6379}`;
 }
 
