@@ -330,6 +330,10 @@ export const permits: readonly Behaviour[] = [
           nested.error.message,
           /^"s" is locked by this same Redlock, which has 1 of 2 permits \(.*waits for itself/,
         );
+        const first = await own!.acquire(5000);
+        const beside = (await time.took(own!.acquire(5000, options))).error;
+        assert.match(beside.message, /^"s" is locked by this same Redlock, which has 1 of 2 permits, for/);
+        await first.release();
         const other = await theirs!.acquire(5000, { permits: 2, waitTimeout: 1000 });
         const { error } = await time.took(own!.acquire(5000, options));
         assert.match(error.message, /^"s" is locked by someone else, for at most/);

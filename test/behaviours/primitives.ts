@@ -149,6 +149,10 @@ const readWriteCases: readonly Behaviour[] = [
           (await time.took(nested())).error.message,
           /^"r" is locked by this same Redlock \(a call nested in that lock waits for itself/,
         );
+      const first = await own!.write(20_000);
+      const { message } = (await time.took(write())).error;
+      assert.match(message, /^"r" is locked by another call of this same Redlock, for/);
+      await first.release();
       const writing = await theirs!.write(20_000);
       assert.match((await time.took(read())).error.message, /by someone else/);
       await writing.release();

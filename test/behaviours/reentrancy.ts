@@ -71,7 +71,37 @@ const entering: readonly Behaviour[] = [
           assert.equal(await redlock.tryAcquire("r", 5000), null);
           const { error } = await time.took(redlock.acquire("r", 5000, { waitTimeout: 300 }));
           assert.match(error.message, words);
+          const deeper = async (): Promise<void> => {
+            await Promise.all([time.pass(10), redlock.acquire("r", 5000, { waitTimeout: 300 })]);
+          };
+          assert.match((await time.took(deeper())).error.message, words);
         });
+    },
+    alone,
+  ),
+
+  behaviour(
+    "10.6",
+    "A second call of a process that is nested in nothing is told who holds the lock, and of no nesting",
+    async (bench) => {
+      const { time } = bench;
+      const redlock = await bench.redlock();
+      const second = async (): Promise<string> =>
+        (await time.took(redlock.acquire("r", 5000, { waitTimeout: 300 }))).error.message;
+      const first = await redlock.acquire("r", 5000);
+      const beside = [await second()];
+      // In the routine of a lock on something else.
+      beside.push(await redlock.using("s", 5000, second));
+      await first.release();
+      const ended = new AbortController();
+      const routine = redlock.using("r", 5000, () => aborted(ended.signal));
+      beside.push(await second());
+      ended.abort();
+      await routine;
+      for (const message of beside) {
+        assert.match(message, /^"r" is locked by another call of this same Redlock, for at most \d+ ms more/);
+        assert.doesNotMatch(message, /nest|reentrant|waits for/);
+      }
     },
     alone,
   ),

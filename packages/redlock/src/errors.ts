@@ -268,8 +268,10 @@ export class AbortError extends RedlockError {
   static override readonly kind: string = "quorlock.AbortError";
   override name = "AbortError";
 
-  constructor(reason: unknown) {
-    super("ABORTED", "Waiting for the lock was aborted", { cause: reason });
+  /** `resources`: what was waited for. */
+  constructor(reason: unknown, resources: readonly string[] = []) {
+    const what = resources.length > 0 ? ` on ${listed(resources.map(userName))}` : "";
+    super("ABORTED", `Waiting for the lock${what} was aborted`, { cause: reason });
   }
 }
 

@@ -142,3 +142,19 @@ test("an error of a listener or of the logger is an uncaught one, and every call
   await expect(redlock.acquire("r", 1000)).rejects.toThrow(ExecutionError);
   await expect.poll(() => uncaught).toEqual([fault, fault]);
 });
+
+test("the error of a wait that is aborted leads to its caller, and names what it waited for", async () => {
+  const redlock = construct([{ ...silentNode(), ask: unreachable }], { retryCount: -1, retryDelay: 5000 });
+  const controller = new AbortController();
+  async function theCaller(): Promise<void> {
+    await redlock.acquire(["a", "b"], 1000, { signal: controller.signal });
+  }
+  const waiting = theCaller().catch((error: unknown) => error as Error);
+  setTimeout(() => controller.abort("enough"), 10);
+  const { message, stack, cause } = (await waiting) as Error;
+  expect(stack).toContain("theCaller");
+  expect([message, cause]).toEqual(['Waiting for the lock on "a", "b" was aborted [ABORTED]', "enough"]);
+  await expect(redlock.acquire("r", 1000, { signal: AbortSignal.abort() })).rejects.toThrow(
+    'on "r" was aborted',
+  );
+});

@@ -418,7 +418,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     if (this.#quit) throw new ClosedError();
     if (signal !== undefined) throwIfAborted(signal);
     const ended = new Cancellation();
-    const forgetSignal = signal && onAbort(signal, () => ended.cancel(new AbortError(signal.reason)));
+    const forgetSignal = signal && onAbort(signal, () => ended.cancel(() => new AbortError(signal.reason)));
     const forgetQuit = this.#closed.onEnd(() => ended.cancel(new ClosedError()));
     try {
       const { runtime } = this.#context;
@@ -582,9 +582,10 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const parent = options?.parent ?? undefined;
     const request = checked ?? this.#requestFor(resourceList(resources), ttl, settings);
     if (this.#quit) throw new ClosedError();
-    if (signal !== undefined) throwIfAborted(signal);
+    if (signal !== undefined) throwIfAborted(signal, request.resources);
     const cancellation = new Cancellation();
-    const forget = signal && onAbort(signal, () => cancellation.cancel(new AbortError(signal.reason)));
+    const aborted = (): AbortError => new AbortError(signal!.reason, request.resources);
+    const forget = signal && onAbort(signal, () => cancellation.cancel(aborted));
     const { context, reentrancy, guard, queues } = this.#parts;
     try {
       const entering = acquiring.hasSubscribers
@@ -711,7 +712,7 @@ function throwIfEnded(lock: Lock): void {
   if (why !== undefined) throw new LockLostError(lock.resources, why);
 }
 
-function throwIfAborted(signal: AbortSignal): void {
+function throwIfAborted(signal: AbortSignal, resources?: readonly string[]): void {
   checkSignal(signal);
-  if (signal.aborted) throw new AbortError(signal.reason);
+  if (signal.aborted) throw new AbortError(signal.reason, resources);
 }

@@ -210,7 +210,7 @@ async function extendWithin(
     );
   };
   if (isTimed) endAfter(time + nodeTimeout, true);
-  const forget = cancellation.onEnd(() => over.cancel(cancellation.reason!));
+  const forget = cancellation.onEnd(() => over.cancel(() => cancellation.reason!));
   try {
     await extended;
     if (over.reason) throw over.reason;

@@ -1,6 +1,7 @@
 import { leaseLimit } from "../settings/lease-limit.ts";
 import type { Settings } from "../settings/settings.ts";
 import { abortWith, onAbort, selfCheckingController } from "../time/abort.ts";
+import { asRoutineOf } from "../time/async-context.ts";
 import { Lock, type Routine } from "./lock.ts";
 import { Renewal } from "./renewal.ts";
 
@@ -20,7 +21,7 @@ export async function runWithLock<T>(
   const renewal = new Renewal(lock, ttl, settings);
   const link = callersSignal && linkSignals(lock, callersSignal);
   try {
-    return await routine(link?.signal ?? lock.signal, lock);
+    return await asRoutineOf(lock.resources, () => routine(link?.signal ?? lock.signal, lock));
   } finally {
     link?.unlink();
     renewal.stop();

@@ -273,7 +273,7 @@ async function inspect({ redlock, resource, ttl, options, settings }: Job): Prom
   const internals = Redlock.internalsOf(redlock);
   const signal = options.signal ?? undefined;
   const ended = new Cancellation();
-  const abort = (): void => ended.cancel(new AbortError(signal!.reason));
+  const abort = (): void => ended.cancel(() => new AbortError(signal!.reason, [resource]));
   if (signal?.aborted) abort();
   const forgetSignal = signal && onAbort(signal, abort);
   const forgetQuit = internals.closed.onEnd(() => ended.cancel(new ClosedError()));

@@ -20,6 +20,8 @@ import {
   nodeTimeoutFor,
   type Settings,
 } from "../settings/settings.ts";
+import { isAwaitedByRoutineOf } from "../time/async-context.ts";
+import { ownCall } from "../waiting/own-locks.ts";
 import { WaitingMark } from "./waiting-mark.ts";
 
 export type ReadOptions = Omit<AcquireOptions, "parent">;
@@ -301,7 +303,8 @@ export class ReadWriteLock {
     const hasWriter = held.includes(exclusive);
     if (!hasWriter && !held.includes(shared)) return error;
     // Readers do not exclude readers: only a waiting writer keeps further ones out.
-    const owner = isShared && !hasWriter ? waitingWriter : ownLock;
+    const isNested = [shared, exclusive].some((key) => isAwaitedByRoutineOf([key]));
+    const owner = isShared && !hasWriter ? waitingWriter : isNested ? nested : ownCall;
     return new ResourceLockedError(this.name, error.remaining, error.attempts, owner);
   }
 
@@ -359,6 +362,6 @@ export class ReadWriteLock {
   }
 }
 
-const ownLock =
+const nested =
   "this same Redlock (a call nested in that lock waits for itself: readers and writers cannot be nested)";
 const waitingWriter = "a writer that waits for the readers of this same Redlock";

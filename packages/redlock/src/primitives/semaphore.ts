@@ -15,6 +15,7 @@ import { placeOf, routineAmong } from "../settings/options.ts";
 import { shown } from "../settings/ranges.ts";
 import { checkName } from "../settings/resources.ts";
 import { checkHolding, checkTtl, nodeTimeoutFor, type Settings } from "../settings/settings.ts";
+import { isAwaitedByRoutineOf } from "../time/async-context.ts";
 import { sleepUnless } from "../time/sleep.ts";
 import { Slots } from "./semaphore-slots.ts";
 import { SlotRace } from "./slot-race.ts";
@@ -138,7 +139,12 @@ export class Semaphore {
     const answer = await this.#tryFreeSlots(this.#requestOf(ttl, options), this.limit);
     if (answer instanceof Lock) return answer;
     if (answer instanceof ResourceLockedError) return null;
-    throw answer;
+    throw this.#named(answer);
+  }
+
+  /** The user knows no slot. */
+  #named(error: unknown): unknown {
+    return error instanceof AbortError ? new AbortError(error.cause, [this.name]) : error;
   }
 
   /**
@@ -232,9 +238,11 @@ export class Semaphore {
   /** A separate error for each caller, with the time that remains now of the last refusal. */
   #refusalOf({ attempts }: Partial<ResourceLockedError> = {}): ResourceLockedError {
     const { leases } = this.#internals.context;
-    let own = 0;
-    for (const { resources } of leases) if (this.#slots.has(resources[0]!)) own += resources.length;
-    const holder = `this same Redlock, which has ${own} of ${this.limit} permits (a call nested in one waits for itself: semaphores cannot be nested)`;
+    const held = [...leases].filter(({ resources }) => this.#slots.has(resources[0]!));
+    const own = held.reduce((sum, { resources }) => sum + resources.length, 0);
+    const isNested = held.some(({ resources }) => isAwaitedByRoutineOf(resources));
+    const why = isNested ? " (a call nested in one waits for itself: semaphores cannot be nested)" : "";
+    const holder = `this same Redlock, which has ${own} of ${this.limit} permits${why}`;
     return new ResourceLockedError(this.name, this.#remaining, attempts, own > 0 ? holder : undefined);
   }
 
@@ -262,7 +270,7 @@ export class Semaphore {
         // The admission lock was lost, because this process was suspended or the masters were unreachable:
         // wait again.
         const isOut = error instanceof AbortError && error.cause instanceof LockLostError;
-        if (!isOut || request.options.signal?.aborted) throw error;
+        if (!isOut || request.options.signal?.aborted) throw this.#named(error);
       }
     }
   }

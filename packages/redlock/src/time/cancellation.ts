@@ -52,12 +52,17 @@ export class Latch {
 
 /** A latch that a call is ended by, and why. */
 export class Cancellation extends Latch {
-  /** Set once cancelled. */
-  reason: Error | undefined = undefined;
+  #reason: Error | (() => Error) | undefined = undefined;
+
+  /** Set once cancelled. Made where it is read first, by the call that ends with it: its stack leads to the caller. */
+  get reason(): Error | undefined {
+    if (typeof this.#reason === "function") this.#reason = this.#reason();
+    return this.#reason;
+  }
 
   /** The first reason stays. */
-  cancel(reason: Error): void {
-    this.reason ??= reason;
+  cancel(reason: Error | (() => Error)): void {
+    this.#reason ??= reason;
     this.end();
   }
 }

@@ -3,14 +3,10 @@ import { isPatched, keysIn, type Sender, withoutSecrets } from "../watched.ts";
 
 /** The words of the latest command: all masters are asked in one turn with the same arguments. */
 let latest:
-  | {
-      readonly of: Args;
-      readonly command: string;
-      readonly prefix: string;
-      words: string[];
-      hidden?: readonly (string | Uint8Array)[];
-    }
+  | { readonly of: Args; readonly command: string; readonly prefix: string; words: string[] }
   | undefined;
+/** The same, hidden: made once for all masters. */
+let latestHidden: { readonly of: object; readonly words: readonly (string | Uint8Array)[] } | undefined;
 
 /**
  * The words of a command, with the prefix before each key. (`sendCommand` of node-redis takes strings and buffers only,
@@ -50,7 +46,6 @@ const channels = [
  */
 export function untraced(words: readonly string[], client: Sender): readonly (string | Uint8Array)[] {
   if (!isPatched(client) && !channels.some((channel) => channel?.hasSubscribers)) return words;
-  if (latest?.words !== words) return withoutSecrets(words);
-  latest.hidden ??= withoutSecrets(words);
-  return latest.hidden;
+  if (latestHidden?.of !== words) latestHidden = { of: words, words: withoutSecrets(words) };
+  return latestHidden.words;
 }
