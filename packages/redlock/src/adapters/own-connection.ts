@@ -491,12 +491,11 @@ export class OwnConnection implements Connection {
     const theirs = runIdIn(info);
     const isSame = theirs === undefined || theirs === server || /^role:slave/m.test(info);
     if (isSame || this.#identified !== own || dial !== user.dials.connected) return true;
-    const [, port] = /^tcp_port:(\d+)/m.exec(info) ?? [];
     // It is made again, but not faster than once a second.
     if (this.#isEstablished) own.cut();
     else systemRuntime.setTimer(() => this.#isEstablished || own.cut(), doubtInterval).unref();
     this.#onClosed(own);
-    this.#reason = `its options lead to ${this.name}, server ${server}, but it is connected to port ${port}, server ${theirs}: give each client options of its own, its socket object too`;
+    this.#reason = `its options lead to ${this.name}, server ${server}, but it is connected to port ${/^tcp_port:(\d+)/m.exec(info)?.[1]}, server ${theirs}: give each client options of its own, its socket object too`;
     return false;
   }
 

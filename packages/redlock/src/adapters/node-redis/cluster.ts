@@ -70,16 +70,12 @@ export function clusterOptionsOf(cluster: NodeRedisClient): ClusterOptions {
   // A wrapper may have bound the method to the Cluster, which stands behind it.
   for (const own of [cluster, Object.getPrototypeOf(cluster) as object]) {
     const prototype: object = Object.create(own, { constructor: { value: take } });
-    try {
-      (Object.create(prototype) as NodeRedisClient).duplicate();
-    } catch {
-      // It is no Cluster.
-    }
+    const duplicate = async (): Promise<unknown> => (Object.create(prototype) as NodeRedisClient).duplicate();
+    // (It fails on what is no Cluster.)
+    duplicate().catch(() => {});
     if (taken) return taken;
   }
-  throw new InvalidArgumentError(
-    "the options of the Cluster cannot be read: pass it itself, and no wrapper of it",
-  );
+  throw new InvalidArgumentError("its options cannot be read: pass it itself, and no wrapper of it");
 }
 
 /** A Cluster client, replaced when none of its masters is connected any more. */
