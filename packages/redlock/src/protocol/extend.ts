@@ -127,7 +127,7 @@ async function confirm(lease: Lease, asked: Asked, attempts: Attempts, ended: La
   lease.askedFor(ttl);
   const newClaim = () => new RoundClaim(lease.placement, lease.resources, lease.token, ttl, lease);
   const claim = newClaim();
-  const repaired = new Set<number>();
+  const repaired: number[] = [];
   const round = new Round({
     nodes,
     runtime,
@@ -141,14 +141,15 @@ async function confirm(lease: Lease, asked: Asked, attempts: Attempts, ended: La
     followUp: (index, answer) => {
       if (answer.is !== "no") return undefined;
       if (!answer.isNew) lease.gaps.missed(index);
-      if (!repair || answer.owner !== undefined || repaired.has(index) || lease.hasEnded) return undefined;
+      if (!repair || answer.owner !== undefined || repaired.includes(index) || lease.hasEnded)
+        return undefined;
       // Then all are found once more: the gap of one that forgets later would touch this one.
       const again = { ttl: asked.ttl, repair, settings };
-      if (due !== undefined && repaired.size === 0)
+      if (due !== undefined && repaired.length === 0)
         round.onClosed(
           () => void (lease.hasEnded || confirm(lease, again, new Attempts(nodes), new Latch())),
         );
-      repaired.add(index);
+      repaired.push(index);
       // With a claim of its own: it is still sent after the round, for the next one.
       return newClaim().question("repair");
     },

@@ -1,3 +1,8 @@
+/** A moment, and the masters whose gaps contain it. */
+const fromNowOn = { at: Number.POSITIVE_INFINITY, open: [] as readonly number[] };
+type Moment = Readonly<typeof fromNowOn>;
+const isWithin = (one: Moment, other: Moment) => one.open.every((master) => other.open.includes(master));
+
 /**
  * When the masters of one lease may have voted for a rival (PROTOCOL 4.7).
  *
@@ -11,10 +16,8 @@ export class Gaps {
   readonly #quorum: number;
   /** By the index of the master: the send of the last command that found the key. In lease time. */
   readonly #foundAt: number[];
-  /** The masters whose gaps are open. */
-  readonly #open = new Set<number>();
-  /** When gaps ended, and whose gaps were open until then: where most gaps share an instant, one of them ends next. */
-  #ends: ReadonlyArray<{ readonly at: number; readonly open: Set<number> }> = [];
+  /** Right before gaps ended, since where most gaps share an instant one of them ends next; and, last, from now on. */
+  #moments: readonly Moment[] = [fromNowOn];
 
   /** `since`: when the lease was granted. */
   constructor(owner: Gaps["owner"], masters: number, quorum: number, since: number) {
@@ -26,24 +29,21 @@ export class Gaps {
   /** The master had the key when it executed a command that was sent at `sentAt`, and has answered by `now`. */
   found(index: number, sentAt: number, now: number): void {
     this.#foundAt[index] = Math.max(this.#foundAt[index]!, sentAt);
-    if (!this.#open.has(index)) return;
-    const ends = [...this.#ends, { at: now, open: new Set(this.#open) }];
-    // A gap that reaches back to an end reaches all later ones as well: what had no other masters than one of these adds
-    // nothing. So there are at most as many ends as sets of masters.
-    this.#ends = ends.filter(({ open }, place) => {
-      const later = ends.slice(place + 1);
-      return !later.some((end) => [...open].every((master) => end.open.has(master)));
-    });
-    this.#open.delete(index);
+    const { open } = this.#moments.at(-1)!;
+    if (!open.includes(index)) return;
+    const still = { ...fromNowOn, open: open.filter((master) => master !== index) };
+    const all = [...this.#moments.slice(0, -1), { at: now, open }, still];
+    // A gap that reaches back to a moment contains all later ones: what had no other masters than one of these adds nothing. So
+    // there are at most as many moments as sets of masters.
+    this.#moments = all.filter((one, nth) => !all.slice(nth + 1).some((other) => isWithin(one, other)));
   }
 
   /** The master has not had the key. */
   missed(index: number): void {
-    this.#open.add(index);
-    for (const { at, open } of this.#ends) if (at > this.#foundAt[index]!) open.add(index);
+    const adds = ({ at, open }: Moment) => at > this.#foundAt[index]! && !open.includes(index);
+    this.#moments = this.#moments.map((one) => (adds(one) ? { ...one, open: [...one.open, index] } : one));
     // PROTOCOL 4.7: a rival may have held at the same time.
-    if ([this.#open, ...this.#ends.map(({ open }) => open)].some(({ size }) => size >= this.#quorum))
-      this.owner.loseToMajority();
+    if (this.#moments.some(({ open }) => open.length >= this.#quorum)) this.owner.loseToMajority();
   }
 
   /** The server that answered as master `before` answers as master `index` from now on (PROTOCOL 2.10). */

@@ -11,6 +11,6 @@ export const removalMutants: readonly Mutant[] = [
     name: "a repair undoes the gap that it ends",
     breaks: ["4.7"],
     from: 70,
-    edits: { "protocol/gaps.ts found #ends": "void now;" },
+    edits: { "protocol/gaps.ts found all": "const all = [still, still];" },
   },
 ];
