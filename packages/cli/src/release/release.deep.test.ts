@@ -2,7 +2,7 @@ import { Lock, Redlock } from "@quorlock/redlock";
 import { Child, type Ending, runProgram } from "@quorlock/simulation/processes";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { program } from "../built.ts";
 import { mastersFrom } from "../masters.ts";
 import { type Release, releaseByName } from "./release.ts";
@@ -129,6 +129,19 @@ describe("quorlock release", () => {
       /deleted on 3 of 3 masters\. Two clients may hold it until the first is told, in \d\d\.\d s at/,
     );
     await (await redlock.acquire("r", 1000, { waitTimeout: 0 })).release();
+  });
+
+  test("--now: a holder that goes on is told at its next renewal, although nobody holds the lock by then", async () => {
+    const lock = await redlock.acquire("r", 3000);
+    const rival = new Redlock(admins, { owner: false });
+    const waiting = rival.acquire("r", 60_000, { waitTimeout: 30_000 });
+    await vi.waitFor(async () => expect(await admins[0]!.zcard("quorlock:queue:{r}")).toBe(1), 10_000);
+    const { output } = await release("r", "--now", "--yes");
+    const [, seconds] = /until the first is told, in (\d\.\d) s/.exec(output)!;
+    expect(Number(seconds)).toBeGreaterThan(0);
+    await (await waiting).release();
+    await expect(lock.extend(3000)).rejects.toThrow("is lost: a majority");
+    await rival.quit({ keepClients: true });
   });
 
   test("--now without a terminal needs --yes, and changes nothing", async () => {
