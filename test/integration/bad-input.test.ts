@@ -175,20 +175,21 @@ describe.each([5, 30, 60, 99])("a time of %i ms is perhaps meant in seconds:", (
   });
 
   it("with a nodeTimeout, of the call or of the constructor, none does; and no extension or limit", async () => {
-    const redlock = new Redlock([...opened.redlock.clients]);
-    const withDefault = new Redlock([...opened.redlock.clients], { nodeTimeout: 1 });
+    // (On a master of its own: what they send late is on no tap.)
+    const other = await Fleet.start(1);
+    const { clients } = (await other.openWarm()).redlock;
+    const redlock = new Redlock([...clients]);
+    const withDefault = new Redlock([...clients], { nodeTimeout: 1 });
     const all = [...callsOf(redlock, { nodeTimeout: 1 }), ...callsOf(withDefault, {})];
     // (Whether the master answers within it is another question.)
     for (const call of all) {
-      const error = await call().then(
-        () => undefined,
-        (reason: unknown) => reason,
-      );
-      expect(error).not.toBeInstanceOf(InvalidArgumentError);
+      const [outcome] = await Promise.allSettled([call()]);
+      expect(outcome).not.toMatchObject({ reason: { code: "INVALID_ARGUMENT" } });
     }
     const lock = await redlock.acquire(fresh(), 5000, { maxHoldTime: ttl, waitTimeout: ttl });
     await lock.extend(ttl);
     await lock.release();
+    await other.stop();
   });
 });
 
