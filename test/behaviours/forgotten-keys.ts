@@ -209,6 +209,20 @@ export const forgottenKeys: readonly Behaviour[] = [
 
   behaviour(
     "4.7",
+    "A key that was set again confirms no extension before it is heard whether a majority has forgotten the lock",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const { redlock, lock } = await held(bench, 20_000);
+      await lose(bench, masters.slice(1), "r");
+      await faults.slow(redlock, masters.slice(2), 40);
+      failed(await time.took(lock.extend(20_000)), "LOCK_LOST");
+      assert.equal(lost(lock), "MAJORITY");
+    },
+    three,
+  ),
+
+  behaviour(
+    "4.7",
     "A lock of several resources is lost with one of them",
     async (bench) => {
       const { masters } = bench;

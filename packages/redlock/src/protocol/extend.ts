@@ -119,7 +119,7 @@ interface Asked {
  * which accepts it only before its deadline; a refusal by a majority ends the lease.
  */
 async function confirm(lease: Lease, asked: Asked, attempts: Attempts, ended: Latch): Promise<Tally> {
-  const { nodes, runtime, clock, report, admission } = lease.context;
+  const { nodes, runtime, clock, report, admission, quorum } = lease.context;
   const { repair, settings, due } = asked;
   const driftFactor = Math.max(settings.driftFactor, lease.driftFactor);
   // Computed for each attempt, since time has passed: no key outlives the handle that requested it.
@@ -137,7 +137,11 @@ async function confirm(lease: Lease, asked: Asked, attempts: Attempts, ended: La
     log: lease.context.log,
     question: claim.question("extend"),
     claim,
-    isDecided,
+    isDecided: (answers) => {
+      const unheard = nodes.filter((_, index) => !answers[index] && !repaired.includes(index)).length;
+      // What was set again confirms nothing while the gaps of a quorum may show.
+      return isDecided(answers) && (repaired.length === 0 || repaired.length + unheard < quorum);
+    },
     followUp: (index, answer) => {
       if (answer.is !== "no") return undefined;
       if (!answer.isNew) lease.gaps.missed(index);
