@@ -73,16 +73,36 @@ function asked(expr: string): string {
     .replaceAll("$instance", ".*");
 }
 
+function withUnits(text: string): string {
+  return text.replaceAll(/_(duration|margin)_/g, "_$1_seconds_");
+}
+
 describe("the alerts", () => {
   test("are valid, and fire when they should", async () => {
     const checked = await run(promtool, ["check", "rules", "alerts.yaml"], { cwd: monitoring });
-    expect(checked.stdout).toContain("4 rules found");
+    expect(checked.stdout).toContain("6 rules found");
     await run(promtool, ["test", "rules", "alerts.test.yaml"], { cwd: monitoring });
+  });
+
+  test("are the same with the names that the Collector and OTLP give to the metrics", async () => {
+    const rules = "alerts-with-units.yaml";
+    const [source, other, tests] = await Promise.all(
+      ["alerts.yaml", rules, "alerts.test.yaml"].map((name) => readFile(join(monitoring, name), "utf8")),
+    );
+    expect(other).toBe(withUnits(source!));
+    const folder = await mkdtemp(join(tmpdir(), "quorlock-alerts-"));
+    try {
+      await writeFile(join(folder, "alerts.yaml"), other!);
+      await writeFile(join(folder, "test.yaml"), withUnits(tests!));
+      await run(promtool, ["test", "rules", join(folder, "test.yaml")]);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 
   test("each have a reason, and a runbook that exists", async () => {
     const alerts = (await readFile(join(monitoring, "alerts.yaml"), "utf8")).split("- alert: ").slice(1);
-    expect(alerts).toHaveLength(4);
+    expect(alerts).toHaveLength(6);
     for (const alert of alerts) {
       expect(alert).toMatch(/^ +reason: \S+ \S+/m);
       const [, file, section] = /^ +runbook: (\S+\.md)#(\S+)$/m.exec(alert)!;
@@ -121,9 +141,12 @@ async function startPrometheus(target: string): Promise<AsyncDisposable & { read
   const folder = await mkdtemp(join(tmpdir(), "quorlock-prometheus-"));
   const config = {
     global: { scrape_interval: "1s", evaluation_interval: "1s" },
-    rule_files: [join(monitoring, "alerts.yaml")],
+    rule_files: ["alerts.yaml"],
     scrape_configs: [{ job_name: "quorlock", static_configs: [{ targets: [target] }] }],
   };
+  // A minute of an alert is a second here.
+  const alerts = await readFile(join(monitoring, "alerts.yaml"), "utf8");
+  await writeFile(join(folder, "alerts.yaml"), alerts.replaceAll(/\b(\d+)m\b/g, "$1s"));
   // JSON is YAML.
   await writeFile(join(folder, "prometheus.yml"), JSON.stringify(config));
   const { url, child } = await withFreePort((port) => prometheusOn(port, folder));
@@ -169,6 +192,11 @@ async function prometheusOn(port: number, folder: string): Promise<{ url: string
   return { url, child };
 }
 
+/** Grants of other classes do not hide that nobody gets one. */
+function resourceClass([resource]: readonly string[]): string {
+  return resource === "stuck" ? "stuck" : "others";
+}
+
 describe("the dashboard", () => {
   let masters: Masters;
   let scraped: Scraped;
@@ -180,7 +208,7 @@ describe("the dashboard", () => {
     scraped = await startScraped();
     redlock = new Redlock(masters.urls.map((url) => new Redis(url).on("error", () => {})));
     await redlock.ready();
-    stop = register({ meterProvider: scraped.meterProvider, tracerProvider: false });
+    stop = register({ meterProvider: scraped.meterProvider, tracerProvider: false, resourceClass });
   });
   afterAll(async () => {
     await redlock.quit();
@@ -202,9 +230,28 @@ describe("the dashboard", () => {
     for (const client of [first!, second!]) await client.set("stolen", "another", "PX", 50);
     await expect(stolen.extend(2000)).rejects.toThrow("lost");
     expect(stolen.state).toBe("lost");
+    const short = await redlock.acquire("short", 240, { nodeTimeout: 50, retryCount: -1 });
+    await short.extend(240).catch(() => {});
+    await short.release().catch(() => {});
   }
 
-  test("has an answer of Prometheus to each query, and a lost lock fires its alert", async () => {
+  /** Callers behind a holder that does not end, and a client whose masters are gone. */
+  async function incidents(): Promise<AsyncDisposable> {
+    await redlock.acquire("stuck", 600_000);
+    const ending = new AbortController();
+    const terms = { waitTimeout: 600_000, signal: ending.signal };
+    const waiting = Array.from({ length: 10 }, () => redlock.acquire("stuck", 1000, terms).catch(() => {}));
+    const alone = new Redlock([new Redis({ port: 1, lazyConnect: true }).on("error", () => {})]);
+    await expect(alone.acquire("r", 1000, { retryCount: 0 })).rejects.toThrow();
+    return {
+      async [Symbol.asyncDispose]() {
+        ending.abort();
+        await Promise.all([...waiting, alone.quit()]);
+      },
+    };
+  }
+
+  test("has an answer of Prometheus to each query, and each alert fires in its incident and not before", async () => {
     await using server = await startPrometheus(scraped.target);
     const query = async (expr: string): Promise<readonly unknown[]> => {
       const response = await fetch(`${server.url}/api/v1/query?query=${encodeURIComponent(expr)}`);
@@ -224,7 +271,18 @@ describe("the dashboard", () => {
     for (const { query: variable } of templating.list) {
       if (typeof variable !== "string") open.add(/\((\w+), /.exec(variable.query)![1]!);
     }
-    open.add('ALERTS{alertname="QuorlockLockLost", alertstate="firing"}');
+    const rules = await readFile(join(monitoring, "alerts.yaml"), "utf8");
+    for (const [, alert] of rules.matchAll(/- alert: (\w+)/g))
+      open.add(`ALERTS{alertname="${alert}", alertstate="firing"}`);
+    await vi.waitUntil(
+      async () => {
+        await (await redlock.acquire("quiet", 2000, { retryCount: -1 })).release();
+        return (await query("count_over_time(up[12s]) >= 11")).length > 0;
+      },
+      { timeout: answerTimeout, interval: 100 },
+    );
+    expect(await query("ALERTS")).toEqual([]);
+    await using _ = await incidents();
     await masters.list[2]!.hang();
     await vi
       .waitUntil(
