@@ -35,6 +35,7 @@ describe.each(Object.entries(kinds))("%s", (_, make) => {
     });
     events.emit("count", 1);
     expect(receivers).toEqual([events]);
+    expect(events.getMaxListeners()).toBe(10);
     expect(events.setMaxListeners(20).getMaxListeners()).toBe(20);
   });
 });

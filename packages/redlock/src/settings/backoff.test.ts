@@ -26,6 +26,7 @@ describe("the fixed backoff", () => {
     expect(backoff({ attempt: 1, random: 0 })).toBe(100);
     expect(backoff({ attempt: 1, random: 0.5 })).toBe(200);
     expect(backoff({ attempt: 1, random: 0.999 })).toBeCloseTo(299.8, 6);
+    expect(fixedBackoff(200)({ attempt: 1, random: 0.999 })).toBe(200);
   });
 });
 
