@@ -11,16 +11,7 @@ import { Connections, type Reached } from "./look/connections.ts";
 import { locksOn, overview, readWriteLockAt, semaphoreAt } from "./look/look.ts";
 import { changeReport, listReport, lockReport, readWriteReport, semaphoreReport } from "./look/report.ts";
 import { watch } from "./look/watch.ts";
-import {
-  clientOf,
-  codeOf,
-  fileOf,
-  type Limit,
-  type MastersOptions,
-  mastersFrom,
-  Patience,
-  within,
-} from "./masters.ts";
+import { clientOf, codeOf, fileOf, type Limit, type MastersOptions, mastersFrom, within } from "./masters.ts";
 import { escaped, exitCodes, jsonOf, paintFor, UsageError } from "./output.ts";
 import { type Release, releaseByName, textOf } from "./release/release.ts";
 import { isLoopback } from "./serve/access.ts";
@@ -189,12 +180,7 @@ async function look(
   const masters = mastersFrom(flags.master, flags, process.env);
   using signal = interruption();
   const connections = new Connections(masters, { timeout: flags.timeout, signal });
-  // Masters that a quorum has answered without are waited for only if the others leave it open.
-  const patience = new Patience();
-  const first = { timeout: flags.timeout, signal, patience };
-  let [result, lines, isKnown] = await read(await connections.all(patience), first);
-  if (!isKnown && patience.hasGivenUp)
-    [result, lines, isKnown] = await read(await connections.all(), { ...first, patience: undefined });
+  const [result, lines, isKnown] = await connections.patiently(read, (found) => found[2]);
   if (signal.aborted) return exitCodes.interrupted;
   console.log(flags.json ? jsonOf(result) : lines.join("\n"));
   return isKnown ? exitCodes.ok : exitCodes.unknown;

@@ -155,8 +155,8 @@ export interface Limit {
 const patienceTime = 300;
 
 /** Whether masters were given up that had time left. */
-export class Patience {
-  hasGivenUp = false;
+export interface Patience {
+  hasGivenUp: boolean;
 }
 
 /** One step of all masters. With patience, those that a quorum has not waited for are ended. */

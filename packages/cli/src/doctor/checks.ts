@@ -324,7 +324,11 @@ function evenNumber({ length }: readonly Observation[]): Verdict {
     return warn(`${length} masters survive the failure of ${spare}, as ${length - 1} do`, {
       masters: length,
     });
-  return pass(`${length} masters survive the failure of ${spare}`, { masters: length });
+  const said =
+    length === 1
+      ? "1 master: its failure is that of all locks"
+      : `${length} masters survive the failure of ${spare}`;
+  return pass(said, { masters: length });
 }
 
 /** Clients whose lists of masters differ too much do not exclude each other. */

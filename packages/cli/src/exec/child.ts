@@ -6,6 +6,8 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gateFor } from "./gate.ts";
 
+const endings: ReadonlySet<string> = new Set(["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGKILL"]);
+
 /**
  * A command in a process group of its own, so that a signal reaches the processes that it has started as well. If this
  * process is killed, the group is killed with it: it would run on without the lock.
@@ -18,7 +20,7 @@ export class Child {
   /** Whether the processes are waited for that the command leaves behind. */
   #waits: boolean;
   /** Whether a process may still have the pipe that each descendant inherits, one that has left the group as well. */
-  #isInherited = true;
+  #isInherited: boolean;
   /**
    * The exit code of the command, or that of a shell (127: not found, 128 and the number of a signal), once the whole group has
    * ended: a process that is left, or that ignores a signal, works on what the lock protects. Rejects without a shell.
@@ -28,6 +30,7 @@ export class Child {
   /** `waits`: false returns as the command itself ends, unless it was told to. */
   constructor(command: readonly string[], environment: NodeJS.ProcessEnv, waits: boolean) {
     this.#waits = waits;
+    this.#isInherited = waits;
     const gate = gateFor(environment);
     this.#process = spawn("/bin/sh", ["-c", gate.script, "quorlock", ...gate.restorer, ...command], {
       detached: true,
@@ -35,11 +38,10 @@ export class Child {
       env: gate.environment,
     });
     const inherited = this.#process.stdio[4] as Readable | null;
-    const release = (): void => {
+    inherited?.on("error", () => {}).resume();
+    inherited?.once("close", () => {
       this.#isInherited = false;
-    };
-    inherited?.on("error", release).once("close", release).resume();
-    if (!inherited) release();
+    });
     this.ended = this.#run();
   }
 
@@ -47,7 +49,7 @@ export class Child {
   kill(signal: NodeJS.Signals): void {
     const { pid } = this.#process;
     if (pid === undefined) return;
-    if (isEnding(signal)) this.#waits = true;
+    if (endings.has(signal)) this.#waits = true;
     // What has left the group cannot be ended, and the lock is gone.
     if (signal === "SIGKILL") this.#isInherited = false;
     try {
@@ -75,10 +77,6 @@ export class Child {
       guardian.stdin?.end("done\n");
     }
   }
-}
-
-function isEnding(signal: NodeJS.Signals): boolean {
-  return ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGKILL"].includes(signal);
 }
 
 /** Whether a process of the group runs. One that has ended and that its parent forgets is still a member, but does not. */

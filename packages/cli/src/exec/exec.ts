@@ -121,19 +121,14 @@ function reasonOf(vote: Error): string {
 
 /** Before the command runs they end the wait, and then they are the command's. */
 const ending = { SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGTERM: 15 } as const;
-/** The command's, too. With a listener, SIGUSR1 opens no debugger. */
-const passed = ["SIGUSR1", "SIGUSR2", "SIGWINCH"] as const;
-const received = [
-  ...(Object.keys(ending) as (keyof typeof ending)[]),
-  ...passed,
-  "SIGTSTP",
-  "SIGCONT",
-] as const;
+/** The others are the command's alone. With a listener, SIGUSR1 opens no debugger. */
+const others = ["SIGUSR1", "SIGUSR2", "SIGWINCH", "SIGTSTP", "SIGCONT"];
+const received = [...Object.keys(ending), ...others] as readonly NodeJS.Signals[];
 
 /** The signals that this process receives. */
 class Interruption implements Disposable {
   readonly #controller = new AbortController();
-  readonly #listener = (signal: NodeJS.Signals): void => this.#receive(signal as (typeof received)[number]);
+  readonly #listener = (signal: NodeJS.Signals): void => this.#receive(signal);
   #child: Child | undefined;
   #watch: LeaseWatch | undefined;
   /** The exit code of a wait that was interrupted. */
@@ -156,7 +151,7 @@ class Interruption implements Disposable {
     for (const name of received) process.off(name, this.#listener);
   }
 
-  #receive(signal: (typeof received)[number]): void {
+  #receive(signal: NodeJS.Signals): void {
     if (signal === "SIGTSTP") this.#stop();
     else if (signal === "SIGCONT") this.#watch?.resume();
     else if (this.#child) this.#child.kill(signal);

@@ -52,6 +52,16 @@ export class Connections {
     limit.signal.addEventListener("abort", end, { once: true });
   }
 
+  /** What `read` finds without the masters that a quorum does not wait for; with them, if that is not `isKnown`. */
+  async patiently<T>(
+    read: (masters: readonly Seen[], limit: Limit) => Promise<T>,
+    isKnown: (found: T) => boolean,
+  ): Promise<T> {
+    const patience = { hasGivenUp: false };
+    const found = await read(await this.all(patience), { ...this.#limit, patience });
+    return isKnown(found) || !patience.hasGivenUp ? found : read(await this.all(), this.#limit);
+  }
+
   /** One for each master; each has the time of the limit to connect and to answer. */
   async all(patience?: Patience): Promise<readonly Seen[]> {
     const step = new Step({ ...this.#limit, patience }, this.#masters.length);

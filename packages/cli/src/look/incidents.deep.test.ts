@@ -2,7 +2,7 @@ import { ownerKey, ownersKey } from "@quorlock/redlock/internal";
 import { type Masters, startMasters, startProxy } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Limit, mastersFrom, Patience } from "../masters.ts";
+import { type Limit, mastersFrom } from "../masters.ts";
 import { releaseByName } from "../release/release.ts";
 import { Connections } from "./connections.ts";
 import { type LockState, type LockView, locksOn, overview } from "./look.ts";
@@ -115,7 +115,7 @@ test.each(Array.from({ length: 50 }, (_, seed) => seed))(
     const ending = new AbortController();
     const limit: Limit = { timeout: 1000, signal: ending.signal };
     try {
-      const patience = new Patience();
+      const patience = { hasGivenUp: false };
       const reached = await new Connections(list, limit).all(patience);
       const patient = { ...limit, patience };
       const inspected = (await locksOn(reached, resources, patient)).locks;

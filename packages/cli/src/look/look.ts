@@ -142,9 +142,7 @@ function lockFrom(resource: string, said: readonly Said[], owners: ReadonlyMap<s
   };
 }
 
-function stateOfHeld(owner: SeenOwner | undefined): LockState {
-  return owner?.isGone ? "owner-gone" : "held";
-}
+const stateOfHeld = (owner?: SeenOwner): LockState => (owner?.isGone ? "owner-gone" : "held");
 
 function saysOf(state: KeyState | undefined, error: string): string {
   if (!state) return error;

@@ -67,6 +67,9 @@ export function lockReport(lock: LockView, now: number, paint: Paint): readonly 
   return lines;
 }
 
+/** Whole in `--json` and by `inspect`. */
+const shortened = (name: string): string => (name.length > 60 ? `${name.slice(0, 59)}…` : name);
+
 /** A table of the locks, for people. */
 export function listReport(
   { locks, owners, silent, of, scanned }: Overview,
@@ -75,7 +78,7 @@ export function listReport(
 ): readonly string[] {
   const head = ["RESOURCE", "OWNER", "HELD FOR", "EXPIRES IN", "MASTERS", "WAITING"];
   const rows = locks.map((lock) => [
-    escaped(lock.resource),
+    shortened(escaped(lock.resource)),
     holderOf(lock),
     lock.since === undefined ? "" : duration(Math.max(0, now - lock.since)),
     remainingOf(lock),

@@ -2,7 +2,7 @@ import { askEach, type Silent } from "../look/ask.ts";
 import { Connections, type Reached } from "../look/connections.ts";
 import { keysOn } from "../look/look.ts";
 import { possibleTokens, verdictOf } from "../look/verdict.ts";
-import { type Limit, type Master, Patience, unlessAborted } from "../masters.ts";
+import { type Limit, type Master, unlessAborted } from "../masters.ts";
 import { escaped } from "../output.ts";
 import { removeScript, revokeScript } from "../scripts.generated.ts";
 
@@ -41,12 +41,10 @@ export async function releaseByName(
   { by, now, confirm, limit }: ReleaseOptions,
 ): Promise<Release | undefined> {
   const connections = new Connections(masters, limit);
-  let patience: Patience | undefined = new Patience();
-  let found = await holderOf(await connections.all(patience), resource, now, { ...limit, patience });
-  if (found.outcome === "unknown" && patience.hasGivenUp) {
-    patience = undefined;
-    found = await holderOf(await connections.all(), resource, now, limit);
-  }
+  const found = await connections.patiently(
+    (reached, step) => holderOf(reached, resource, now, step),
+    ({ outcome }) => outcome !== "unknown",
+  );
   limit.signal.throwIfAborted();
   const { reached, digest, ...release } = found;
   if (digest === undefined) return release;
@@ -54,7 +52,7 @@ export async function releaseByName(
   limit.signal.throwIfAborted();
   if (!isConfirmed) return undefined;
   const script = now ? removeScript : revokeScript;
-  const { answers, silent } = await askEach(reached, { ...limit, patience }, (redis, signal) =>
+  const { answers, silent } = await askEach(reached, limit, (redis, signal) =>
     unlessAborted(signal, redis.eval(script.source, 1, resource, digest, tokenOf(by))),
   );
   const changed = reached.filter((_, index) => answers[index] === 1).map(({ name }) => name);

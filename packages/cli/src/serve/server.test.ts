@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
+import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { mastersFrom } from "../masters.ts";
 import { Looker, type State } from "./looker.ts";
@@ -92,12 +94,33 @@ describe("without a token", () => {
     expect(headers).not.toHaveProperty("access-control-allow-origin");
   });
 
-  test.each(["POST", "PUT", "DELETE", "OPTIONS", "HEAD"])("%s is refused", async (method) => {
+  test.each(["POST", "PUT", "DELETE", "OPTIONS"])("%s is refused", async (method) => {
     await start();
     for (const path of ["/", "/api/state", "/login"]) {
       const { status, headers } = await ask(path, { method });
-      expect({ status, allow: headers.allow }).toEqual({ status: 405, allow: "GET" });
+      expect({ status, allow: headers.allow }).toEqual({ status: 405, allow: "GET, HEAD" });
     }
+  });
+
+  test.each(["/", "/api/state", "/api/events"])("HEAD %s has the headers, and no body", async (path) => {
+    await start();
+    const { status, headers, body } = await ask(path, { method: "HEAD" });
+    expect({ status, body }).toEqual({ status: 200, body: "" });
+    expect(headers["x-frame-options"]).toBe("DENY");
+  });
+
+  test("a hundred silent connections keep others out for no time, and their own address for seconds", async () => {
+    await start();
+    const { port } = new URL(server.url);
+    const closed = Array.from({ length: 100 }, async () => {
+      const socket = connect({ host: "127.0.0.1", port: Number(port), localAddress: "127.0.0.2" });
+      socket.on("error", () => {}).resume();
+      await once(socket, "close");
+    });
+    expect((await ask("/api/state")).status).toBe(200);
+    // Those that were let in are closed because they ask nothing.
+    await Promise.all(closed);
+    expect((await ask("/api/state")).status).toBe(200);
   });
 
   test.each(["attacker.example", "localhost", "127.0.0.1:1"])("the Host %s is refused", async (host) => {

@@ -1,11 +1,15 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { jsonOf } from "../output.ts";
 import { Access, bracketed, isOwnHost } from "./access.ts";
 import type { Looker, State } from "./looker.ts";
 import { loginPage, mainPage, type Page } from "./pages.ts";
 
 const maxConnections = 100;
+/** Of one address: a page has two, and a proxy in front has its own limits. */
+const maxConnectionsFrom = 32;
+/** A connection that sends no request is closed, ms: else a hundred of them would keep everybody out. */
+const headersTimeout = 5000;
 /** Of a login form. */
 const maxBody = 4096;
 /** A page that does not read what it is sent misses states instead of filling the memory. */
@@ -36,8 +40,9 @@ const securityHeaders = {
 
 /** Serves the page, its state and its events until it is disposed of. Rejects if it cannot listen. */
 export async function startServer(looker: Looker, options: ServerOptions): Promise<RunningServer> {
-  const server = createServer();
+  const server = createServer({ headersTimeout, connectionsCheckingInterval: 1000 });
   server.maxConnections = maxConnections;
+  limitEach(server);
   const port = await listening(server, options);
   const { host, token } = options;
   const site = new Site(looker, {
@@ -57,6 +62,17 @@ export async function startServer(looker: Looker, options: ServerOptions): Promi
       looker.stop();
     },
   };
+}
+
+/** Closes the connections of an address that has too many. */
+function limitEach(server: Server): void {
+  const open = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+    const own = [...open].filter(({ remoteAddress }) => remoteAddress === socket.remoteAddress);
+    if (own.length > maxConnectionsFrom) socket.destroy();
+  });
 }
 
 function listening(server: Server, { host, port }: ServerOptions): Promise<number> {
@@ -94,9 +110,9 @@ class Site {
     const path = request.url?.split("?")[0] ?? "/";
     const isLogin = access !== undefined && path === "/login";
     if (isLogin && request.method === "POST") return await this.#logIn(access, request, response);
-    if (request.method !== "GET") {
-      response.setHeader("Allow", isLogin ? "GET, POST" : "GET");
-      return refuse(response, 405, "only GET");
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      response.setHeader("Allow", isLogin ? "GET, HEAD, POST" : "GET, HEAD");
+      return refuse(response, 405, "only GET and HEAD");
     }
     if (access && !access.isGranted(request)) {
       response.setHeader("WWW-Authenticate", "Bearer");
@@ -106,7 +122,7 @@ class Site {
     }
     if (path === "/") return send(response, 200, this.#main);
     if (path === "/api/state") return sendJson(response, await this.#looker.now());
-    if (path === "/api/events") return this.#sendEvents(response);
+    if (path === "/api/events") return this.#sendEvents(request, response);
     return isLogin ? redirect(response) : refuse(response, 404, "no such page");
   }
 
@@ -128,8 +144,9 @@ class Site {
     redirect(response);
   }
 
-  #sendEvents(response: ServerResponse): void {
+  #sendEvents({ method }: IncomingMessage, response: ServerResponse): void {
     response.writeHead(200, { "Content-Type": "text/event-stream; charset=utf-8" });
+    if (method === "HEAD") return void response.end();
     // Of a lost connection, ms.
     response.write("retry: 2000\n\n");
     const leave = this.#looker.watch((state: State) => {
