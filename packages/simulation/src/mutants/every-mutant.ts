@@ -26,7 +26,7 @@ import {
 } from "./guard-mutants.ts";
 import { membershipMutants } from "./membership-mutants.ts";
 import type { Mutant } from "./mutant.ts";
-import { mutants, rareMutants } from "./mutants.ts";
+import { leftDatabaseMutant, mutants, rareMutants } from "./mutants.ts";
 import {
   crowdedPlan,
   demandingPlan,
@@ -34,6 +34,7 @@ import {
   holderMovesPlan,
   lateConnectionPlan,
   mixedPlan,
+  switchedPlan,
 } from "./plans.ts";
 import { removalMutants } from "./removal-mutants.ts";
 import {
@@ -68,6 +69,7 @@ export const hunts: readonly Hunt[] = [
   { mutants: [fastBootMutant], planOf: fastBootPlan, shownBy: "stuck", seeds: 4 },
   { mutants: sharedServerMutants, planOf: sharedServerPlan, seeds: 30 },
   { mutants: [movedVoteMutant], planOf: holderMovesPlan, seeds: 20 },
+  { mutants: [leftDatabaseMutant], planOf: switchedPlan, seeds: 20 },
   { mutants: [waitingClaimMutant], planOf: lateConnectionPlan, seeds: 20 },
   { mutants: [busyServerMutant], planOf: movedPlan, seeds: 100 },
   { mutants: membershipMutants, planOf: membershipPlan, shownBy: "belief", seeds: 40 },

@@ -108,20 +108,21 @@ const queueMutants: readonly Mutant[] = [
   },
 ];
 
+/** Found where the masters are switched one after the other: what several have forgotten at one time is told (PROTOCOL 4.7). */
+export const leftDatabaseMutant: Mutant = {
+  name: "a lease is repaired in another database than its votes are in",
+  breaks: ["2.15"],
+  edits: {
+    "protocol/placement.ts #leave whyLeft": "void why;",
+    "protocol/placement.ts #leave lose": "undefined",
+  },
+};
+
 /**
  * Faults in locks that are moved to another database, handed to another client, or renewed (PROTOCOL 2.12, 2.15,
  * 5.6).
  */
 const holdMutants: readonly Mutant[] = [
-  {
-    name: "a lease is repaired in another database than its votes are in",
-    breaks: ["2.15"],
-    from: 159,
-    edits: {
-      "protocol/placement.ts #leave whyLeft": "void why;",
-      "protocol/placement.ts #leave lose": "undefined",
-    },
-  },
   {
     name: "a predecessor takes back a grant to the token that it gave away",
     breaks: ["5.6", "7.18"],

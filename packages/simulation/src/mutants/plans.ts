@@ -92,6 +92,18 @@ export function holderMovesPlan(seed: number): Plan {
   };
 }
 
+/** Client 0 holds the lock for long; its connections are switched to another database, one after the other. */
+export function switchedPlan(seed: number): Plan {
+  const plan = holderMovesPlan(seed);
+  const { ttl } = plan.settings;
+  const each = (master: number): Fault => ({
+    ...{ on: "granted", client: 0, clients: [0], occurrence: 1 },
+    ...{ kind: "select", masters: [master], after: (1 + 2 * master) * ttl, duration: 20 * ttl },
+  });
+  const workload = { ...plan.workload, hold: 8 * ttl };
+  return { ...plan, duration: 12 * ttl, workload, faults: [0, 1].map(each) };
+}
+
 /**
  * Client 0 holds the lock by servers 1 and 2. The others come one after the other. Each has a vote of server 0, and then
  * another connection to it: its first one by the address of master 1, for which its claim has waited.

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
 import type { Mark } from "../checkers/findings.ts";
 import { Pool } from "../cli/pool.ts";
-import { demandingPlan, holderMovesPlan, mixedPlan } from "../mutants/plans.ts";
+import { demandingPlan, holderMovesPlan, mixedPlan, switchedPlan } from "../mutants/plans.ts";
 import { theOnce } from "../once/once-client.ts";
 import { membershipPlan } from "../plan/membership.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -59,6 +59,12 @@ const worlds: readonly World[] = [
   {
     promise: "addresses that change places keep the vote that a holder has by one from counting by the other",
     planOf: holderMovesPlan,
+    seeds: 10,
+  },
+  {
+    promise:
+      "a lease ends with the databases that it was acquired in, though they are left one after the other",
+    planOf: switchedPlan,
     seeds: 10,
   },
   {
