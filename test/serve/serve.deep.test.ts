@@ -107,6 +107,29 @@ describe("the page of quorlock serve, in Chromium", () => {
     return page;
   }
 
+  test("shows incidents in words: an owner that is gone, a name of 10 kB", async () => {
+    const names = ["gone", "n".repeat(10_000)];
+    const locks = names.map((name) => ({ resources: [name], since: Date.now() - 50_000 }));
+    const owner = { name: "billing-7", host: "a", pid: 31, version: "0.1.0", writes: 3, masters: [] };
+    for (const admin of admins) {
+      for (const name of names) await admin.set(name, "d".repeat(32), "PX", 600_000);
+      const record = JSON.stringify({ ...owner, ttl: 600_000, locks });
+      await admin.set("quorlock:owner:dddddddd", record, "PX", 560_000);
+      await admin.zadd("quorlock:owners", Date.now() + 560_000, "dddddddd");
+    }
+    await using child = (await serve()).child;
+    const page = await open(await child.line(0));
+    const rows = page.locator("#locks tbody tr");
+    await rows.filter({ hasText: "billing-7 (pid 31, host a), owner gone" }).nth(1).waitFor(soon);
+    for (const row of await rows.all()) expect((await row.boundingBox())!.height).toBeLessThan(200);
+    expect(await page.getByTitle(names[1]!).count()).toBeGreaterThan(0);
+    await photograph(page, "incidents");
+    for (const admin of admins) {
+      await admin.del(...names, "quorlock:owner:dddddddd");
+      await admin.zrem("quorlock:owners", "dddddddd");
+    }
+  });
+
   test("shows a lock and its waiters, a master that dies, and that the lock goes", async () => {
     const { child, url } = await serve();
     await using _ = child;
@@ -138,7 +161,7 @@ describe("the page of quorlock serve, in Chromium", () => {
     await expect.poll(() => page.locator("#spoken").textContent(), soon).toContain("master unreachable");
     await photograph(page, "dead-master");
     await masters.list[1]!.kill();
-    await expect.poll(() => page.locator("#changes").textContent(), soon).toContain("quorum lost");
+    await expect.poll(() => page.locator("#changes").textContent(), soon).toContain("unknown");
     await expect
       .poll(() => page.locator("#status").textContent(), soon)
       .toContain("no quorum. Locks may be missing here");

@@ -56,7 +56,7 @@ function expectGood({ code, output, errors }: Ending): void {
   const found = [...output.matchAll(/^ {2}[!✗?] ([\w-]+):/gm)].map(([, id]) => id!);
   expect(found.filter((id) => id !== "round-trip" && id !== "cold-connection")).toEqual([]);
   expect({ code, errors }).toEqual({ code: found.length === 0 ? 0 : 1, errors: "" });
-  expect(output).toContain(`\n${103 - found.length} pass, ${found.length} warn, 0 fail, 0 unknown\n`);
+  expect(output).toContain(`\n${108 - found.length} pass, ${found.length} warn, 0 fail, 0 unknown\n`);
 }
 
 describe("exit code", () => {
@@ -188,7 +188,7 @@ test("--json has the stable ids, each with its fields", async () => {
   expect(report).toMatchObject({
     schemaVersion: 1,
     ok: false,
-    summary: { pass: 82, warn: 1, fail: 0, unknown: 0 },
+    summary: { pass: 86, warn: 1, fail: 0, unknown: 0 },
   });
   expect([...new Set(report.checks.map(({ id }) => id))].sort()).toEqual(Object.keys(remedies).sort());
   const url = `https://www.npmjs.com/package/quorlock/v/${version}#independenteven`;

@@ -192,7 +192,7 @@ async function runWhileHeld(
   interruption.passTo(child, watch);
   const code = await child.ended.finally(() => watch.stop());
   if (lock.remaining() > 0 || code !== 0) return code;
-  say(`the lock of ${JSON.stringify(escaped(resource))} was lost before the command ended`);
+  say(`the lock of "${escaped(resource)}" was lost before the command ended`);
   return execCodes.lost;
 }
 

@@ -191,7 +191,7 @@ describe("quorlock release", () => {
     const name = "r\u001b[2J";
     const lock = await redlock.acquire(name, 60_000);
     const { output } = await release(name);
-    expect(output).toContain('"r\\\\u001b[2J"');
+    expect(output).toContain('"r\\u001b[2J"');
     expect(output).not.toContain(lock.value.slice(0, 12));
   });
 

@@ -109,7 +109,7 @@ function finite(remaining: number): number | null {
 /** The report for a terminal, a line for each silent master, and one for the outcome. */
 export function textOf(release: Release, masters: number): readonly string[] {
   const { owner = "", changed, silent, outcome, remaining } = release;
-  const name = JSON.stringify(escaped(release.resource));
+  const name = `"${escaped(release.resource)}"`;
   const lines = silent.map(({ master, error }) => `${escaped(master)}: no answer (${error})`);
   const of = `${changed.length} of ${masters} masters`;
   const time =

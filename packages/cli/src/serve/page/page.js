@@ -47,7 +47,7 @@ function element(name, properties = {}, ...children) {
 // Cells are { text, level?, notes?, list?, sort? }: `sort` is what a column is ordered by, if not by the text.
 
 function contentOf({ text = "", level, notes = [], list = [] }) {
-  const main = element("span", { textContent: text });
+  const main = element("span", { textContent: text, title: text });
   if (level) main.dataset.level = level;
   const parts = text === "" ? [] : [main];
   if (list.length > 0)
