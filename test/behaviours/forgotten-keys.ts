@@ -33,6 +33,22 @@ async function holdsMeanwhile(rival: Redlock, resource = "r"): Promise<void> {
   await Promise.all((await lock.release()).attempts);
 }
 
+/** A call holds what two of three masters have forgotten, and a rival has held meanwhile; another call of its process waits. */
+async function forgottenBeforeHandOver(
+  bench: Bench,
+): Promise<{ readonly own: Redlock; readonly lock: Lock; readonly next: Promise<Lock> }> {
+  const rival = await bench.redlock();
+  const { redlock, lock: before } = await held(bench, 60_000);
+  const own = await bench.redlock({ waitTimeout: 60_000 });
+  const [first, next] = [own.acquire("r", 20_000), own.acquire("r", 20_000)];
+  await untilWaiting(bench, redlock, 1);
+  await before.release();
+  const lock = await first;
+  await lose(bench, bench.masters.slice(0, 2), "r");
+  await holdsMeanwhile(rival);
+  return { own, lock, next };
+}
+
 /** Rule 4.7 of docs/protocol.md. */
 export const forgottenKeys: readonly Behaviour[] = [
   behaviour(
@@ -242,15 +258,7 @@ export const forgottenKeys: readonly Behaviour[] = [
     "What masters have forgotten is known to a call of the same process that the lock is handed on to",
     async (bench) => {
       const { faults, masters, time } = bench;
-      const rival = await bench.redlock();
-      const { redlock, lock: before } = await held(bench, 60_000);
-      const own = await bench.redlock({ waitTimeout: 60_000 });
-      const [first, next] = [own.acquire("r", 20_000), own.acquire("r", 20_000)];
-      await untilWaiting(bench, redlock, 1);
-      await before.release();
-      const lock = await first;
-      await lose(bench, masters.slice(0, 2), "r");
-      await holdsMeanwhile(rival);
+      const { own, lock, next } = await forgottenBeforeHandOver(bench);
       await faults.cut(own, masters.slice(1, 2));
       await lock.extend(20_000);
       await time.pass(1000);
@@ -270,15 +278,7 @@ export const forgottenKeys: readonly Behaviour[] = [
     "An answer that comes after the lock was handed on tells the call that has it",
     async (bench) => {
       const { faults, masters, time } = bench;
-      const rival = await bench.redlock();
-      const { redlock, lock: before } = await held(bench, 60_000);
-      const own = await bench.redlock({ waitTimeout: 60_000 });
-      const [first, next] = [own.acquire("r", 20_000), own.acquire("r", 20_000)];
-      await untilWaiting(bench, redlock, 1);
-      await before.release();
-      const lock = await first;
-      await lose(bench, masters.slice(0, 2), "r");
-      await holdsMeanwhile(rival);
+      const { own, lock, next } = await forgottenBeforeHandOver(bench);
       await faults.slow(own, masters.slice(1, 2), 1500);
       await lock.extend(20_000);
       await time.pass(1000);

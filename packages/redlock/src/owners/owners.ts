@@ -71,8 +71,9 @@ export class Owners implements OwnerNames {
   }
 
   /**
-   * Deletes each record, unless locks are kept. Resolves when the masters have answered, or after `timeout` ms: the connections are closed then, and a
-   * command without an answer on a connection that ends can keep the process of some versions of Node from ending.
+   * Deletes each record, unless locks are kept. Resolves when the masters have answered, or after `timeout` ms: the
+   * connections are closed then, and a command without an answer on a connection that ends can keep the process of some
+   * versions of Node from ending.
    */
   async end(timeout: number): Promise<void> {
     this.#context.timers.cancel(this.#timer);
@@ -233,7 +234,7 @@ export class Owners implements OwnerNames {
       if (old.length === maxRecordedLocks || now - lease.grantedAt < minHeld) break;
       old.push(lease);
     }
-    return [...this.#keptNow(), ...old].slice(0, maxRecordedLocks);
+    return [...old, ...this.#keptNow()].slice(0, maxRecordedLocks);
   }
 
   /** A server that is not connected, or silent, may be another one by now. */
