@@ -2,6 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { hasQuorum } from "../look/ask.ts";
 import { Connections, type Seen } from "../look/connections.ts";
 import { type LockView, type Overview, overview } from "../look/look.ts";
+import { holderOf } from "../look/report.ts";
 import { type Change, changesBetween, type Look, lockedIn, lookFrom } from "../look/watch.ts";
 import type { Master } from "../masters.ts";
 
@@ -32,7 +33,13 @@ export interface OwnerSummary {
 export interface RecordedChange extends Change {
   /** Counts the changes since the program has started. */
   readonly id: number;
+  readonly lock?: ShownLock;
 }
+
+/** A lock with the words for its state, as the command line has them. */
+export type ShownLock = LockView & { readonly holder: string };
+
+const shown = (lock: LockView): ShownLock => ({ ...lock, holder: holderOf(lock) });
 
 /** The content of the page. */
 export interface State {
@@ -46,7 +53,7 @@ export interface State {
   /** Otherwise so few masters answered that locks may be missing. */
   readonly hasQuorum: boolean;
   readonly masters: readonly MasterView[];
-  readonly locks: readonly LockView[];
+  readonly locks: readonly ShownLock[];
   readonly owners: readonly OwnerSummary[];
   /** The last 100, the latest first. */
   readonly changes: readonly RecordedChange[];
@@ -139,7 +146,9 @@ export class Looker {
       // The first look shows what there is: only a fault is news.
       ({ change }) => before !== undefined || change === "unreachable" || change === "no-quorum",
     );
-    const recorded = found.map((change) => ({ id: ++this.#changeCount, time, ...change }));
+    const recorded = found.map(({ lock, ...change }): RecordedChange => {
+      return { id: ++this.#changeCount, time, ...change, ...(lock && { lock: shown(lock) }) };
+    });
     this.#changes = [...recorded.toReversed(), ...this.#changes].slice(0, keptChanges);
   }
 }
@@ -162,7 +171,7 @@ function stateOf(
       roundTrip,
       slow: roundTrip !== undefined && roundTrip > slowRoundTrip,
     })),
-    locks,
+    locks: locks.map(shown),
     owners: owners.map(({ tag, name, host, pid, version, locks: held }) => ({
       tag,
       name,

@@ -13,19 +13,6 @@ function titleOf({ tag, name, host, pid }) {
   return name === undefined ? tag : `${escaped(name)} (pid ${pid}, host ${escaped(host ?? "")})`;
 }
 
-/** As report.ts has it. */
-function holderOf({ state, owner, revokedBy, answered, of }) {
-  const name = owner ? titleOf(owner) : "";
-  return {
-    held: name,
-    "owner-gone": `${name}, owner gone`,
-    revoked: `revoked by ${escaped(revokedBy ?? "")}`,
-    free: "free",
-    "no-quorum": "no quorum: nobody holds it, nobody can take it",
-    unknown: `unknown: ${answered} of ${of} masters answered`,
-  }[state];
-}
-
 const levels = { "owner-gone": "warn", revoked: "warn", "no-quorum": "bad", unknown: "warn" };
 
 function duration(milliseconds) {
@@ -239,7 +226,7 @@ const locks = new Table("locks", {
     {
       title: "Owner",
       width: "22%",
-      cell: (lock) => ({ text: holderOf(lock), ...(levels[lock.state] && { level: levels[lock.state] }) }),
+      cell: (lock) => ({ text: lock.holder, ...(levels[lock.state] && { level: levels[lock.state] }) }),
     },
     {
       title: "Held for",
@@ -339,7 +326,7 @@ const changes = new Table("changes", {
       title: "Owner",
       width: "38%",
       cell: ({ lock, change }) =>
-        lock && change !== "free" ? { text: holderOf(lock), notes: waitersOf(lock) } : {},
+        lock && change !== "free" ? { text: lock.holder, notes: waitersOf(lock) } : {},
     },
   ],
 });
