@@ -170,7 +170,10 @@ export class OwnConnection implements Connection {
 
   #connect(): void {
     const own = this.#own;
-    own.connect().catch((error: unknown) => this.#onConnectFailed(own, error));
+    own.connect().catch((error: unknown) => {
+      this.#onFailure(own, error);
+      this.#onClosed(own);
+    });
   }
 
   /** Nothing is sent to a database before it is known that the user's client is there (PROTOCOL 2.15). */
@@ -203,7 +206,8 @@ export class OwnConnection implements Connection {
   }
 
   #sendOn(own: OwnClient, command: string, args: Args): Promise<unknown> {
-    if (!canSend(own)) return Promise.reject(new NotSent(this.#reason));
+    // A client that was never connected would connect for a command and never be closed.
+    if (own.client.status !== "ready") return Promise.reject(new NotSent(this.#reason));
     const reply = own.send(command, args);
     // A Cluster has many connections.
     if (this.#user.isCluster || own !== this.#own) return reply;
@@ -217,7 +221,7 @@ export class OwnConnection implements Connection {
 
   #deliverBy(deliver: NonNullable<UserClient["deliver"]>): Connection["deliver"] {
     return (message, done) => {
-      // As in `canSend`, but inlined: every lock passes here.
+      // As in {@link #sendOn}, but inlined: every lock passes here.
       if (this.#own.client.status !== "ready" || this.#isInDoubt) {
         if (!this.isOpen) throw new NotSent(this.#reason);
         this.send(message.command, message.args).then(done, (error: unknown) => done(undefined, error));
@@ -448,14 +452,9 @@ export class OwnConnection implements Connection {
         if (own === this.#candidate) void this.#judge(own);
         else void this.#onConnected(own);
       },
-      onClose: () => {
-        this.#onClosed(own);
-      },
+      onClose: () => this.#onClosed(own),
       onEnd: () => this.#onEnded(own),
-      onFailure: (error) => {
-        if (own === this.#own || this.#isInDoubt)
-          this.#reason = error instanceof Error ? error.message || error.name : String(error);
-      },
+      onFailure: (error) => this.#onFailure(own, error),
       onOutdated: () => {
         if (own === this.#own) this.#replaceOwn();
       },
@@ -517,25 +516,15 @@ export class OwnConnection implements Connection {
   async #identify(own: OwnClient): Promise<readonly string[] | undefined> {
     if (!this.#user.asksServer) return [];
     try {
-      const found = runIdIn(await this.#infoOf(own));
+      const found = runIdIn(await this.#sendOn(own, "INFO", ["server"]));
       return found === undefined ? [] : [found];
     } catch (error) {
+      if (this.isErrorReply(error) && isUnavailable(error)) return [];
+      // Any other error is temporary.
       if (own.client.status !== "ready") return undefined;
       own.cut();
-      if (own === this.#own || this.#isInDoubt)
-        this.#reason = error instanceof Error ? error.message : String(error);
+      this.#onFailure(own, error);
       return undefined;
-    }
-  }
-
-  /** The reply; empty if the server does not have the command for this user. Any other error is temporary. */
-  async #infoOf(own: OwnClient): Promise<string> {
-    try {
-      const reply = await this.#sendOn(own, "INFO", ["server"]);
-      return typeof reply === "string" ? reply : "";
-    } catch (error) {
-      if (this.isErrorReply(error) && isUnavailable(error)) return "";
-      throw error;
     }
   }
 
@@ -620,12 +609,10 @@ export class OwnConnection implements Connection {
     }
   }
 
-  #onConnectFailed(own: OwnClient, error: unknown): void {
-    const message = error instanceof Error ? error.message : "";
-    // This message has no information: an "error" event has reported the reason.
-    const isInformative = message !== "" && message !== "Connection is closed.";
-    if (own === this.#own && isInformative) this.#reason = message;
-    this.#onClosed(own);
+  #onFailure(own: OwnClient, error: unknown): void {
+    const why = error instanceof Error ? error.message || error.name : String(error);
+    // (This says nothing: an "error" event has reported the reason.)
+    if ((own === this.#own || this.#isInDoubt) && why !== "Connection is closed.") this.#reason = why;
   }
 
   /** Events of a replaced connection are ignored. */
@@ -642,11 +629,6 @@ export class OwnConnection implements Connection {
     this.#identified = undefined;
     this.#settleHeld();
   }
-}
-
-/** A client that was never connected would connect for a command and never be closed. */
-function canSend({ client }: OwnClient): boolean {
-  return client.status === "ready";
 }
 
 /** The server does not have the command, or not for this user. */

@@ -96,30 +96,27 @@ export abstract class ReconnectingClient<Single extends SingleConnection> implem
   }
 
   drop(): void {
-    const { current } = this;
-    this.#onOver();
-    if (current) outside(() => current.destroy());
-    this.#events.onClose?.();
-    this.#events.onEnd?.();
+    this.#leave()();
   }
 
   /** Libraries write the commands of a turn at its end, or one turn later. */
   end(): void {
     if (this.status === "end") return;
+    const close = this.#leave();
+    afterTurn(() => afterTurn(close));
+  }
+
+  /** Nothing is sent any more. Returns what closes the connection. */
+  #leave(): () => void {
     const { current } = this;
-    this.#onOver();
-    const close = (): void => {
+    this.status = "end";
+    this.current = undefined;
+    this.#timer?.cancel();
+    return () => {
       if (current) outside(() => current.destroy());
       this.#events.onClose?.();
       this.#events.onEnd?.();
     };
-    afterTurn(() => afterTurn(close));
-  }
-
-  #onOver(): void {
-    this.status = "end";
-    this.current = undefined;
-    this.#timer?.cancel();
   }
 
   #connect(): void {

@@ -146,8 +146,6 @@ function makerOf(Base: CommandClass): MakeCommand {
     }
 
     #answered(reply: unknown): void {
-      // A late reply: the command was settled before.
-      if (!this.done) return;
       let read: unknown;
       // In upper case: an application may have set a transformer for the replies to "get" or "set".
       this.name = this.#encoded.command;

@@ -181,7 +181,7 @@ export class Duplicate implements OwnClient {
   /** By {@link deliver}, whose commands show no token to tracing tools and debug logs. */
   send(command: string, args: Args): Promise<unknown> {
     const { deliver, client } = this;
-    if (!deliver) return call(client, command, args).catch(failed);
+    if (!deliver) return call(client, command, args).catch(redirectionError);
     return new Promise((resolve, reject) => {
       const done: Done = (reply, error) => (error === undefined ? resolve(reply) : reject(error));
       deliver(client, { command, args }, done);
@@ -232,10 +232,6 @@ export class Duplicate implements OwnClient {
     this.#greetingTimer = systemRuntime.setTimer(() => this.cut(), delay);
     this.#greetingTimer.unref();
   }
-}
-
-function failed(error: unknown): never {
-  throw withoutAdvice(error);
 }
 
 /** A duplicate for subscriptions. */

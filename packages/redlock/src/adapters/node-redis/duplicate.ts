@@ -1,6 +1,6 @@
 import type { Args } from "../../redis/connection.ts";
 import { outside } from "../../time/async-context.ts";
-import { afterTurn, systemRuntime } from "../../time/system.ts";
+import { systemRuntime } from "../../time/system.ts";
 import {
   checkMade,
   type OwnEvents,
@@ -224,11 +224,6 @@ export function optionsOf(client: NodeRedisClient): NodeRedisOptions {
  */
 export function isErrorReply(error: unknown): error is Error {
   return error instanceof Error && !("code" in error) && !/^[A-Z][a-z]/.test(error.message);
-}
-
-/** A client of node-redis 6 that was destroyed while it connected can be destroyed again. (One of 5 cannot.) */
-export function destroyConnected(client: Pick<NodeRedisClient, "destroy">): void {
-  afterTurn(() => outside(() => destroy(client)));
 }
 
 /** Pending commands are rejected. Throws in node-redis 5 if the client was closed meanwhile. */

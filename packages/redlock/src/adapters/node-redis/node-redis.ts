@@ -15,7 +15,6 @@ import { type ClusterClient, ClusterDuplicate, type ClusterOptions, clusterOptio
 import {
   Duplicate,
   destroy,
-  destroyConnected,
   isErrorReply,
   type NodeRedisClient,
   type NodeRedisOptions,
@@ -112,7 +111,8 @@ export class NodeRedisUser implements UserClient {
     client.on("connect", () => {
       this.#isInUse = true;
       onDialed();
-      if (!client.isOpen) destroyConnected(client);
+      // One of 6 that was destroyed while it connected can be destroyed again. (One of 5 cannot.)
+      if (!client.isOpen) afterTurn(() => outside(() => destroy(client)));
       else if (!this.#isEnding) this.#isEnded = false;
     });
     const onConnected = (): void => {
