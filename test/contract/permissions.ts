@@ -1,22 +1,33 @@
-import { readFileSync } from "node:fs";
+import { commandIn, rights } from "@quorlock/redlock/internal";
 
-/** The ACL rule of the documentation, word for word: the tests run under it. */
-export const documentedRule: readonly string[] = ruleIn("permissions.md");
+// The ACL rules of the documentation, word for word (./permissions.test.ts): the tests run under them.
 
-/** The same for clients without scripts. */
-export const documentedRuleWithoutScripts: readonly string[] = ruleIn("without-scripts.md");
+const allowing = (...commands: readonly string[]): readonly string[] =>
+  commands.map((words) => `+${commandIn(words)}`);
 
-/** The commands that readers and writers need in addition to the first rule. */
-export const documentedRuleOfReaders: readonly string[] = wordsIn("read-write-lock.md", /`(\+time .+)`/);
+const [reset, channels] = rights.channels;
 
-/** The words after the name and the password in `ACL SETUSER name on >password ...`. */
-function ruleIn(page: string): readonly string[] {
-  return wordsIn(page, /^ACL SETUSER \S+ on >\S+ (.+)$/m);
-}
+export const documentedRule: readonly string[] = [
+  reset,
+  "~lock:*",
+  rights.keysOfQueues,
+  channels,
+  ...allowing(...rights.locks, ...rights.queues, ...rights.helpful, ...rights.keyless, ...rights.scripts),
+];
 
-function wordsIn(page: string, pattern: RegExp): readonly string[] {
-  const file = new URL(`../../packages/redlock/docs/${page}`, import.meta.url);
-  const words = pattern.exec(readFileSync(file, "utf8"))?.[1];
-  if (words === undefined) throw new Error(`${page} has no line like ${String(pattern)}`);
-  return words.trim().split(/\s+/);
-}
+/** Where no call waits in a queue. */
+export const documentedRuleWithoutQueues: readonly string[] = [
+  "~lock:*",
+  ...allowing(...rights.locks, ...rights.scripts, "INFO"),
+];
+
+/** For clients without scripts. */
+export const documentedRuleWithoutScripts: readonly string[] = [
+  reset,
+  "~lock:*",
+  ...allowing(...rights.locks, ...rights.transactions, "INFO"),
+];
+
+/** The commands that readers and writers need in addition to the first rule, and `restartGuard`. */
+export const documentedRuleOfReaders: readonly string[] = allowing(...rights.shared);
+export const documentedRuleOfGuard: readonly string[] = allowing(...rights.guard);

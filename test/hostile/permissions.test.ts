@@ -1,5 +1,9 @@
 import { Redlock, type RedlockOptions } from "@quorlock/redlock";
 import { RedisNode } from "@quorlock/redlock/internal";
+import { lead } from "@quorlock/redlock/lead";
+import { once } from "@quorlock/redlock/once";
+import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
+import { Semaphore } from "@quorlock/redlock/semaphore";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
@@ -7,7 +11,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 // The package makes nodes of clients and exports no function for it.
 import { connectionOf } from "../../packages/redlock/src/adapters/client-libraries.ts";
 import { ask } from "../contract/ask.ts";
-import { documentedRule, documentedRuleWithoutScripts } from "../contract/permissions.ts";
+import {
+  documentedRule,
+  documentedRuleOfReaders,
+  documentedRuleWithoutQueues,
+  documentedRuleWithoutScripts,
+} from "../contract/permissions.ts";
 
 // PROTOCOL 1.8, 13.2.
 
@@ -64,16 +73,15 @@ async function complaintsUnder(
   if (inspection!.unreachable) complaints.push(inspection!.unreachable.message);
   if (scripts) complaints.push(...(await complaintsOfWaiting(client)));
   client.disconnect();
-  complaints.push(...(await complaintsOfScripts()));
+  complaints.push(...(await refusalsInLog()));
   // (A transaction that must not be discarded stays open, and the next one tells that.)
   return complaints.filter((line) => /NOPERM|permission|inside (MULTI|a transaction)/.test(line));
 }
 
-/** The commands that a script was refused, even if it found another way. */
-async function complaintsOfScripts(): Promise<readonly string[]> {
+/** The commands that were refused, even if the client or a script found another way. */
+async function refusalsInLog(): Promise<readonly string[]> {
   const entries = (await admin.acl("LOG")) as readonly unknown[];
-  const texts = entries.map((entry) => Object.values(entry as object).join(" "));
-  return texts.filter((text) => /\blua\b/.test(text)).map((text) => `no permission: ${text}`);
+  return entries.map((entry) => `no permission: ${Object.values(entry as object).join(" ")}`);
 }
 
 /** The messages while a client waits in the queue and is granted the key. */
@@ -119,6 +127,40 @@ describe("the rule in the README", () => {
 
   it("is enough for all that the client does", async () => {
     expect(await complaintsUnder(documentedRule)).toEqual([]);
+  });
+
+  it("is enough for each primitive, with what readers add", async () => {
+    const rule = [...documentedRule, ...documentedRuleOfReaders];
+    await admin.acl("SETUSER", "locks", "reset", "on", ">password", ...rule);
+    await admin.acl("LOG", "RESET");
+    const client = new Redis(masters.urls[0]!, { username: "locks", password: "password", keyPrefix });
+    const redlock = new Redlock([client], { owner: "all", fencing: true });
+    const told: string[] = [];
+    redlock.on("error", ({ message }) => told.push(message));
+    const semaphore = new Semaphore(redlock, "api", 2);
+    const [one, two] = await Promise.all([semaphore.acquire(ttl), semaphore.acquire(ttl)]);
+    const third = semaphore.acquire(ttl);
+    await one.extend(2 * ttl);
+    await one.release();
+    await semaphore.inspect();
+    await Promise.all([two.release(), (await third).release()]);
+    const report = new ReadWriteLock(redlock, "report");
+    const writing = await report.write(ttl);
+    const reading = report.read(ttl);
+    await report.inspect();
+    await writing.release();
+    await (await reading).release();
+    for (const keepOnError of [false, true])
+      await once(redlock, `job ${keepOnError}`, { ttl, keepFor: 2 * ttl, keepOnError }, async () => {
+        throw new Error("of the job");
+      }).catch(() => {});
+    const term = new AbortController();
+    await lead(redlock, "leader", ttl, async () => term.abort(), { signal: term.signal });
+    await (await redlock.acquire("fenced", ttl)).release();
+    await redlock.using(["a", "b"], ttl, async () => {});
+    await redlock.quit();
+    client.disconnect();
+    expect({ told, refused: await refusalsInLog() }).toEqual({ told: [], refused: [] });
   });
 
   it("grants commands one by one, and keys by a pattern", () => {
@@ -169,7 +211,7 @@ async function readinessUnder(
 const user = { username: "locks", password: "password", enableReadyCheck: false };
 
 /** Without them waiters poll, or more commands are needed, or nothing is known of owners and of servers. */
-const isForMore = (word: string): boolean => /mget|publish|pubsub|subscribe|time|info|&/.test(word);
+const isForMore = (word: string): boolean => /mget|publish|pubsub|ping|subscribe|time|info|&/.test(word);
 const rights = documentedRule.filter(isRight);
 
 describe("ready", () => {
@@ -192,9 +234,11 @@ describe("ready", () => {
   it("resolves for a user who may only lock some of the names, and with the shorter rule without a queue", async () => {
     const some = documentedRule.map((word) => (word === "~lock:*" ? "~lock:jobs:*" : word));
     expect((await readinessUnder(some)).said).toBe("ready");
-    const short = "~lock:* +set +get +pttl +pexpire +del +evalsha +eval +info".split(" ");
     for (const prefix of ["", keyPrefix])
-      expect(await readinessUnder(short, { queue: false, prefix })).toEqual({ said: "ready", told: [] });
+      expect(await readinessUnder(documentedRuleWithoutQueues, { queue: false, prefix })).toEqual({
+        said: "ready",
+        told: [],
+      });
   });
 
   it("rejects without the keys of queues, with and without a prefix", async () => {

@@ -4,11 +4,10 @@ import { type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { program } from "./built.ts";
+import { rightsOfLocks } from "./doctor/good-masters.ts";
 
-// Each command as the user of the page about permissions.
+// Each command as the user with the rights of locks (@quorlock/redlock/internal), which the page about permissions shows.
 
-const page = readFileSync(new URL("../../redlock/docs/permissions.md", import.meta.url), "utf8");
-const rule = /ACL SETUSER locks on >password (.+)\n/.exec(page)![1]!.split(" ");
 const rights = readFileSync(new URL("../README.md", import.meta.url), "utf8");
 const ofScan = /`ls --scan`: `(\+scan .+?)`/.exec(rights)![1]!.split(" ");
 let masters: Masters;
@@ -20,7 +19,7 @@ beforeAll(async () => {
   admins = masters.list.map(({ url }) => new Redis(url));
   for (const [name, ...more] of [["locks"], ["scanner", ...ofScan]])
     for (const admin of admins)
-      await admin.call("ACL", "SETUSER", name!, "on", ">password", ...rule, ...more);
+      await admin.call("ACL", "SETUSER", name!, "on", ">password", ...rightsOfLocks, ...more);
   for (const admin of admins) {
     await admin.set("lock:held", "0123456789abcdef0123456789abcdef", "PX", 600_000);
     await admin.call("ACL", "LOG", "RESET");

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Redlock } from "@quorlock/redlock";
 import { Redis } from "ioredis";
 import { beforeEach, describe, expect, it } from "vitest";
-import { documentedRule } from "../../contract/permissions.ts";
+import { documentedRule, documentedRuleOfGuard } from "../../contract/permissions.ts";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, type Opened, rejection, timed, untilConnected } from "../fleet/fleet.ts";
 import { itWithIoredis } from "../fleet/library.ts";
@@ -111,8 +111,7 @@ describe("with a restart guard", () => {
     const rule = [
       ...documentedRule.filter((word) => !word.startsWith("~lock")),
       "~*",
-      "+object",
-      "+setrange",
+      ...documentedRuleOfGuard,
     ];
     for (const admin of fleet.admins)
       await admin.acl("SETUSER", "locks", "reset", "on", ">password", ...rule);

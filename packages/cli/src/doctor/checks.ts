@@ -1,3 +1,4 @@
+import { rights } from "@quorlock/redlock/internal";
 import {
   longestNodeTimeout,
   median,
@@ -8,7 +9,7 @@ import {
   surelyOff,
 } from "./advice.ts";
 import { membershipOf } from "./membership.ts";
-import { commandsOfGuard, commandsOfLock, type Observation, type ObserveOptions } from "./observe.ts";
+import { commandsNeeded, type Observation, type ObserveOptions } from "./observe.ts";
 import { remedies, unreachable } from "./remedies.ts";
 
 // Findings about all masters, from the observations of them. No check asks anything, and none passes without an answer.
@@ -222,6 +223,11 @@ const isDurable: Readonly<Record<string, Check>> = {
   },
 };
 
+/** Whether the master has told this code: after it has looked at the rights of the user. */
+function isReply(code = "CLOSED"): boolean {
+  return !/^(E[A-Z]{3,}|CLOSED|TIMEOUT)$/.test(code);
+}
+
 function bestReading({ readings }: Observation): Observation["readings"][number] | undefined {
   return readings.toSorted((one, other) => one.roundTrip - other.roundTrip)[0];
 }
@@ -256,11 +262,11 @@ const isUsable: Readonly<Record<string, Check>> = {
     const isNearlyFull = used > 0.8 * limit;
     return (isNearlyFull ? warn : pass)(said, { connectedClients: used, maxclients: limit });
   },
-  scripts(one) {
+  scripts(one, _, { guard }) {
     const code = one.refused.get("eval");
     if (code === "NOPERM" || code === "ERR") return fail(`refuses scripts (${code})`, { code });
     if (!one.answered.has("eval")) return unknown(one, "eval", "whether it runs scripts");
-    const missing = ["evalsha", ...commandsOfLock].filter((name) => one.refused.get(name) === "ERR");
+    const missing = commandsNeeded(guard).filter((name) => one.refused.get(name) === "ERR");
     if (missing.length > 0)
       return fail(`does not know what scripts need, or has renamed it: ${missing.join(" ")}`, { missing });
     return pass("runs scripts");
@@ -283,15 +289,16 @@ const isUsable: Readonly<Record<string, Check>> = {
     return pass("delivers messages");
   },
   permissions(one, _, { guard }) {
-    const needed = ["set nx", "evalsha", ...commandsOfLock, ...(guard ? commandsOfGuard : [])];
     // A message that is refused is found by `subscribe`.
-    const refused = needed.filter((name) => one.refused.get(name) === "NOPERM" && name !== "publish");
-    const rights = new Set(refused.map((name) => `+${name.replace(/ nx|\|encoding/, "")}`));
-    const missing = one.refused.get("probe") === "NOPERM" ? ["~quorlock:*"] : [...rights];
+    const names = commandsNeeded(guard).filter((name) => name !== "publish" && name !== "subscribe");
+    const refused = names.filter((name) => one.refused.get(name) === "NOPERM");
+    const isOfKeys = one.refused.has(rights.keysOfQueues);
+    const missing = isOfKeys ? [rights.keysOfQueues] : refused.map((name) => `+${name}`);
     if (missing.length > 0) return fail(`forbids what a lock needs: ${missing.join(" ")}`, { missing });
-    const isAsked = needed.every((name) => one.answered.has(name) || one.refused.has(name));
-    if (!isAsked)
-      return unknown(one, one.refused.has("eval") ? "eval" : "probe", "which commands are allowed");
+    const isAllowed = (name: string): boolean =>
+      one.answered.has(name) || (name !== "eval" && isReply(one.refused.get(name)));
+    const silent = names.find((name) => !isAllowed(name));
+    if (silent) return unknown(one, silent, "which commands are allowed");
     return pass("allows every command of a lock");
   },
   "round-trip"(one) {

@@ -1,5 +1,7 @@
+import { rights } from "@quorlock/redlock/internal";
 import { startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
+import { commandsNeeded } from "./observe.ts";
 
 // For tests: five masters without a mistake, each at an address that no other has.
 
@@ -8,6 +10,14 @@ export interface GoodMasters extends AsyncDisposable {
   readonly addresses: readonly string[];
   readonly admins: readonly Redis[];
 }
+
+/** The rule of a user with the rights of locks and no others. */
+export const rightsOfLocks: readonly string[] = [
+  ...rights.channels,
+  "~lock:*",
+  rights.keysOfQueues,
+  ...commandsNeeded(false).map((name) => `+${name}`),
+];
 
 export async function startGoodMasters(config: readonly string[] = []): Promise<GoodMasters> {
   const hosts = [1, 2, 3, 4, 5].map((number) => `127.0.0.${number}`);

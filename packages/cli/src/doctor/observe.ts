@@ -1,9 +1,10 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
+import { commandIn, rights } from "@quorlock/redlock/internal";
 import type { Redis } from "ioredis";
 import { recordsOn, type SeenOwner } from "../look/owners.ts";
 import { codeOf, connect, type Master, unlessAborted } from "../masters.ts";
-import { probeScript, undeclaredScript } from "../scripts.generated.ts";
+import { undeclaredScript } from "../scripts.generated.ts";
 
 // All questions to one master. checks.ts judges the answers.
 
@@ -43,10 +44,18 @@ export interface Observation {
   owners?: readonly SeenOwner[];
 }
 
-/** The commands of a lock, and those that `restartGuard` adds. */
-export const commandsOfLock: readonly string[] =
-  "set get mget pttl exists zadd zrange zrem zcard pexpire publish pubsub|numsub del".split(" ");
-export const commandsOfGuard: readonly string[] = ["object|encoding", "setrange"];
+/** The commands of locks that are tried on keys, and those that `restartGuard` adds. */
+function commandsTried(guard: boolean): readonly string[] {
+  return [...rights.locks, ...rights.queues, ...rights.helpful, ...(guard ? rights.guard : [])];
+}
+
+/** By their names, with those that need no key. */
+export function commandsNeeded(guard: boolean): readonly string[] {
+  return [...commandsTried(guard), ...rights.keyless, ...rights.scripts].map(commandIn);
+}
+
+/** The digest of the first script that is asked for. */
+const shaOfReturn1 = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db";
 
 /** Keys of the probes outlive a doctor that is killed by this, ms. */
 const keptFor = 5000;
@@ -139,7 +148,10 @@ class Observer {
       this.seen.answered.add(question);
       return reply;
     } catch (error) {
-      this.seen.refused.set(question, codeOf(error));
+      const code = codeOf(error);
+      this.seen.refused.set(question, code);
+      if (code === "NOPERM" && /\bkeys?\b/.test(String(error)))
+        this.seen.refused.set(rights.keysOfQueues, code);
       return undefined;
     }
   }
@@ -192,28 +204,20 @@ class Observer {
 
   /** Keys that nothing else has, removed afterwards. */
   async #probe(redis: Redis): Promise<void> {
-    const { guard } = this.#options;
     await this.#ask("set nx", () => redis.set(this.#key, "1", "PX", keptFor, "NX"));
-    // Whether any script runs, apart from the keys of those below.
-    if ((await this.#ask("eval", () => redis.call("EVAL", "return 1", 0))) !== undefined) {
-      const args = [2, this.#key, this.#queue, this.#channel, keptFor, guard ? "guard" : ""];
-      await this.#ask("probe", async () =>
-        this.#keepRefused(await redis.call("EVAL", probeScript.source, ...args)),
-      );
-      if (this.seen.answered.has("probe"))
-        await this.#ask("evalsha", () => redis.call("EVALSHA", probeScript.sha1, ...args));
-      // As a script reads keys that a release finds in a queue.
+    const tried = commandsTried(this.#options.guard).map((command) => {
+      const [name = "", ...words] = command.split(",");
+      const [first = "", ...second] = name.split("|");
+      return this.#ask(commandIn(command), () => redis.call(first, ...second, this.#queue, ...words));
+    });
+    // Whether any script runs, apart from the keys of the one behind it.
+    const first = await this.#ask("eval", () => redis.call("EVAL", "return 1", 0));
+    await this.#ask("evalsha", () => redis.call("EVALSHA", shaOfReturn1, 0));
+    // As a script reads keys that a release finds in a queue.
+    if (first !== undefined)
       await this.#ask("undeclared", () => redis.call("EVAL", undeclaredScript.source, 0, this.#queue));
-    }
-    await this.#ask("del", () => redis.del(this.#key, this.#queue));
-  }
-
-  #keepRefused(pairs: unknown): void {
-    if (!Array.isArray(pairs)) throw new Error("not the reply of the script");
-    for (let index = 0; index < pairs.length; index += 2)
-      this.seen.refused.set(String(pairs[index]), codeOf(new Error(String(pairs[index + 1]))));
-    const asked = this.#options.guard ? [...commandsOfLock, ...commandsOfGuard] : commandsOfLock;
-    for (const command of asked) if (!this.seen.refused.has(command)) this.seen.answered.add(command);
+    await Promise.all(tried);
+    await this.#ask("del", () => redis.del(this.#key));
   }
 
   /** One more connection: it leads to the same server, unless something in between chooses one. */

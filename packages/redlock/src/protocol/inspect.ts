@@ -125,20 +125,13 @@ export async function toldBy<T>(
   return told;
 }
 
-/** The owner that a quorum shows, masked. */
+/** The owner that a quorum shows, without its round: the rounds of one waiter differ. */
 function ownerOfQuorum(answers: Tally): string | undefined {
-  const owners = answers.flatMap((answer) => (answer?.is === "state" ? (answer.owner ?? []) : []));
+  const owners = answers.flatMap((answer) =>
+    answer?.is === "state" && answer.owner !== undefined ? waiterOf(answer.owner) : [],
+  );
   const quorum = quorumOf(answers.length);
-  return owners.find((owner) => owners.filter((other) => isSameOwner(owner, other)).length >= quorum);
-}
-
-/** The rounds of one waiter differ. */
-function isSameOwner(one: string, other: string): boolean {
-  return waiterOf(one) === waiterOf(other);
-}
-
-function waitersFrom(tokens: readonly string[]): readonly Waiter[] {
-  return tokens.map((token, index) => ({ place: index + 1, tag: tagIn(token), holder: undefined }));
+  return owners.find((owner) => owners.filter((other) => other === owner).length >= quorum);
 }
 
 function inspectionOf(
@@ -147,27 +140,22 @@ function inspectionOf(
   waiters: readonly string[],
   most: string | undefined,
 ): Inspection {
-  const unnamed = { tag: undefined, holder: undefined, since: undefined };
-  const nothing = {
-    ...unnamed,
-    node,
-    owner: undefined,
-    remaining: 0,
-    queueLength: 0,
-    waiters: [],
-    disagrees: false,
-    unreachable: undefined,
-  };
-  if (answer?.is !== "state")
-    return { ...nothing, unreachable: answer?.is === "fault" ? answer.error : undefined };
-  const owner = answer.owner === undefined ? undefined : beginningOf(answer.owner);
+  const state = answer?.is === "state" ? answer : undefined;
+  const owner = state?.owner;
   return {
-    ...nothing,
-    owner,
-    tag: tagIn(answer.owner),
-    remaining: answer.remaining,
-    queueLength: answer.queueLength,
-    waiters: waitersFrom(waiters),
-    disagrees: answer.owner !== undefined && (most === undefined || !isSameOwner(answer.owner, most)),
+    node,
+    owner: owner === undefined ? undefined : beginningOf(owner),
+    tag: tagIn(owner),
+    holder: undefined,
+    since: undefined,
+    remaining: state?.remaining ?? 0,
+    queueLength: state?.queueLength ?? 0,
+    waiters: (state ? waiters : []).map((token, index) => ({
+      place: index + 1,
+      tag: tagIn(token),
+      holder: undefined,
+    })),
+    disagrees: owner !== undefined && waiterOf(owner) !== most,
+    unreachable: answer?.is === "fault" ? answer.error : undefined,
   };
 }

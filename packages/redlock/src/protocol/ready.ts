@@ -7,12 +7,11 @@ import { failed, fault } from "./faults.ts";
 import type { Answer, Fault, LockNode, Timed } from "./node.ts";
 import { questionOf } from "./question.ts";
 import { decide, type Tally, type Verdict } from "./quorum.ts";
+import { rights } from "./rights.ts";
 import { Round, type Voter } from "./round.ts";
 
 /** A key that nobody locks: only the reading of it counts. */
 const probe = "quorlock:ready";
-/** What claims, extensions and releases execute, and queues behind the fifth: on that key it changes nothing. */
-const needs = "GET PTTL DEL PEXPIRE,1 SET,-,XX,PX,1 EXISTS ZCARD ZRANGE,0,0 ZREM,- ZADD,XX,1,-".split(" ");
 /** The pause before the masters are asked again, ms: doubled each time. */
 const firstPause = 10;
 const longestPause = 250;
@@ -98,8 +97,8 @@ function tried(node: LockNode): Voter {
     // Where names have a prefix, this key shows nothing about keys without one, unless a script was refused them.
     const isOfQueues = (message: string): boolean => !records.keyPrefix || message.includes("script");
     if (queue && answer.is === "fault" && isAnswer(answer) && isOfQueues(answer.error.message))
-      return fault(name, "NOPERM", "its rule lacks ~quorlock:*", true);
-    const sent = needs.slice(0, queue ? undefined : 5).map((words) => {
+      return fault(name, "NOPERM", `its rule lacks ${rights.keysOfQueues}`, true);
+    const sent = [...rights.locks, ...(queue ? rights.queues : [])].map((words) => {
       const [command = "", ...args] = words.split(",");
       return records.send(command, [probe, ...args]);
     });

@@ -41,6 +41,7 @@ export type {
   Yes,
 } from "../protocol/node.ts";
 export { answerOf, questionOf } from "../protocol/question.ts";
+export { commandIn, rights } from "../protocol/rights.ts";
 export {
   batchScript,
   claimScript,
