@@ -3,7 +3,7 @@ import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { failuresOf, reportIn } from "./report.ts";
-import { groups, repeats, turns } from "./turns.ts";
+import { groups, repeats, thirds, turns } from "./turns.ts";
 
 // Runs the steps, goes on after a failure, and counts. A step that runs tests counts each of them, any other counts as one.
 // Steps that wait for servers run beside steps that compute, which have the lower priority; what such a step prints is
@@ -15,6 +15,7 @@ const { all } = parseArgs({ options: { all: { type: "boolean", default: false } 
 const commits = Number(spawnSync("git", ["rev-list", "--count", "HEAD"], { encoding: "utf8" }).stdout);
 const group = turns<string>(groups, commits, all);
 const repeat = turns(repeats, commits, all);
+const third = turns(thirds, commits, all);
 
 let passed = 0;
 let failed = 0;
@@ -140,7 +141,12 @@ function inBackground(command: Command): Command {
 
 async function stepsThatCompute(): Promise<void> {
   await step("pnpm check", inBackground(script("check")), true);
-  await tests("deep tests that compute", inBackground(vitest("packages", "computing")), true);
+  const computing = inBackground([
+    "env",
+    `CI_MUTANTS=${third.taken.join(",")}`,
+    ...vitest("packages", "computing"),
+  ]);
+  await tests("deep tests that compute", computing, true);
   await step("nothing unused", inBackground(["knip"]), true);
   if (group.taken.includes("specification"))
     await step("specification, quick", inBackground(script("spec", "--quick")), true);
@@ -153,8 +159,8 @@ async function stepsThatCompute(): Promise<void> {
 }
 
 const names = (list: readonly string[]): string => list.join(", ") || "none";
-const turn = `commit ${commits} takes the turn of ${names(group.taken)}, and of the cases on real masters by ${names(repeat.taken)};
-  those that wait for theirs: ${names(group.waiting)}; by ${names(repeat.waiting)}`;
+const turn = `commit ${commits} takes the turn of ${names(group.taken)}, of the cases on real masters by ${names(repeat.taken)}, and of third ${names(third.taken)} of the mutants;
+  those that wait for theirs: ${names(group.waiting)}; by ${names(repeat.waiting)}; thirds ${names(third.waiting)}`;
 console.log(turn);
 // Alone: its time is a promise.
 await tests("pnpm test", script("test"));

@@ -235,17 +235,20 @@ class Model {
 }
 
 /**
- * The server looked at the keys a little later than at the command: by then one more may be over. And in a script
- * that a new millisecond began in, a later SET counts from there (Redis 7.0).
+ * The server looked at the keys a little later than at the command: by then one more may be over. In a script that a new
+ * millisecond began in, a later SET counts from there (Redis 7.0). And a PEXPIRE reads the clock twice: what it made to
+ * end in the millisecond that it ends in itself, it deletes.
  */
-function agrees({ now, entries, reply }: Candidate, seen: Observation, isScript: boolean): boolean {
+function agrees({ now, entries, reply }: Candidate, seen: Observation, command: string): boolean {
+  const isScript = command.startsWith("EVAL");
   if (comparable(reply, isScript) !== comparable(seen.reply, isScript)) return false;
   const dump = dumpOf(entries);
   for (const key of seen.dump.keys()) if (!dump.has(key)) return false;
   for (const [key, { value, expiry }] of dump) {
     const real = seen.dump.get(key);
     if (!real) {
-      if (expiry < 0 || expiry >= seen.until) return false;
+      const isDeleted = command === "PEXPIRE" && expiry <= seen.to;
+      if (expiry < 0 || (expiry >= seen.until && !isDeleted)) return false;
       continue;
     }
     const isLater = isScript && expiry > 0 && real.expiry > expiry && real.expiry <= expiry + seen.to - now;
@@ -339,7 +342,7 @@ async function messagesOf(
     const seen = await observe(redis, command);
     const candidates: Candidate[] = [];
     for (let now = seen.from; now <= seen.to; now += 1) candidates.push(model.try(entries, command, now));
-    const matching = candidates.find((candidate) => agrees(candidate, seen, isScript));
+    const matching = candidates.find((candidate) => agrees(candidate, seen, command[0]));
     story.push(
       `${command.map((word) => String(word).slice(0, 60)).join(" ")} at ${seen.from}..${seen.to}: ${comparable(seen.reply, isScript)}`,
     );

@@ -675,10 +675,12 @@ function lostConnectionCases(context: Context): void {
       ready += 1;
     });
     await untilReachable(node);
-    expect(ready).toBe(1);
-    for (const times of [2, 3]) {
+    expect(ready).toBeGreaterThan(0);
+    for (const loss of ["first", "second"]) {
+      // (A node whose client connects behind it is ready once more, by another connection.)
+      const before = ready;
       context.path.reset();
-      await until(`onReady for the ${times}. time`, () => ready === times);
+      await until(`onReady after the ${loss} loss`, () => ready > before);
       expect(await ask(node).inspect("anything")).toMatchObject({ remaining: 0 });
     }
   });
