@@ -20,7 +20,7 @@ export const callerMutants: readonly Mutant[] = [
   {
     name: "the end of using waits for the nodeTimeout of the constructor",
     breaks: ["1.10"],
-    from: 170,
+    from: 510,
     edits: { "holding/lock.ts releaseWithin value": "lock.#owner.release(lock)" },
   },
   {

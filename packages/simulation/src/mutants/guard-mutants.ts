@@ -79,7 +79,7 @@ export const guardMutants: readonly Mutant[] = [
 export const crowdedGuardMutant: Mutant = {
   name: "a client that is refused in quarantine gets a queue entry, and is granted the key",
   breaks: ["9.6"],
-  from: 258,
+  from: 360,
   lua: {
     'kind == "r" or kind == "l" and inQuarantine()': 'kind == "r"',
     "if not isKnown or inQuarantine() then": "if not isKnown then",

@@ -126,7 +126,7 @@ const holdMutants: readonly Mutant[] = [
   {
     name: "a predecessor takes back a grant to the token that it gave away",
     breaks: ["5.6", "7.18"],
-    from: 86,
+    from: 108,
     edits: { "waiting/local-queue.ts 5.6 condition": "false" },
   },
   {
@@ -323,13 +323,13 @@ export const mutants: readonly Mutant[] = [
   {
     name: "one deadline for two ttls",
     breaks: ["12.4"],
-    from: 23,
+    from: 80,
     edits: { "redis/commands.ts 12.4": "true" },
   },
   {
     name: "a late reply of one round counts in the next",
     breaks: ["2.14"],
-    from: 36,
+    from: 80,
     edits: { "waiting/queue-entry.ts onAnswer 2.14 condition": 'answer.is === "yes" && this.#claim' },
   },
 ];
