@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Child, type Ending, runProgram } from "@quorlock/simulation/processes";
-import { startProxy } from "@quorlock/testbed";
+import { findExecutable, PortTakenError, startMasters, startProxy, withFreePort } from "@quorlock/testbed";
+import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { program } from "./built.ts";
 import type { Report } from "./doctor/doctor.ts";
@@ -259,4 +260,100 @@ test("TLS is used with the certificates that are given", async () => {
   expect(untrusted.output).toContain("reachable: 127.0.0.1");
   expect(untrusted.output).toContain("is not reachable (DEPTH_ZERO_SELF_SIGNED_CERT)");
   await masters[Symbol.asyncDispose]();
+});
+
+function openssl(...words: readonly string[]): void {
+  execFileSync("openssl", words, { stdio: "pipe" });
+}
+
+/** A certificate of this name, with its key, that has ended if `days` is below zero. */
+function certificateFor(name: string, days: number): { readonly key: string; readonly certificate: string } {
+  const file = (ending: string): string => join(folder, `${name.replace(":", "-")}${days}.${ending}`);
+  writeFileSync(file("ext"), `subjectAltName=${name}`);
+  const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+  openssl("req", "-new", ...curve, "-subj", "/CN=localhost", "-keyout", file("key"), "-out", file("csr"));
+  const signed = ["-signkey", file("key"), "-days", String(days), "-extfile", file("ext")];
+  openssl("x509", "-req", "-in", file("csr"), ...signed, "-out", file("pem"));
+  return { key: file("key"), certificate: file("pem") };
+}
+
+describe("exec tells in the words of inspect why a connection with TLS fails:", () => {
+  test.each([
+    ["a certificate that nobody trusts", "IP:127.0.0.1", 2, false, "DEPTH_ZERO_SELF_SIGNED_CERT"],
+    ["another name", "DNS:elsewhere", 2, true, "ERR_TLS_CERT_ALTNAME_INVALID"],
+    ["a certificate that has ended", "IP:127.0.0.1", -1, true, "CERT_HAS_EXPIRED"],
+  ] as const)("%s", async (_, name, days, isTrusted, reason) => {
+    const { key, certificate } = certificateFor(name, days);
+    const config = ["--tls-key-file", key, "--tls-cert-file", certificate, "--tls-ca-cert-file", certificate];
+    await using masters = await startMasters(3, { source: "local-binary", config, say: () => {} });
+    const addresses: string[] = [];
+    for (const { url, host, port } of masters.list) {
+      const admin = new Redis(url);
+      await admin.config("SET", "tls-auth-clients", "no", "tls-port", String(port + 10_000));
+      admin.disconnect();
+      addresses.push("--master", `rediss://${host}:${port + 10_000}`);
+    }
+    if (isTrusted) addresses.push("--cacert", certificate);
+    expect(await reasonsOf(addresses)).toEqual([reason, reason, reason]);
+  });
+
+  test("a port without TLS", async () => {
+    await using masters = await startMasters(1, { source: "local-binary", say: () => {} });
+    const [master] = masters.list;
+    const address = `rediss://${master!.host}:${master!.port}`;
+    expect(await reasonsOf(["--master", address, "--timeout", "1000"])).toEqual(["TIMEOUT"]);
+  });
+});
+
+/** What `inspect` tells, and `exec` as well. */
+async function reasonsOf(args: readonly string[]): Promise<readonly string[]> {
+  const inspected = await quorlock(["inspect", "r", ...args, "--json"]);
+  const { others } = JSON.parse(inspected.output) as {
+    readonly others: ReadonlyArray<{ readonly master: string; readonly says: string }>;
+  };
+  const ofExec = args.slice(0, args.includes("--timeout") ? -2 : undefined);
+  const { code, errors } = await quorlock(["exec", "r", "--wait", "0s", ...ofExec, "--", "true"]);
+  const told = others.map(({ master, says }) => `${master}: ${says}`).join("; ");
+  expect({ code, errors }).toEqual({ code: 69, errors: `quorlock: no quorum: ${told}\n` });
+  return others.map(({ says }) => says);
+}
+
+/** A Sentinel of a master, which nobody has to run. */
+async function startSentinel(port: number): Promise<Child> {
+  const file = join(folder, "sentinel.conf");
+  writeFileSync(file, `port ${port}\nbind 127.0.0.1\ndir ${folder}\nsentinel monitor m 127.0.0.1 1 1\n`);
+  const sentinel = new Child(findExecutable(["redis-server", "valkey-server"])!, [file, "--sentinel"]);
+  try {
+    await sentinel.printed(/Sentinel ID is/);
+  } catch (error) {
+    throw new PortTakenError(String(error));
+  }
+  return sentinel;
+}
+
+test("a Sentinel is named as one by every command, in each of its databases", async () => {
+  let place = "";
+  await using _ = await withFreePort((port) => {
+    place = `127.0.0.1:${port}`;
+    return startSentinel(port);
+  });
+  const told = "SENTINEL: name the master that it watches";
+  for (const address of [`redis://${place}`, `redis://${place}/3`]) {
+    const master = ["--master", address];
+    for (const command of [["inspect", "r"], ["ls"], ["release", "r"], ["inspect", "r", "--semaphore", "2"]])
+      expect((await quorlock([...command, ...master])).output).toContain(told);
+    expect(await reasonsOf(master)).toEqual([told]);
+    const doctor = await quorlock(["doctor", address]);
+    expect(doctor.output).toContain(`${place}: is a Sentinel (SENTINEL)\n      name the master that it`);
+    expect(doctor.output).not.toContain("version");
+    await using watching = Child.node(program, ["watch", "r", ...master]);
+    await watching.until(
+      "the master",
+      () => watching.output.includes(`${place} (${told})`) || undefined,
+      20_000,
+    );
+    await using page = Child.node(program, ["serve", "--port", "0", ...master]);
+    const state: unknown = await (await fetch(`${await page.line(0)}api/state`)).json();
+    expect(state).toMatchObject({ masters: [{ reachable: false, error: told }] });
+  }
 });

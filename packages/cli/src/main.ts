@@ -11,7 +11,7 @@ import { Connections, type Reached } from "./look/connections.ts";
 import { locksOn, overview, readWriteLockAt, semaphoreAt } from "./look/look.ts";
 import { changeReport, listReport, lockReport, readWriteReport, semaphoreReport } from "./look/report.ts";
 import { watch } from "./look/watch.ts";
-import { clientOf, codeOf, fileOf, type Limit, type MastersOptions, mastersFrom, within } from "./masters.ts";
+import { codeOf, fileOf, type Limit, type MastersOptions, mastersFrom, shapes, within } from "./masters.ts";
 import { escaped, exitCodes, jsonOf, paintFor, UsageError } from "./output.ts";
 import { type Release, releaseByName, textOf } from "./release/release.ts";
 import { isLoopback } from "./serve/access.ts";
@@ -25,8 +25,6 @@ const { version } = JSON.parse(manifest) as { readonly version: string };
 
 const exitHelp = `
 Exit: 0 ok, 1 findings, 2 could not check, 64 bad usage, 70 failed, 130 interrupted.`;
-
-const addressShapes = "redis://host:port, rediss://host:port, unix:///path or host:port";
 
 /** The options that every command with masters has; a password is never one. */
 function withMasters(command: Command): Command {
@@ -46,7 +44,7 @@ function withMasterOption(command: Command): Command {
   return withMasters(
     command.option(
       "--master <address>",
-      `${addressShapes}; once for each master`,
+      `${shapes}; once for each master`,
       (address: string, before: string[]) => [...before, address],
       [],
     ),
@@ -59,27 +57,14 @@ function withReport(command: Command): Command {
     .option("--json", "print JSON");
 }
 
-function milliseconds(text: string): number {
-  if (!/^\d{1,7}$/.test(text) || Number(text) === 0)
-    throw new InvalidArgumentError("Expected milliseconds, 1 to 9999999.");
-  return Number(text);
+function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    if (/^\d{1,10}$/.test(text) && Number(text) >= least && Number(text) <= most) return Number(text);
+    throw new InvalidArgumentError(`Expected a whole number, ${least} to ${most}.`);
+  };
 }
 
-function count(text: string): number {
-  if (!/^([1-9]\d{0,3}|10000)$/.test(text)) throw new InvalidArgumentError("Expected a number, 1 to 10000.");
-  return Number(text);
-}
-
-function keyCount(text: string): number {
-  if (!/^[1-9]\d{0,9}$/.test(text)) throw new InvalidArgumentError("Expected a number of keys.");
-  return Number(text);
-}
-
-function portNumber(text: string): number {
-  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
-    throw new InvalidArgumentError("Expected 0 to 65535.");
-  return Number(text);
-}
+const milliseconds = wholeNumber(1, 9_999_999);
 
 const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
 
@@ -104,28 +89,37 @@ function resourceName(text: string): string {
   return text;
 }
 
-interface DoctorFlags extends MastersOptions {
-  readonly timeout: number;
-  readonly json?: true;
-  readonly guard?: true;
-}
-
-async function doctor(addresses: readonly string[], flags: DoctorFlags): Promise<number> {
-  const masters = mastersFrom(addresses, flags, process.env);
+/** The exit code that `act` returns, or that of an interruption. */
+async function interruptible(act: (signal: AbortSignal) => Promise<number>): Promise<number> {
   using signal = interruption();
   try {
-    const { timeout, guard = false, json } = flags;
-    const report = await diagnose(masters, { timeout, guard, version, signal });
-    console.log(json ? jsonOf(report) : textReport(report, paintFor(process.stdout, process.env)));
-    return exitCodeOf(report);
+    return await act(signal);
   } catch (error) {
     if (signal.aborted) return exitCodes.interrupted;
     throw error;
   }
 }
 
+interface LookFlags extends MastersOptions {
+  readonly timeout: number;
+  readonly json?: true;
+}
+
+interface DoctorFlags extends LookFlags {
+  readonly guard?: true;
+}
+
+async function doctor(addresses: readonly string[], flags: DoctorFlags): Promise<number> {
+  const masters = mastersFrom(addresses, flags, process.env);
+  const { timeout, guard = false, json } = flags;
+  return interruptible(async (signal) => {
+    const report = await diagnose(masters, { timeout, guard, version, signal });
+    console.log(json ? jsonOf(report) : textReport(report, paintFor(process.stdout, process.env)));
+    return exitCodeOf(report);
+  });
+}
+
 interface ExecFlags extends MastersOptions {
-  readonly master: readonly string[];
   readonly ttl: number;
   readonly wait: number;
   readonly grace?: number;
@@ -145,28 +139,11 @@ async function exec(
   waits: boolean,
 ): Promise<number> {
   if (command.length === 0) throw new UsageError("a command is missing: quorlock exec RESOURCE -- COMMAND");
-  const { wait, fencing = false, guard, keepFor } = flags;
-  const ttl = Math.min(flags.ttl, keepFor ?? flags.ttl);
-  const { grace = Math.min(5000, ttl / 4) } = flags;
+  const ttl = Math.min(flags.ttl, flags.keepFor ?? flags.ttl);
   if (ttl < 100) throw new UsageError("--ttl and --keep-for must be at least 100ms");
-  const clients = mastersFrom(flags.master, flags, process.env).map(clientOf);
-  return execute(clients, resource, command, {
-    ttl,
-    wait,
-    grace,
-    fencing,
-    guard,
-    keepFor,
-    waits,
-    environment: process.env,
-    say,
-  });
-}
-
-interface LookFlags extends MastersOptions {
-  readonly master: readonly string[];
-  readonly timeout: number;
-  readonly json?: true;
+  const { grace = Math.min(5000, ttl / 4) } = flags;
+  const options = { ...flags, ttl, grace, waits, environment: process.env, say };
+  return execute(mastersFrom(flags.master, flags, process.env), resource, command, options);
 }
 
 /** Reads from all masters, and prints; `read` returns the result, the lines for people, and whether it is known. */
@@ -241,7 +218,6 @@ async function watchChanges(
 }
 
 interface ServeFlags extends MastersOptions {
-  readonly master: readonly string[];
   readonly port: number;
   readonly host: string;
   readonly tokenFile?: string;
@@ -265,17 +241,12 @@ function tokenFrom({ tokenFile, host }: ServeFlags): string | undefined {
 }
 
 async function serve(flags: ServeFlags): Promise<number> {
-  const { host, port, interval, timeout } = flags;
   const token = tokenFrom(flags);
-  const looker = new Looker(mastersFrom(flags.master, flags, process.env), {
-    interval,
-    timeout,
-    linger: 10_000,
-  });
+  const looker = new Looker(mastersFrom(flags.master, flags, process.env), { ...flags, linger: 10_000 });
   using signal = interruption();
   let server: RunningServer;
   try {
-    server = await startServer(looker, { host, port, token });
+    server = await startServer(looker, { ...flags, token });
   } catch (error) {
     throw new UsageError(`--host and --port: it cannot listen there (${codeOf(error)})`);
   }
@@ -285,10 +256,7 @@ async function serve(flags: ServeFlags): Promise<number> {
   return exitCodes.interrupted;
 }
 
-interface ReleaseFlags extends MastersOptions {
-  readonly master: readonly string[];
-  readonly timeout: number;
-  readonly json?: true;
+interface ReleaseFlags extends LookFlags {
   readonly now?: true;
   readonly yes?: true;
 }
@@ -298,11 +266,10 @@ async function release(resource: string, flags: ReleaseFlags): Promise<number> {
   const masters = mastersFrom(flags.master, flags, process.env);
   if (now && !yes && !process.stdin.isTTY)
     throw new UsageError("--now makes two holders possible: it needs a terminal to confirm it, or --yes");
-  using signal = interruption();
-  const limit = { timeout, signal };
-  const confirm = async (found: Release): Promise<boolean> =>
-    !now || yes || within({ timeout: timeToType, signal }, (ended) => isTyped(found, ended));
-  try {
+  return interruptible(async (signal) => {
+    const limit = { timeout, signal };
+    const confirm = async (found: Release): Promise<boolean> =>
+      !now || yes || within({ timeout: timeToType, signal }, (ended) => isTyped(found, ended));
     const done = await releaseByName(masters, resource, { by: operator(), now, confirm, limit });
     if (!done) return exitCodes.findings;
     console.log(json ? jsonOf(done) : textOf(done, masters.length).join("\n"));
@@ -313,10 +280,7 @@ async function release(resource: string, flags: ReleaseFlags): Promise<number> {
       unchanged: exitCodes.findings,
       unknown: exitCodes.unknown,
     }[done.outcome];
-  } catch (error) {
-    if (signal.aborted) return exitCodes.interrupted;
-    throw error;
-  }
+  });
 }
 
 /** ms */
@@ -368,7 +332,7 @@ function programFor(done: (code: number) => void): Command {
       "after",
       `${exitHelp}\n\nExample:\n  npx quorlock doctor redis://a:6379 redis://b:6379 redis://c:6379`,
     );
-  withReport(withMasters(program.command("doctor").argument("[addresses...]", addressShapes)))
+  withReport(withMasters(program.command("doctor").argument("[addresses...]", shapes)))
     .description("finds mistakes in the setup of the masters of a Redlock")
     .option("--guard", "the clients use restartGuard: masters may forget in a crash")
     .addHelpText(
@@ -400,7 +364,7 @@ function addLooks(program: Command, done: (code: number) => void): void {
   withReport(withMasterOption(program.command("inspect")))
     .argument("<resource>", "a resource, or the name of a semaphore or a readers-writer lock", resourceName)
     .description("says who holds a lock, since when, how long still, and who waits")
-    .option("--semaphore <limit>", "the resource is a semaphore with this limit", count)
+    .option("--semaphore <limit>", "the resource is a semaphore with this limit", wholeNumber(1, 10_000))
     .option("--read-write", "the resource is a readers-writer lock")
     .addHelpText(
       "after",
@@ -413,7 +377,12 @@ function addLooks(program: Command, done: (code: number) => void): void {
       "--scan",
       "search the keys of the masters for younger locks, and those of clients without a record",
     )
-    .option("--limit <keys>", "the number of keys that --scan looks at on each master", keyCount, 100_000)
+    .option(
+      "--limit <keys>",
+      "the number of keys that --scan looks at on each master",
+      wholeNumber(1, 9_999_999_999),
+      100_000,
+    )
     .addHelpText(
       "after",
       `
@@ -437,7 +406,7 @@ ${mastersHelp}\n\n${exits}\n\nExamples:\n  quorlock ls\n  quorlock ls --json\n  
 function addServe(program: Command, done: (code: number) => void): void {
   withMasterOption(program.command("serve"))
     .description("serves a page that shows the masters, locks, owners and changes, as it happens")
-    .option("--port <port>", "where to listen; 0: any free port", portNumber, 7380)
+    .option("--port <port>", "where to listen; 0: any free port", wholeNumber(0, 65_535), 7380)
     .option("--host <host>", "where to listen; other than loopback needs a token", "127.0.0.1")
     .option("--token-file <file>", "file of the token that the page asks for")
     .option("--interval <time>", "time between two looks", pauseTime, 1000)

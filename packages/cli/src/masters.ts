@@ -17,6 +17,8 @@ export interface Master {
 
 /** The options that every command with masters has. */
 export interface MastersOptions {
+  /** Addresses; those of `doctor` are arguments. */
+  readonly master?: readonly string[] | undefined;
   readonly nodesFile?: string | undefined;
   readonly user?: string | undefined;
   readonly passwordFile?: string | undefined;
@@ -27,14 +29,14 @@ export interface MastersOptions {
   readonly insecure?: boolean | undefined;
 }
 
-const shapes = "redis://host:port, rediss://host:port, unix:///path or host:port";
+export const shapes = "redis://host:port, rediss://host:port, unix:///path or host:port";
 
 /**
  * The masters of the arguments, or of `--nodes-file`, or of `REDLOCK_NODES`.
  * @throws UsageError that names the place of a mistake and not the text there, which may hold a password.
  */
 export function mastersFrom(
-  given: readonly string[],
+  given: readonly string[] | undefined,
   options: MastersOptions,
   environment: NodeJS.ProcessEnv,
 ): readonly Master[] {
@@ -46,7 +48,7 @@ export function mastersFrom(
 }
 
 function addressesOf(
-  given: readonly string[],
+  given: readonly string[] = [],
   { nodesFile }: MastersOptions,
   nodes: string,
 ): { readonly addresses: readonly string[]; readonly source: string } {
@@ -125,9 +127,18 @@ function decoded(part: string, where: string): string {
   }
 }
 
-/** The code, and the command that a user may not call. */
+/** Rethrows what a server has refused: for a Sentinel, which knows no command of a lock, it is the code SENTINEL. */
+export async function refusedBy(redis: Redis, error: unknown): Promise<never> {
+  const info = codeOf(error) === "ERR" ? await redis.info("server").catch(() => "") : "";
+  throw isSentinel(info) ? Object.assign(new Error(), { code: "SENTINEL" }) : error;
+}
+
+export const isSentinel = (info: string): boolean => /^redis_mode:sentinel/m.test(info);
+
+/** The code, and the command that a user may not call, or what to do about a Sentinel. */
 export function reasonOf(error: unknown): string {
   const code = codeOf(error);
+  if (code === "SENTINEL") return `${code}: name the master that it watches`;
   const command = code === "NOPERM" && /'([a-z|]+)' command/.exec((error as Error).message)?.[1];
   return command ? `${code} ${command}` : code;
 }
@@ -248,13 +259,14 @@ export async function connect(master: Master, signal: AbortSignal): Promise<Redi
       throw failure ?? error;
     }),
   );
+  const refused = (error: unknown): Promise<never> => refusedBy(redis, error);
   // Here and not in the options: ioredis would print warnings, and would go on where this is refused.
   const { username, password, database } = master;
   if (password !== undefined) {
     const credentials = username === undefined ? [password] : [username, password];
-    await unlessAborted(signal, redis.call("AUTH", ...credentials));
+    await unlessAborted(signal, redis.call("AUTH", ...credentials).catch(refused));
   }
-  if (database !== 0) await unlessAborted(signal, redis.select(database));
+  if (database !== 0) await unlessAborted(signal, redis.select(database).catch(refused));
   return redis;
 }
 

@@ -240,8 +240,6 @@ const isUsable: Readonly<Record<string, Check>> = {
       const [message = "is not reachable", remedy] = unreachable[code] ?? [];
       return { ...fail(`${message} (${code})`, { code }), ...(remedy && { remedy }) };
     }
-    const mode = one.info["redis_mode"];
-    if (mode === "sentinel") return fail("is a Sentinel: name the master that it watches", { mode });
     return pass("answers");
   },
   version(one) {

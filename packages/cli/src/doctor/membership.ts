@@ -43,9 +43,8 @@ export function membershipOf(all: readonly Observation[]): Membership {
     maxLists,
   );
   for (const list of lists) {
-    if (!goTogether(asked, list, list.isFoundOn))
-      return { clients: owners.length, conflict: [list.by, asked.by] };
-    const other = lists.find((one) => !goTogether(list, one));
+    const isOfAsked = goTogether(asked, list, list.isFoundOn);
+    const other = isOfAsked ? lists.find((one) => !goTogether(list, one)) : asked;
     if (other) return { clients: owners.length, conflict: [list.by, other.by] };
   }
   return { clients: owners.length, conflict: undefined };

@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { commandIn, rights } from "@quorlock/redlock/internal";
 import type { Redis } from "ioredis";
 import { recordsOn, type SeenOwner } from "../look/owners.ts";
-import { codeOf, connect, type Master, unlessAborted } from "../masters.ts";
+import { codeOf, connect, isSentinel, type Master, unlessAborted } from "../masters.ts";
 import { undeclaredScript } from "../scripts.generated.ts";
 
 // All questions to one master. checks.ts judges the answers.
@@ -168,6 +168,7 @@ class Observer {
       if (info === undefined && code !== "NOPERM" && code !== "ERR")
         throw Object.assign(new Error(), { code });
       this.seen.firstAnswer = performance.now() - begun;
+      if (info && isSentinel(info)) throw Object.assign(new Error(), { code: "SENTINEL" });
       this.#keepInfo(info ?? "");
       return redis;
     } catch (error) {

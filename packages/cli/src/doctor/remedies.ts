@@ -43,5 +43,6 @@ export const unreachable: Readonly<Record<string, readonly [message: string, rem
   LOADING: ["is loading its data", "ask again when it has loaded them"],
   ETIMEDOUT: ["does not answer in time", "see whether it hangs, or raise --timeout if it is far away"],
   ECONNREFUSED: ["refuses connections", "start it, or correct the port"],
+  SENTINEL: ["is a Sentinel", "name the master that it watches"],
   ENOTFOUND: ["has a name that leads nowhere", "correct the name, or the DNS"],
 };

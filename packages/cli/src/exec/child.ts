@@ -1,12 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gateFor } from "./gate.ts";
+import { inherited, markOf, processesOf } from "./processes.ts";
 
 const endings: ReadonlySet<string> = new Set(["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGKILL"]);
+
+/** They reach what has left the group as well. The others are passed on by those who know a meaning for them. */
+const unheard: ReadonlySet<string> = new Set(["SIGSTOP", "SIGCONT", "SIGKILL"]);
 
 /**
  * A command in a process group of its own, so that a signal reaches the processes that it has started as well. If this
@@ -21,6 +24,8 @@ export class Child {
   #waits: boolean;
   /** Whether a process may still have the pipe that each descendant inherits, one that has left the group as well. */
   #isInherited: boolean;
+  /** That pipe. */
+  #mark: string | undefined;
   /**
    * The exit code of the command, or that of a shell (127: not found, 128 and the number of a signal), once the whole group has
    * ended: a process that is left, or that ignores a signal, works on what the lock protects. Rejects without a shell.
@@ -37,9 +42,9 @@ export class Child {
       stdio: ["inherit", "inherit", "inherit", "pipe", waits ? "pipe" : "ignore"],
       env: gate.environment,
     });
-    const inherited = this.#process.stdio[4] as Readable | null;
-    inherited?.on("error", () => {}).resume();
-    inherited?.once("close", () => {
+    const pipe = this.#process.stdio[inherited] as Readable | null;
+    pipe?.on("error", () => {}).resume();
+    pipe?.once("close", () => {
       this.#isInherited = false;
     });
     this.ended = this.#run();
@@ -50,19 +55,30 @@ export class Child {
     const { pid } = this.#process;
     if (pid === undefined) return;
     if (endings.has(signal)) this.#waits = true;
-    // What has left the group cannot be ended, and the lock is gone.
+    // What cannot be killed has another user, and the lock is gone.
     if (signal === "SIGKILL") this.#isInherited = false;
-    try {
-      process.kill(-pid, signal);
-    } catch {
-      // It has ended.
+    let others = unheard.has(signal) ? this.#othersFor(signal) : [];
+    sent(-pid, signal);
+    const told = new Set<number>();
+    while (others.length > 0) {
+      for (const other of others) if (sent(other, signal)) told.add(other);
+      // A process that began meanwhile is found now.
+      others = this.#othersFor(signal).filter((other) => !told.has(other));
     }
+  }
+
+  /** Those that have left the group. A `quorlock exec` among them lets its own command go on, if it has the lock for it. */
+  #othersFor(signal: NodeJS.Signals): readonly number[] {
+    const group = this.#process.pid!;
+    const all = processesOf(group, this.#mark, signal === "SIGCONT");
+    return all.filter((one) => one.group !== group).map(({ pid }) => pid);
   }
 
   async #run(): Promise<number> {
     await once(this.#process, "spawn");
     const ending = once(this.#process, "exit");
-    const guardian = guardianOf(this.#process.pid!);
+    if (this.#isInherited) this.#mark = markOf(this.#process.pid!);
+    const guardian = guardianOf(this.#process.pid!, this.#mark);
     const gate = this.#process.stdio[3] as Writable;
     gate.on("error", () => {});
     try {
@@ -73,7 +89,7 @@ export class Child {
       return code ?? 128 + constants.signals[signal!];
     } finally {
       gate.destroy();
-      this.#process.stdio[4]?.destroy();
+      this.#process.stdio[inherited]?.destroy();
       guardian.stdin?.end("done\n");
     }
   }
@@ -81,46 +97,29 @@ export class Child {
 
 /** Whether a process of the group runs. One that has ended and that its parent forgets is still a member, but does not. */
 function isRunning(group: number): boolean {
+  const haveEnded = (): boolean => {
+    const members = processesOf(group).filter((one) => one.group === group);
+    return members.length > 0 && members.every(({ state }) => state === "Z");
+  };
+  // Two looks: a process that begins during the first one is in the second.
+  return sent(-group, 0) && !(haveEnded() && haveEnded());
+}
+
+/** Sends a signal to a process or, if it is negative, to a group; whether there is one. */
+function sent(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
-    process.kill(-group, 0);
+    return process.kill(pid, signal);
   } catch (error) {
     return (error as NodeJS.ErrnoException).code !== "ESRCH";
   }
-  // Two looks: a process that begins during the first one is in the second.
-  return !(isForgotten(group) && isForgotten(group));
 }
 
-/** Whether all processes of the group have ended, if the system has a /proc that says so. */
-function isForgotten(group: number): boolean {
-  const numbers = (existsSync("/proc") ? readdirSync("/proc") : [])
-    .map(Number)
-    .filter((number) => number > 0);
-  // The members are mostly younger than the group: one that runs is found early.
-  numbers.sort((one, other) => Number(other >= group) - Number(one >= group));
-  let hasMember = false;
-  for (const number of numbers) {
-    const state = stateIn(group, number);
-    if (state !== undefined && state !== "Z") return false;
-    hasMember ||= state === "Z";
-  }
-  return hasMember;
-}
-
-/** The state of a process, as /proc names it, if it is a member of the group. */
-function stateIn(group: number, pid: number): string | undefined {
-  try {
-    // After the name of the program, which is in brackets and may be anything: state, parent, group.
-    const [, state, , itsGroup] = /.*\) (\w) (\d+) (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, "latin1"))!;
-    return Number(itsGroup) === group ? state : undefined;
-  } catch {
-    // It has ended meanwhile.
-    return undefined;
-  }
-}
-
-/** A shell that reads from this process, and kills the group when this process ends without a word. */
-function guardianOf(group: number): ChildProcess {
-  const guardian = spawn("/bin/sh", ["-c", `read -r word || kill -9 -${group}`], {
+/** A shell that reads from this process, and kills the command when this process ends without a word. */
+function guardianOf(group: number, mark = "-"): ChildProcess {
+  const holders = `ls -l /proc/[0-9]*/fd/${inherited} 2>/dev/null | sed -n 's,.*/proc/\\([0-9]*\\)/.* -> ${mark.replace(/[[\]]/g, ".")}$,\\1,p'`;
+  // A process that begins meanwhile is found by the next look.
+  const script = `read -r word || { kill -9 -${group}; for look in 1 2 3; do kill -9 $(${holders}) 2>/dev/null; done; }`;
+  const guardian = spawn("/bin/sh", ["-c", script], {
     detached: true,
     stdio: ["pipe", "ignore", "ignore"],
   });

@@ -7,7 +7,7 @@ import { type Proxy as FaultProxy, type Masters, startMasters, startProxy } from
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { program } from "../built.ts";
-import { clientOf, mastersFrom } from "../masters.ts";
+import { mastersFrom } from "../masters.ts";
 import { execute } from "./exec.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "quorlock-exec-"));
@@ -107,7 +107,7 @@ describe("quorlock exec", () => {
     const { errors } = await exec("job", "--master", `${host}:${port}`, "--wait", "0s", "--", "true");
     await locked.config("SET", "requirepass", "");
     locked.disconnect();
-    expect(errors).toBe(`quorlock: no quorum: ${host}:${port}: UNREACHABLE (NOAUTH)\n`);
+    expect(errors).toBe(`quorlock: no quorum: ${host}:${port}: NOAUTH\n`);
   });
 
   // A shell corrects the one, and sets the other.
@@ -237,6 +237,43 @@ describe("quorlock exec", () => {
     expect(await child.ended).toMatchObject({ code: 143 });
   });
 
+  // The first loses its lock, the second is killed: then a guardian looks for what is left.
+  test.each(["loses the lock", "is killed"])(
+    "%s: a process that has left its group does not outlive it",
+    async (fate) => {
+      const held = join(folder, `left-${fate.length}`);
+      const script = `setsid sh -c '(exec 9>${held}; flock -n 9; echo ready; exec sleep 600) & exit 0' & exit 0`;
+      await using child = Child.node(program, ["exec", "job", "--ttl", "2s", "--", "sh", "-c", script], {
+        env: nodes(),
+      });
+      await child.printed(/ready/);
+      if (fate === "is killed") child.process.kill("SIGKILL");
+      else await lockBy("another", "job");
+      const after = await new Child("flock", ["-w", "10", held, "echo", "free"]).ended;
+      expect(after).toMatchObject({ code: 0, output: "free\n" });
+      await child.ended;
+    },
+  );
+
+  test("is stopped with another `quorlock exec` inside: the command of that stops as well, and goes on", async () => {
+    const steps = join(folder, "inner-steps");
+    const count = (): number => (existsSync(steps) ? readFileSync(steps, "utf8").length : 0);
+    const addresses = masters.list.flatMap(({ url }) => ["--master", url]);
+    const work = `for n in 1 2 3 4 5 6 7 8 9 0; do printf . >> ${steps}; sleep 0.1; done`;
+    const inner = [process.execPath, program, "exec", "inner", ...addresses, "--", "sh", "-c", work];
+    await using child = Child.node(program, ["exec", "outer", "--", ...inner], { env: nodes() });
+    await vi.waitFor(() => expect(count()).toBeGreaterThan(1), 20_000);
+    child.process.kill("SIGTSTP");
+    await vi.waitFor(() => expect(stateOf(child.process.pid!)).toBe("T"), 20_000);
+    const stoppedAt = count();
+    // Another client takes and releases a lock meanwhile, which takes longer than some steps.
+    await exec("other", "--", "sleep", "0.5");
+    expect(count()).toBe(stoppedAt);
+    child.process.kill("SIGCONT");
+    expect((await child.ended).code).toBe(0);
+    expect(count()).toBe(10);
+  });
+
   test("holds the lock until all processes that SIGTERM was passed on to have ended", async () => {
     const { child, worker } = await leavesWorker(join(folder, "stays"));
     await using _ = child;
@@ -255,7 +292,7 @@ describe("quorlock exec", () => {
 
   test("does not wait for a process that has ended and that its parent forgets", async () => {
     // The parent leaves the group, and waits for no child.
-    const parent = "(sleep 0 & exec setsid sh -c 'echo parent $$; exec sleep 30 >/dev/null 2>&1')";
+    const parent = "(sleep 0 & exec setsid sh -c 'echo parent $$; exec sleep 30 >/dev/null 2>&1 4>&-')";
     const script = `trap "exit 5" TERM; ${parent} & wait`;
     await using child = Child.node(program, ["exec", "job", "--", "sh", "-c", script], { env: nodes() });
     await child.printed(/parent \d+\n/);
@@ -380,12 +417,9 @@ function run(
   said: string[],
   times = { ttl: 3000, grace: 500 },
 ): Promise<number> {
-  return execute(mastersFrom(addresses, {}, {}).map(clientOf), name, ["sh", "-c", script], {
+  return execute(mastersFrom(addresses, {}, {}), name, ["sh", "-c", script], {
     ...times,
     wait: 60_000,
-    fencing: false,
-    guard: undefined,
-    keepFor: undefined,
     waits: true,
     environment: process.env,
     say: (line) => said.push(line),

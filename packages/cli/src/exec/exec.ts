@@ -7,9 +7,9 @@ import {
   ResourceLockedError,
 } from "@quorlock/redlock";
 import { type OnceResult, once } from "@quorlock/redlock/once";
-import type { Redis } from "ioredis";
+import { Connections, type Seen } from "../look/connections.ts";
 import { titleOf } from "../look/report.ts";
-import { codeOf } from "../masters.ts";
+import { clientOf, type Master } from "../masters.ts";
 import { escaped, UsageError } from "../output.ts";
 import { Child } from "./child.ts";
 
@@ -30,11 +30,11 @@ export interface ExecOptions {
   readonly wait: number;
   /** The command gets SIGTERM when the lease has less than this left, and SIGKILL before its end, ms. */
   readonly grace: number;
-  readonly fencing: boolean;
+  readonly fencing?: boolean;
   /** The `maxTtl` of `restartGuard`, ms. */
-  readonly guard: number | undefined;
+  readonly guard?: number;
   /** The lock is kept for this time from the grant on, ms, so that others do not run their command. */
-  readonly keepFor: number | undefined;
+  readonly keepFor?: number;
   /** Whether the lock is held until all processes that the command leaves behind have ended. */
   readonly waits: boolean;
   readonly environment: NodeJS.ProcessEnv;
@@ -47,12 +47,13 @@ export interface ExecOptions {
  * @throws UsageError if the resource, the ttl or the guard can never work.
  */
 export async function execute(
-  clients: readonly Redis[],
+  masters: readonly Master[],
   resource: string,
   command: readonly string[],
   options: ExecOptions,
 ): Promise<number> {
-  const { ttl, wait, fencing, guard, keepFor } = options;
+  const { ttl, wait, fencing = false, guard, keepFor } = options;
+  const clients = masters.map(clientOf);
   using interruption = new Interruption();
   let redlock: Redlock | undefined;
   try {
@@ -73,7 +74,7 @@ export async function execute(
     const waitTimeout = Math.max(0, deadline - performance.now());
     return await redlock.using(resource, ttl, { waitTimeout, signal }, (_, lock) => run(lock));
   } catch (error) {
-    return interruption.code ?? (await codeOfFailure(error, options));
+    return interruption.code ?? (await codeOfFailure(error, masters, clients, options));
   } finally {
     await redlock?.quit();
   }
@@ -93,7 +94,12 @@ function skipped(
 }
 
 /** Says why the lock was not acquired. */
-async function codeOfFailure(error: unknown, { say }: ExecOptions): Promise<number> {
+async function codeOfFailure(
+  error: unknown,
+  masters: readonly Master[],
+  clients: readonly object[],
+  { say }: ExecOptions,
+): Promise<number> {
   if (error instanceof ResourceLockedError) {
     say(escaped(error.message));
     return execCodes.locked;
@@ -104,19 +110,19 @@ async function codeOfFailure(error: unknown, { say }: ExecOptions): Promise<numb
   }
   if (!(error instanceof ExecutionError)) throw error;
   const { votesAgainst } = (await error.attempts.at(-1)) ?? {};
-  const reasons = [...(votesAgainst?.values() ?? [])].map(reasonOf);
+  // The text of an error may repeat a password: the masters are asked as the views ask them.
+  const ending = new AbortController();
+  const seen = await new Connections(masters, { timeout: 1000, signal: ending.signal }).all();
+  ending.abort();
+  const reasons = seen.flatMap((one, index) => reasonOf(one, votesAgainst?.get(clients[index]!)) ?? []);
   say(`no quorum: ${reasons.join("; ") || "no master answered in time"}`);
   return execCodes.unavailable;
 }
 
-/** In codes: the text of a server's error repeats what it does not know, such as a password. */
-function reasonOf(vote: Error): string {
-  if (!(vote instanceof NodeError)) return escaped(vote.message);
-  const { node, reason, message } = vote;
-  // Why there is no connection is in the text alone: "NOAUTH ...", "connect ECONNREFUSED ...".
-  const detail = message.slice(`${node}: ${reason}: `.length).replace(/^[a-z]+ (?=E[A-Z])/, "");
-  const code = reason === "UNREACHABLE" ? codeOf(new Error(detail)) : "ERR";
-  return escaped(`${node}: ${reason}${code === "ERR" ? "" : ` (${code})`}`);
+/** Of a master that answers now the reason of its vote. */
+function reasonOf({ name, error }: Seen, vote: Error | undefined): string | undefined {
+  const reason = error ?? (vote instanceof NodeError ? vote.reason : vote?.message);
+  return reason && escaped(`${name}: ${reason}`);
 }
 
 /** Before the command runs they end the wait, and then they are the command's. */

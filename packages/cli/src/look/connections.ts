@@ -7,6 +7,8 @@ import {
   type Limit,
   type Master,
   type Patience,
+  reasonOf,
+  refusedBy,
   Step,
   unlessAborted,
   within,
@@ -31,7 +33,7 @@ async function reach(master: Master, signal: AbortSignal): Promise<Reached> {
   try {
     return { name, redis: await connect(master, signal), error: undefined };
   } catch (error) {
-    return { name, redis: undefined, error: codeOf(error) };
+    return { name, redis: undefined, error: reasonOf(error) };
   }
 }
 
@@ -94,12 +96,14 @@ async function timed(reached: Reached, signal: AbortSignal): Promise<Seen> {
   const begun = performance.now();
   try {
     // The documented permissions have ZCARD, and not PING.
-    await unlessAborted(signal, redis.zcard(ownersKey(false)));
+    await unlessAborted(
+      signal,
+      redis.zcard(ownersKey(false)).catch((error) => refusedBy(redis, error)),
+    );
   } catch (failure) {
-    const error = codeOf(failure);
     // These refusals are answers.
-    if (error !== "NOPERM" && error !== "WRONGTYPE")
-      return { name, redis: undefined, error, roundTrip: undefined };
+    if (!/^(NOPERM|WRONGTYPE)$/.test(codeOf(failure)))
+      return { name, redis: undefined, error: reasonOf(failure), roundTrip: undefined };
   }
   return { ...reached, roundTrip: performance.now() - begun };
 }

@@ -62,7 +62,7 @@ export async function locksOn(
   limit: Limit,
 ): Promise<Locks> {
   const { said, silent } = await keysOn(masters, resources, limit);
-  const { owners } = await ownersOf(masters, tagsIn(said), limit);
+  const owners = await ownersOf(masters, tagsIn(said), limit);
   return locksFrom(resources, said, owners, { silent, of: masters.length });
 }
 
@@ -169,10 +169,8 @@ export async function overview(
     ...known,
     ...owners.flatMap(({ locks }) => locks.flatMap((lock) => lock.resources)),
   ]);
-  const [ofReaders, others] = [
-    [...recorded].filter(isOfReaders),
-    [...recorded].filter((key) => !isOfReaders(key)),
-  ];
+  const ofReaders = [...recorded].filter(isOfReaders);
+  const others = [...recorded].filter((key) => !isOfReaders(key));
   const resources = [...new Set([...others, ...scans.flatMap(({ locks }) => locks)])];
   const [exclusive, shared] = await Promise.all([
     keysOn(masters, resources, limit),
@@ -184,9 +182,7 @@ export async function overview(
     .filter(({ state, masters: count }) => count > 0 || (state !== "free" && state !== "unknown"))
     .sort((one, other) => (one.resource < other.resource ? -1 : 1));
   const silent = silentOf(masters, found.silent, exclusive.silent, shared.silent);
-  const all = { owners, locks, silent, of: masters.length };
-  if (search === undefined) return all;
-  return { ...all, scanned: scans };
+  return { owners, locks, silent, of: masters.length, ...(search !== undefined && { scanned: scans }) };
 }
 
 /** The read locks in the records: one for each owner, which is not told apart from another read lock of the same owner. */
@@ -311,7 +307,7 @@ export async function readWriteLockAt(
   const ofReaders = await askEach(masters, limit, (redis, signal) => readersOf(redis, keys.readers, signal));
   const tags = new Set(ofReaders.answers.flatMap((answer) => [...(answer?.keys() ?? [])]));
   const verdicts = [...tags].map((tag) => ({ tag, verdict: verdictOf(readingOf(ofReaders.answers, tag)) }));
-  const { owners } = await ownersOf(masters, [...new Set([...tagsIn(said), ...tags])], limit);
+  const owners = await ownersOf(masters, [...new Set([...tagsIn(said), ...tags])], limit);
   const answers = { silent: silentOf(masters, silent, ofReaders.silent), of: masters.length };
   return {
     readWriteLock: name,

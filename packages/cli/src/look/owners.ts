@@ -67,13 +67,11 @@ export async function ownersOf(
   masters: readonly Reached[],
   tags: readonly string[],
   limit: Limit,
-): Promise<{ readonly owners: readonly SeenOwner[] }> {
+): Promise<readonly SeenOwner[]> {
   const { answers } = await askEach(masters, limit, async (redis, signal) =>
     unlessAborted(signal, Promise.all(tags.map((tag) => ownerOn(redis, tag)))),
   );
-  return {
-    owners: distinctOwners(answers.flatMap((found) => found?.filter((owner) => owner !== undefined) ?? [])),
-  };
+  return distinctOwners(answers.flatMap((found) => found?.filter((owner) => owner !== undefined) ?? []));
 }
 
 export function ownerOf(tag: string, record: OwnerRecord | undefined): OwnerView {

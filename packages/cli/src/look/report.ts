@@ -155,7 +155,7 @@ export function readWriteReport(
 }
 
 /** A change on one line. */
-export function changeReport({ time, change, resource, master, lock }: Change, paint: Paint): string {
+export function changeReport({ time, change, resource, master, error, lock }: Change, paint: Paint): string {
   const colours = {
     held: "green",
     "owner-gone": "yellow",
@@ -170,6 +170,6 @@ export function changeReport({ time, change, resource, master, lock }: Change, p
   const what = paint(colours[change], change.padEnd(11));
   const waiters =
     lock && lock.waiting > 0 ? `, ${lock.waiting} waiting: ${lock.waiters.map(titleOf).join(", ")}` : "";
-  const by = lock && change !== "free" ? `  ${holderOf(lock)}${waiters}` : "";
-  return `${time}  ${what}  ${escaped(resource ?? master ?? "")}${by}`;
+  const by = lock && change !== "free" ? `  ${holderOf(lock)}${waiters}` : error && ` (${error})`;
+  return `${time}  ${what}  ${escaped(resource ?? master ?? "")}${by ?? ""}`;
 }

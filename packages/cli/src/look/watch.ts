@@ -12,6 +12,8 @@ export interface Change {
   readonly change: LockState | "waiting" | "unreachable" | "reachable";
   readonly resource?: string;
   readonly master?: string;
+  /** Why the master is not reachable. */
+  readonly error?: string;
   readonly lock?: LockView;
 }
 
@@ -51,9 +53,9 @@ export function lockedIn(look: Look): readonly string[] {
 
 export function lookFrom(masters: readonly Reached[], found: Locks, before: Look): Look {
   const look = new Map<string, State>();
-  const silent = new Set(found.silent.map(({ master }) => master));
-  for (const { name } of masters)
-    look.set(`master ${name}`, { change: silent.has(name) ? "unreachable" : "reachable", master: name });
+  for (const { name: master } of masters) look.set(`master ${master}`, { change: "reachable", master });
+  for (const silent of found.silent)
+    look.set(`master ${silent.master}`, { change: "unreachable", ...silent });
   for (const lock of found.locks) {
     const { resource, state } = lock;
     // A resource that is read has a lock for each owner.

@@ -80,6 +80,7 @@ async function holderOf(
   const possible = possibleTokens(states);
   const digest = possible.length === 1 ? possible[0] : undefined;
   const held = states.filter((state) => digest !== undefined && state?.digest === digest);
+  const longest = Math.max(0, ...held.map((state) => state!.remaining));
   const isFree = possible.length === 0 && verdictOf(states) !== "unknown";
   return {
     reached: reached.map((master, index) => {
@@ -92,7 +93,7 @@ async function holderOf(
     owner: held[0]?.shown,
     changed: [],
     silent: keys.flatMap(({ master, state, error }) => (state ? [] : [{ master, error }])),
-    remaining: finite(Math.max(0, ...held.map((state) => state!.remaining))),
+    remaining: Number.isFinite(longest) ? longest : null,
   };
 }
 
@@ -100,10 +101,6 @@ async function holderOf(
 function tokenOf(by: string): string {
   const token = `revoked:${by}`;
   return /\.\d+$/.test(token) ? `${token}.` : token;
-}
-
-function finite(remaining: number): number | null {
-  return Number.isFinite(remaining) ? remaining : null;
 }
 
 /** The report for a terminal, a line for each silent master, and one for the outcome. */

@@ -2,6 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { hasQuorum } from "../look/ask.ts";
 import { Connections, type Seen } from "../look/connections.ts";
 import { type LockView, type Overview, overview } from "../look/look.ts";
+import type { SeenOwner } from "../look/owners.ts";
 import { holderOf } from "../look/report.ts";
 import { type Change, changesBetween, type Look, lockedIn, lookFrom } from "../look/watch.ts";
 import type { Master } from "../masters.ts";
@@ -20,12 +21,7 @@ export interface MasterView {
   readonly slow: boolean;
 }
 
-export interface OwnerSummary {
-  readonly tag: string;
-  readonly name: string;
-  readonly host: string;
-  readonly pid: number;
-  readonly version: string;
+export interface OwnerSummary extends Pick<SeenOwner, "tag" | "name" | "host" | "pid" | "version"> {
   /** Those in its record: held for ten seconds, at most 50. */
   readonly locks: number;
 }

@@ -82,9 +82,7 @@ function listening(server: Server, { host, port }: ServerOptions): Promise<numbe
   });
 }
 
-interface SiteOptions {
-  readonly host: string;
-  readonly port: number;
+interface SiteOptions extends Pick<ServerOptions, "host" | "port"> {
   readonly access: Access | undefined;
 }
 
@@ -165,14 +163,13 @@ function send(response: ServerResponse, status: number, { html, policy }: Page):
   response.end(html);
 }
 
-function sendJson(response: ServerResponse, value: object): void {
-  response.writeHead(200, { "Content-Type": "application/json; charset=utf-8" });
+function sendJson(response: ServerResponse, value: object, status = 200): void {
+  response.writeHead(status, { "Content-Type": "application/json; charset=utf-8" });
   response.end(jsonOf(value));
 }
 
 function refuse(response: ServerResponse, status: number, error: string): void {
-  response.writeHead(status, { "Content-Type": "application/json; charset=utf-8" });
-  response.end(jsonOf({ error }));
+  sendJson(response, { error }, status);
 }
 
 function redirect(response: ServerResponse): void {
