@@ -1,5 +1,6 @@
+import { setTimeout as pass } from "node:timers/promises";
 import { Lock, Redlock } from "@quorlock/redlock";
-import { Child, type Ending, runProgram } from "@quorlock/simulation/processes";
+import { Child, type Ending, now, runProgram, sourceFlags } from "@quorlock/simulation/processes";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
@@ -40,6 +41,26 @@ async function asking(...args: readonly string[]): Promise<Child> {
   const child = new Child("script", ["-qec", `echo $$; exec ${line}`, "/dev/null"]);
   await child.until("its question", () => child.output.includes("Type the resource") || undefined, 60_000);
   return child;
+}
+
+/** Holds `r`, and prints each few ms whether it does, with the time; then why it was told. */
+function startHolder(ttl: number): Child {
+  const program = `
+    import { Redlock } from "@quorlock/redlock";
+    import { Redis } from "ioredis";
+    import { setTimeout as pass } from "node:timers/promises";
+        const now = () => Number(process.hrtime.bigint()) / 1e6;
+    const redlock = new Redlock(process.env.NODES.split(",").map((url) => new Redis(url)));
+    await redlock.using("r", ${ttl}, async (signal, lock) => {
+      for (; !signal.aborted; await pass(10)) console.log("holds", lock.remaining() > 0, now());
+      console.log("told", signal.reason.message);
+    }).catch(() => {});
+    process.exit();`;
+  const flags = [...sourceFlags, "--input-type=module"];
+  return new Child(process.execPath, [...flags, "--eval", program], {
+    cwd: import.meta.dirname,
+    env: { NODES: masters.urls.join() },
+  });
 }
 
 async function revoke(resource: string, now = false): Promise<Release | undefined> {
@@ -126,7 +147,7 @@ describe("quorlock release", () => {
     const { code, output } = await release("r", "--now", "--yes");
     expect(code).toBe(0);
     expect(output).toMatch(
-      /deleted on 3 of 3 masters\. Two clients may hold it until the first is told, in \d\d\.\d s at/,
+      /deleted on 3 of 3 masters\. Two clients may hold it until the first is told, or its lease has ended, in \d\d\.\d s at/,
     );
     await (await redlock.acquire("r", 1000, { waitTimeout: 0 })).release();
   });
@@ -137,11 +158,40 @@ describe("quorlock release", () => {
     const waiting = rival.acquire("r", 60_000, { waitTimeout: 30_000 });
     await vi.waitFor(async () => expect(await admins[0]!.zcard("quorlock:queue:{r}")).toBe(1), 10_000);
     const { output } = await release("r", "--now", "--yes");
-    const [, seconds] = /until the first is told, in (\d\.\d) s/.exec(output)!;
+    const [, seconds] = /its lease has ended, in (\d\.\d) s/.exec(output)!;
     expect(Number(seconds)).toBeGreaterThan(0);
     await (await waiting).release();
     await expect(lock.extend(3000)).rejects.toThrow("is lost: a majority");
     await rival.quit({ keepClients: true });
+  });
+
+  test.each([
+    ["goes on within its lease: it is told at its next renewal", 0, /is lost: a majority/],
+    ["goes on later: its lease has ended, and it knows", 1, /lost|expired/],
+  ])("--now: a holder that was paused %s", async (_, leases, why) => {
+    await using holder = startHolder(4000);
+    await holder.printed(/holds true/);
+    holder.process.kill("SIGSTOP");
+    const { output } = await release("r", "--now", "--yes");
+    const end = now() + 1000 * Number(/its lease has ended, in (\d\.\d) s/.exec(output)![1]);
+    await using next = await redlock.acquire("r", 60_000, { waitTimeout: 0 });
+    expect(next).toBeInstanceOf(Lock);
+    await pass(leases * (end - now() + 200));
+    holder.process.kill("SIGCONT");
+    await holder.printed(/told/);
+    expect(holder.output).toMatch(why);
+    const held = holder.lines
+      .filter((line) => line.startsWith("holds true"))
+      .map((line) => line.split(" ")[2]);
+    expect(Math.max(...held.map(Number))).toBeLessThan(end);
+  });
+
+  test("--now says how long the holder may go on that has extended its lease while it was asked", async () => {
+    const lock = await redlock.acquire("r", 3000);
+    await using child = await asking();
+    await lock.extend(60_000);
+    child.process.stdin!.write("r\n");
+    expect((await child.ended).output).toMatch(/its lease has ended, in (60\.0|59\.\d) s at the latest/);
   });
 
   test("--now without a terminal needs --yes, and changes nothing", async () => {

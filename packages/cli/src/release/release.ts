@@ -55,12 +55,18 @@ export async function releaseByName(
   const { answers, silent } = await askEach(reached, limit, (redis, signal) =>
     unlessAborted(signal, redis.eval(script.source, 1, resource, digest, tokenOf(by))),
   );
-  const changed = reached.filter((_, index) => answers[index] === 1).map(({ name }) => name);
+  // What the keys had left by then: the holder may have extended its lease since it was found.
+  const left = answers.map((answer) => Number(answer ?? absent));
+  const changed = reached.filter((_, index) => left[index] !== absent).map(({ name }) => name);
+  const remaining = changed.length === 0 ? release.remaining : left.includes(-1) ? null : Math.max(...left);
   // The holder can keep its lease only with a quorum of masters that may still have its token.
   const isTaken = silent.length <= masters.length / 2;
   const outcome = !isTaken ? "unknown" : changed.length === 0 ? "unchanged" : release.outcome;
-  return { ...release, outcome, changed, silent };
+  return { ...release, outcome, changed, silent, remaining };
 }
+
+/** As PTTL says it of a key that is not there; -1 has no expiry. */
+const absent = -2;
 
 /** The holder as the masters show it; those whose key is no lock say nothing about it. */
 async function holderOf(
@@ -117,7 +123,7 @@ export function textOf(release: Release, masters: number): readonly string[] {
     free: `${name}: no client holds it`,
     unchanged: `${name}: nothing was changed, because its token has changed meanwhile`,
     unknown: `${name}: too few masters answered; changed on ${of}. A client may hold it, and keep it.`,
-    deleted: `${name} was held by ${escaped(owner)}; deleted on ${of}. Two clients may hold it until the first is told, ${time}.`,
+    deleted: `${name} was held by ${escaped(owner)}; deleted on ${of}. Two clients may hold it until the first is told, or its lease has ended, ${time}.`,
     revoked: owner.startsWith("revoked:")
       ? `${name} was ${escaped(owner).replace(":", " by ")} before. Others can hold it ${time}.`
       : `${name} was held by ${escaped(owner)}; revoked on ${of}. Its holder is told at its next renewal. Others can hold it ${time}.`,

@@ -1,3 +1,4 @@
--- Deletes the token where it still is.
+-- Deletes the token where it still is. Returns the ms that it had left.
 -- @include "parts/unless-changed"
-return redis.call("DEL", KEYS[1])
+redis.call("DEL", KEYS[1])
+return left
