@@ -8,8 +8,8 @@ const deep = "**/*.deep.test.ts";
 /** Those that need the processor and neither masters nor a clock: beside them, tests of real time would come late. */
 const computing = ["packages/{simulation,site}/**/*.deep.test.ts", "test/simulation/**/*.deep.test.ts"];
 const packages = ["test/tarball/**/*.deep.test.ts"];
-/** Files that wait for their turn: see `.ci/turns.ts`. */
-const waiting = process.env["CI_WAITING"]?.split(",") ?? [];
+/** Cases that wait for their turn: see `.ci/turns.ts`. */
+const waiting = `test/behaviours/{${process.env["CI_WAITING"]},none}.deep.test.ts`;
 
 /**
  * Only for a test that does not end: several times what the longest one takes on a busy machine, and in the file where one
@@ -24,14 +24,11 @@ const endedIn = (seconds: number): { testTimeout: number; hookTimeout: number } 
 const long = [
   "test/behaviours/",
   "site/src/site.deep",
-  "simulation/src/one-look",
   "tarball/tarball.deep",
   "search/guided.deep",
   "tarball/testing.deep",
-  "tarball/frameworks.deep",
   "run/run-plan.deep",
   "cli/cli.deep",
-  "contract/oldest-versions.deep",
   "mutants/mutants.deep",
   "run/unviolated.deep",
 ];
@@ -98,7 +95,7 @@ export default defineConfig({
         test: {
           name: "deep",
           include: [deep],
-          exclude: [...computing, ...packages, ...waiting, "**/node_modules/**"],
+          exclude: [...computing, ...packages, waiting, "**/node_modules/**"],
           ...endedIn(60),
         },
       },

@@ -3,7 +3,7 @@ import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { failuresOf, reportIn } from "./report.ts";
-import { groups, repeats, thirds, turns } from "./turns.ts";
+import { groups, repeats, turns } from "./turns.ts";
 
 // Runs the steps, goes on after a failure, and counts. A step that runs tests counts each of them, any other counts as one.
 // Steps that wait for servers run beside steps that compute, which have the lower priority; what such a step prints is
@@ -15,7 +15,6 @@ const { all } = parseArgs({ options: { all: { type: "boolean", default: false } 
 const commits = Number(spawnSync("git", ["rev-list", "--count", "HEAD"], { encoding: "utf8" }).stdout);
 const group = turns<string>(groups, commits, all);
 const repeat = turns(repeats, commits, all);
-const third = turns(thirds, commits, all);
 
 let passed = 0;
 let failed = 0;
@@ -104,9 +103,8 @@ function vitest(...projects: string[]): Command {
 
 async function stepsThatWait(): Promise<void> {
   const projects = group.taken.includes("node-redis") ? ["deep", "node-redis"] : ["deep"];
-  const waiting = repeat.waiting.map((name) => `test/behaviours/${name}.deep.test.ts`);
-  const environment = `CI_WAITING=${waiting.join(",")}`;
-  await tests("deep tests", ["env", environment, ...vitest(...projects), "--maxWorkers", "2"], true);
+  const waiting = `CI_WAITING=${repeat.waiting.join(",")}`;
+  await tests("deep tests", ["env", waiting, ...vitest(...projects), "--maxWorkers", "2"], true);
   if (group.taken.includes("interop"))
     await step("interop", ["pnpm", "--silent", "--dir", "test", "run", "interop"], true);
   if (group.taken.includes("engines")) await otherServers();
@@ -123,13 +121,7 @@ async function otherServers(): Promise<void> {
 const searches = [
   { name: "the lock", seeds: 40, first: 151, last: 5000, args: [] },
   { name: "the semaphore", seeds: 12, first: 9, last: 2000, args: ["--subject", "semaphore"] },
-  {
-    name: "the readers-writer lock",
-    seeds: 12,
-    first: 9,
-    last: 2000,
-    args: ["--subject", "read-write-lock"],
-  },
+  { name: "readers and writers", seeds: 12, first: 9, last: 2000, args: ["--subject", "read-write-lock"] },
   { name: "jobs that run once", seeds: 12, first: 9, last: 2000, args: ["--subject", "once"] },
   { name: "watched clocks", seeds: 12, first: 57, last: 2000, args: ["--watched"] },
   { name: "lists of masters that change", seeds: 12, first: 11, last: 2000, args: ["--changing"] },
@@ -141,12 +133,7 @@ function inBackground(command: Command): Command {
 
 async function stepsThatCompute(): Promise<void> {
   await step("pnpm check", inBackground(script("check")), true);
-  const computing = inBackground([
-    "env",
-    `CI_MUTANTS=${third.taken.join(",")}`,
-    ...vitest("packages", "computing"),
-  ]);
-  await tests("deep tests that compute", computing, true);
+  await tests("deep tests that compute", inBackground(vitest("packages", "computing")), true);
   await step("nothing unused", inBackground(["knip"]), true);
   if (group.taken.includes("specification"))
     await step("specification, quick", inBackground(script("spec", "--quick")), true);
@@ -159,8 +146,8 @@ async function stepsThatCompute(): Promise<void> {
 }
 
 const names = (list: readonly string[]): string => list.join(", ") || "none";
-const turn = `commit ${commits} takes the turn of ${names(group.taken)}, of the cases on real masters by ${names(repeat.taken)}, and of third ${names(third.taken)} of the mutants;
-  those that wait for theirs: ${names(group.waiting)}; by ${names(repeat.waiting)}; thirds ${names(third.waiting)}`;
+const turn = `commit ${commits} takes the turn of ${names(group.taken)}, and of the cases on real masters by ${names(repeat.taken)};
+  those that wait for theirs: ${names(group.waiting)}; by ${names(repeat.waiting)}`;
 console.log(turn);
 // Alone: its time is a promise.
 await tests("pnpm test", script("test"));

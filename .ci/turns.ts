@@ -11,8 +11,6 @@ export const repeats = [
   "node-redis",
   "node-redis-oldest",
 ] as const;
-/** The simulator looks for a third of its mutants. */
-export const thirds = ["1", "2", "3"] as const;
 
 /** Each commit runs one of the names, the next commit the next one: in time all of them have run. */
 export function turns<Name>(names: readonly Name[], commits: number, isAll: boolean) {

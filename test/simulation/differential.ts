@@ -142,7 +142,10 @@ interface Observation {
   readonly to: number;
   readonly reply: unknown;
   readonly dump: Dump;
-  /** When it was made. On a busy machine that may be long after the command. */
+  /**
+   * When it was made; on a busy machine that may be long after the command. A PEXPIRE reads the clock twice: what it makes to end
+   * in the millisecond that it ends in itself, it deletes.
+   */
   readonly until: number;
 }
 
@@ -162,7 +165,7 @@ async function observe(redis: Redis, [command, ...args]: Line): Promise<Observat
     to: milliseconds(after),
     reply,
     dump: new Map(rows.map(([key, value, expiry]) => [key, { value: JSON.stringify(value), expiry }])),
-    until: milliseconds(until),
+    until: Math.max(milliseconds(until), command === "PEXPIRE" ? milliseconds(after) + 1 : 0),
   };
 }
 
@@ -235,20 +238,17 @@ class Model {
 }
 
 /**
- * The server looked at the keys a little later than at the command: by then one more may be over. In a script that a new
- * millisecond began in, a later SET counts from there (Redis 7.0). And a PEXPIRE reads the clock twice: what it made to
- * end in the millisecond that it ends in itself, it deletes.
+ * The server looked at the keys a little later than at the command: by then one more may be over. And in a script
+ * that a new millisecond began in, a later SET counts from there (Redis 7.0).
  */
-function agrees({ now, entries, reply }: Candidate, seen: Observation, command: string): boolean {
-  const isScript = command.startsWith("EVAL");
+function agrees({ now, entries, reply }: Candidate, seen: Observation, isScript: boolean): boolean {
   if (comparable(reply, isScript) !== comparable(seen.reply, isScript)) return false;
   const dump = dumpOf(entries);
   for (const key of seen.dump.keys()) if (!dump.has(key)) return false;
   for (const [key, { value, expiry }] of dump) {
     const real = seen.dump.get(key);
     if (!real) {
-      const isDeleted = command === "PEXPIRE" && expiry <= seen.to;
-      if (expiry < 0 || (expiry >= seen.until && !isDeleted)) return false;
+      if (expiry < 0 || expiry >= seen.until) return false;
       continue;
     }
     const isLater = isScript && expiry > 0 && real.expiry > expiry && real.expiry <= expiry + seen.to - now;
@@ -342,7 +342,7 @@ async function messagesOf(
     const seen = await observe(redis, command);
     const candidates: Candidate[] = [];
     for (let now = seen.from; now <= seen.to; now += 1) candidates.push(model.try(entries, command, now));
-    const matching = candidates.find((candidate) => agrees(candidate, seen, command[0]));
+    const matching = candidates.find((candidate) => agrees(candidate, seen, isScript));
     story.push(
       `${command.map((word) => String(word).slice(0, 60)).join(" ")} at ${seen.from}..${seen.to}: ${comparable(seen.reply, isScript)}`,
     );

@@ -18,17 +18,13 @@ const wanted = [
   { name: perNodeLimit.name, plans: plansOf(roundsPlan, 1, 20), shownBy: undefined },
 ];
 
-/** The thirds of them whose turn it is: see `.ci/turns.ts`. By default all. */
-const thirds = process.env["CI_MUTANTS"]?.split(",");
-
 describe("the simulator finds every mutant", () => {
-  test.concurrent.for(wanted.map((mutant, index) => ({ ...mutant, third: `${1 + (index % 3)}` })))(
+  test.concurrent.each(wanted)(
     "$name",
-    { timeout: 1_200_000 },
-    async ({ name, plans, shownBy, third }, { skip }) => {
-      if (thirds?.includes(third) === false) skip("waits for its turn");
+    async ({ name, plans, shownBy }) => {
       console.log(await findOut(pool, name, plans, shownBy));
     },
+    1_200_000,
   );
 });
 

@@ -16,7 +16,5 @@ export async function until(
 
 /** One turn of the event loop: calls that settle "at once" have settled by then. */
 export function turn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
+  return new Promise((resolve) => void setImmediate(resolve));
 }
