@@ -62,7 +62,7 @@ function expectGood({ code, output, errors }: Ending): void {
 
 describe("exit code", () => {
   test("0: every check passed", async () => {
-    const ending = await quorlock(["doctor", ...withSecret()]);
+    const ending = await quorlock(["doctor"], { REDLOCK_NODES: withSecret().join() });
     expectGood(ending);
     expect(ending.output).toContain("quorlock doctor: 5 masters");
     expect(ending.output).toContain("Settings for these masters: nodeTimeout ");
@@ -95,7 +95,7 @@ describe("exit code", () => {
     [["doctor", "--jsn"], "unknown option '--jsn': did you mean --json?"],
     [
       ["doctor", "--timeout", "0"],
-      "option '--timeout <ms>' argument '...' is invalid. Expected milliseconds, 1 to 9999999.",
+      "option '--timeout <ms>' argument '...' is invalid. Expected a whole number, 1 to 9999999.",
     ],
     [["doctor", "--password=hunter2"], "unknown option '--password'"],
     [
@@ -180,6 +180,53 @@ describe("a password", () => {
     const args = ["doctor", "--nodes-file", nodes, "--user", "default", "--password-file", password];
     expect((await quorlock(args)).code).toBe(0);
   });
+});
+
+/** A command line of the program for these masters, which asks for the password. */
+function askingLine(words: string): string {
+  const addresses = good.addresses.map((address) => `--master ${address}`).join(" ");
+  return `${process.execPath} ${program} ${words} ${addresses} --askpass`;
+}
+
+describe("a password that is typed (--askpass)", () => {
+  test("is not shown, and leaves the standard input to the command", async () => {
+    const words = askingLine("exec r");
+    const script = `stty -a | grep -c ' echo '; printf 'of a pipe' | ${words} -- cat; stty -a | grep -c ' echo '`;
+    await using child = new Child("script", ["-qec", script, "/dev/null"]);
+    await child.printed(/Password: /);
+    child.process.stdin!.write(`${decodeURIComponent(secret)}\n`);
+    const { code, output } = await child.ended;
+    expect(output.replaceAll("\r", "")).toBe("1\nPassword: \nof a pipe1\n");
+    expect(code).toBe(0);
+  });
+
+  test("is asked for once, whatever the number of masters, and is not used if Ctrl-C ends it", async () => {
+    const script = `trap : INT; ${askingLine("ls")}; echo ended $?; stty -a | grep -c ' echo '`;
+    await using child = new Child("script", ["-qec", script, "/dev/null"]);
+    await child.printed(/Password: /);
+    child.process.stdin!.write("\u0003");
+    await child.printed(/\n1\r\n/);
+    expect(child.output.match(/Password/g)).toHaveLength(1);
+    expect(child.output).toMatch(/ended (64|130)/);
+  });
+
+  test("needs a terminal", async () => {
+    const args = [process.execPath, program, "ls", "--master", "a", "--askpass"];
+    const { code, errors } = await new Child("setsid", ["-w", ...args]).ended;
+    expect({ code, errors }).toEqual({
+      code: 64,
+      errors: "quorlock: --askpass: it needs a terminal to ask on, and an answer\n",
+    });
+  });
+});
+
+test("warns once about passwords in the arguments, and not about others", async () => {
+  const warning =
+    "quorlock: ps shows every user a password in an argument; REDLOCK_PASSWORD, --password-file and --askpass do not\n";
+  const masters = withSecret().flatMap((address) => ["--master", address]);
+  expect((await quorlock(["ls", ...masters])).errors).toBe(warning);
+  expect((await quorlock(["doctor", ...withSecret()])).errors).toBe(warning);
+  expect((await quorlock(["ls"], { REDLOCK_NODES: withSecret().join() })).errors).toBe("");
 });
 
 test("--json has the stable ids, each with its fields", async () => {

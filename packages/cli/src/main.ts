@@ -32,6 +32,7 @@ function withMasters(command: Command): Command {
     .option("--nodes-file <file>", "a file with one address in each line")
     .option("--user <name>", "user, where the address has none")
     .option("--password-file <file>", "file of the password, where the address has none")
+    .option("--askpass", "ask for the password on the terminal, without an echo")
     .option("--tls", "TLS for addresses without a scheme")
     .option("--cacert <file>", "certificates to trust, PEM")
     .option("--cert <file>", "certificate of this client, PEM")
@@ -304,17 +305,14 @@ async function isTyped({ resource, owner, remaining }: Release, signal: AbortSig
   console.error(
     `${escaped(owner ?? "")} holds "${name}". If its keys are deleted, two clients may hold it ${time}.`,
   );
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const close = (): void => terminal.close();
-  signal.addEventListener("abort", close, { once: true });
+  const terminal = createInterface({ input: process.stdin, output: process.stderr, signal });
   // A terminal that reads lines takes Ctrl-C as a key.
   terminal.once("SIGINT", () => process.kill(process.pid, "SIGINT"));
   const typed = await new Promise<string | undefined>((resolve) => {
     terminal.once("close", () => resolve(undefined));
     terminal.question("Type the resource to delete them: ", resolve);
   });
-  signal.removeEventListener("abort", close);
-  close();
+  terminal.close();
   if (typed === resource) return true;
   console.error("quorlock: nothing was changed");
   return false;
@@ -339,7 +337,7 @@ function programFor(done: (code: number) => void): Command {
       "after",
       `
 Without arguments and --nodes-file, the addresses are those of REDLOCK_NODES, separated by commas.
-A password is in the address, in --password-file or in REDLOCK_PASSWORD, and is never printed.
+A password is in REDLOCK_PASSWORD, in --password-file or typed (--askpass), or in the address, and is never printed.
 ${exitHelp}
 
 Examples:
@@ -357,7 +355,7 @@ Examples:
 
 const mastersHelp = `
 Without --master and --nodes-file, the addresses are those of REDLOCK_NODES, separated by commas.
-A password is in the address, in --password-file or in REDLOCK_PASSWORD, and is never printed.`;
+A password is in REDLOCK_PASSWORD, in --password-file or typed (--askpass), or in the address, and is never printed.`;
 
 function addLooks(program: Command, done: (code: number) => void): void {
   const exits = "Exit: 0 ok, 2 no quorum of masters answered, 64 bad usage, 70 failed, 130 interrupted.";

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { Redis, type RedisOptions } from "ioredis";
 import { UsageError } from "./output.ts";
@@ -22,6 +23,7 @@ export interface MastersOptions {
   readonly nodesFile?: string | undefined;
   readonly user?: string | undefined;
   readonly passwordFile?: string | undefined;
+  readonly askpass?: boolean | undefined;
   readonly tls?: boolean | undefined;
   readonly cacert?: string | undefined;
   readonly cert?: string | undefined;
@@ -44,6 +46,8 @@ export function mastersFrom(
   if (addresses.length === 0)
     throw new UsageError(`no masters: pass their addresses (${shapes}), --nodes-file or REDLOCK_NODES`);
   const shared = sharedBy(options, environment);
+  if (source === ofArguments && addresses.some(hasPassword))
+    console.error(`quorlock: ps shows every user a password in an argument; ${secretPlaces} do not`);
   return addresses.map((address, index) => masterAt(address, `address ${index + 1} of ${source}`, shared));
 }
 
@@ -54,7 +58,7 @@ function addressesOf(
 ): { readonly addresses: readonly string[]; readonly source: string } {
   if (given.length > 0 && nodesFile !== undefined)
     throw new UsageError("pass the addresses as arguments or by --nodes-file, not both");
-  if (given.length > 0) return { addresses: given, source: "the arguments" };
+  if (given.length > 0) return { addresses: given, source: ofArguments };
   const isFile = nodesFile !== undefined;
   const parts = isFile ? fileOf("--nodes-file", nodesFile).split("\n") : nodes.split(",");
   const addresses = parts.map((part) => part.trim()).filter((part) => part !== "" && !part.startsWith("#"));
@@ -74,20 +78,36 @@ export function fileOf(option: string, path: string): string {
 type Shared = Pick<Master, "username" | "password" | "tls"> & { readonly usesTls: boolean };
 
 function sharedBy(options: MastersOptions, environment: NodeJS.ProcessEnv): Shared {
-  const { user, passwordFile, cacert, cert, key, insecure } = options;
+  const { user, passwordFile, askpass, cacert, cert, key, insecure } = options;
   const files = Object.entries({ ca: cacert, cert, key }).flatMap(([name, path]) =>
     path === undefined ? [] : [[name, fileOf(name === "ca" ? "--cacert" : `--${name}`, path)]],
   );
-  const password =
-    passwordFile === undefined
-      ? environment["REDLOCK_PASSWORD"] || undefined
-      : fileOf("--password-file", passwordFile).replace(/\r?\n$/, "");
+  let password = environment["REDLOCK_PASSWORD"] || undefined;
+  if (askpass) password = typed();
+  else if (passwordFile !== undefined)
+    password = fileOf("--password-file", passwordFile).replace(/\r?\n$/, "");
   return {
     username: user,
     password,
     tls: { ...Object.fromEntries(files), rejectUnauthorized: insecure !== true },
     usesTls: options.tls === true,
   };
+}
+
+const ofArguments = "the arguments";
+const secretPlaces = "REDLOCK_PASSWORD, --password-file and --askpass";
+
+/** On the terminal itself, so that a pipe may be the standard input: there it is the command's. Its settings are put back. */
+const asking = `exec </dev/tty 2>/dev/tty && old=$(stty -g) && trap 'stty "$old"' EXIT && trap 'exit 130' HUP INT TERM
+stty -echo && printf 'Password: ' >&2 && IFS= read -r password && echo >&2 && printf %s "$password"`;
+
+/** The password that somebody types, without an echo. */
+function typed(): string {
+  try {
+    return execFileSync("/bin/sh", ["-c", asking], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+  } catch {
+    throw new UsageError("--askpass: it needs a terminal to ask on, and an answer");
+  }
 }
 
 function masterAt(address: string, where: string, shared: Shared): Master {
@@ -117,6 +137,10 @@ function masterAt(address: string, where: string, shared: Shared): Master {
     database: Number(database),
     tls: url.protocol === "rediss:" || (usesTls && !isUrl) ? tls : undefined,
   };
+}
+
+function hasPassword(address: string): boolean {
+  return URL.canParse(address) && new URL(address).password !== "";
 }
 
 function decoded(part: string, where: string): string {

@@ -169,18 +169,14 @@ class Observer {
         throw Object.assign(new Error(), { code });
       this.seen.firstAnswer = performance.now() - begun;
       if (info && isSentinel(info)) throw Object.assign(new Error(), { code: "SENTINEL" });
-      this.#keepInfo(info ?? "");
+      this.seen.info = fieldsOf(info ?? "");
+      const { run_id: runId } = this.seen.info;
+      if (runId !== undefined) this.seen.runIds.push(runId);
       return redis;
     } catch (error) {
       this.seen.unreachable = codeOf(error);
       return undefined;
     }
-  }
-
-  #keepInfo(text: string): void {
-    this.seen.info = fieldsOf(text);
-    const { run_id: runId } = this.seen.info;
-    if (runId !== undefined) this.seen.runIds.push(runId);
   }
 
   async #readClock(redis: Redis): Promise<void> {

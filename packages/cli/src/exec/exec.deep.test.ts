@@ -93,7 +93,9 @@ describe("quorlock exec", () => {
     await using strict = await startMasters(1, { source: "local-binary", config, say: () => {} });
     const { host, port } = strict.list[0]!;
     const address = `redis://:hunter2@${host}:${port}`;
-    const { code, errors } = await exec("job", "--master", address, "--wait", "0s", "--", "true");
+    const { code, errors } = await runProgram(program, ["exec", "job", "--wait", "0s", "--", "true"], {
+      env: { REDLOCK_NODES: address },
+    });
     expect({ code, errors }).toEqual({
       code: 69,
       errors: `quorlock: no quorum: ${host}:${port}: ERR\n`,
@@ -190,7 +192,9 @@ describe("quorlock exec", () => {
     ]);
     const { code, errors } = await exec("job", ...addresses, "--guard", "60s", "--", "true");
     expect(code).toBe(64);
-    expect(errors).toMatch(/^quorlock: restartGuard: .* which are needed to detect a loss of memory\n$/);
+    expect(errors).toMatch(
+      /^quorlock: ps .*\nquorlock: restartGuard: .* which are needed to detect a loss of memory\n$/,
+    );
     for (const admin of admins) await admin.call("ACL", "DELUSER", "hunter2");
   });
 

@@ -201,13 +201,9 @@ async function readLocksOf(
       const { tag, locks: recorded } = record;
       const since = recorded.find(({ resources }) => resources.includes(resource))?.since;
       if (since === undefined) return [];
-      const ends = masters.map((_, place) => answers[place]?.[index]?.get(tag));
-      const verdict = verdictOf(
-        readingOf(
-          answers.map((answer) => answer?.[index]),
-          tag,
-        ),
-      );
+      const readers = answers.map((answer) => answer?.[index]);
+      const ends = readers.map((each) => each?.get(tag));
+      const verdict = verdictOf(readingOf(readers, tag));
       return [
         {
           resource,
@@ -308,18 +304,14 @@ export async function readWriteLockAt(
   const tags = new Set(ofReaders.answers.flatMap((answer) => [...(answer?.keys() ?? [])]));
   const verdicts = [...tags].map((tag) => ({ tag, verdict: verdictOf(readingOf(ofReaders.answers, tag)) }));
   const owners = await ownersOf(masters, [...new Set([...tagsIn(said), ...tags])], limit);
+  const byTag = new Map(owners.map((owner) => [owner.tag, owner]));
   const answers = { silent: silentOf(masters, silent, ofReaders.silent), of: masters.length };
   return {
     readWriteLock: name,
     writer: locksFrom([keys.writer], said, owners, answers).locks[0]!,
     readers: verdicts
       .filter(({ verdict }) => verdict === "held")
-      .map(({ tag }) =>
-        ownerOf(
-          tag,
-          owners.find((owner) => owner.tag === tag),
-        ),
-      ),
+      .map(({ tag }) => ownerOf(tag, byTag.get(tag))),
     areAllKnown:
       verdictOf(readingOf(ofReaders.answers, "")) !== "unknown" &&
       verdicts.every(({ verdict }) => verdict !== "unknown"),
