@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { Child } from "@quorlock/simulation/processes";
 import { type Masters, startMasters } from "@quorlock/testbed";
@@ -124,7 +125,11 @@ describe.each(projects)("a new project with @quorlock/%s, %s and the example of 
         BACKEND: await backend.start(),
       };
       instances = [1, 2].map(() => Child.node(program, [], { cwd: user, env }));
-      urls = await Promise.all(instances.map((instance) => instance.line(0)));
+      urls = await Promise.all(
+        instances.map((instance) =>
+          instance.until("its URL", () => /http:\/\/[\w.[\]:]+:\d+/.exec(instance.output)?.[0]),
+        ),
+      );
     });
     afterEach(async () => {
       await Promise.all(instances.map((instance) => instance.kill()));
@@ -151,6 +156,39 @@ describe.each(projects)("a new project with @quorlock/%s, %s and the example of 
       expect(backend.mostPayments).toBe(1);
       expect(backend.reports).toBe(1);
       console.log(`${framework}: of 100 requests ${ok} succeeded, ${locked} were 409`);
+    });
+
+    test("prints a line for each change of a master's state in an outage of 20 s, and none for each failure", async () => {
+      const before = instances.map(({ output, errors }) => output.length + errors.length);
+      for (const master of masters.list) await master.kill();
+      const until = performance.now() + 20_000;
+      let refused = 0;
+      for (let index = 0; performance.now() < until; index += 1) {
+        const { status } = await pay(index);
+        if (status === 503) refused += 1;
+        await pause(50);
+      }
+      for (const master of masters.list) await master.restart();
+      for (const index of [0, 1]) {
+        let response: Response;
+        do {
+          const paying = pay(index);
+          void backend.payment().then((payment) => payment.end());
+          response = await paying;
+        } while (!response.ok);
+      }
+      const lines = instances.flatMap(({ output, errors }, index) =>
+        `${output}${errors}`
+          .slice(before[index])
+          .split("\n")
+          // Fastify logs each request.
+          .filter((line) => line !== "" && !line.includes('"reqId":')),
+      );
+      console.log(`${framework}: ${refused} requests refused, ${lines.length} lines`);
+      expect(refused).toBeGreaterThan(20);
+      // Of each of three masters, in each of two instances: it fails, and it answers again, each on at most two lines.
+      expect(lines.filter((line) => /master \S+ fails/.test(line)).length).toBeGreaterThanOrEqual(6);
+      expect(lines.length).toBeLessThanOrEqual(3 * 2 * 2 * 2);
     });
 
     test("ends by SIGTERM", async () => {

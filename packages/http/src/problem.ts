@@ -6,6 +6,7 @@ import { RedlockError, ResourceLockedError } from "@quorlock/redlock";
  */
 export interface Problem {
   readonly status: ContendedStatus | 503;
+  readonly detail: string;
   readonly headers: { readonly "content-type": string; readonly "retry-after"?: string };
   /** As bytes: the frameworks would add a charset to text, which JSON does not have. */
   readonly body: Buffer;
@@ -45,6 +46,7 @@ function problem(status: Problem["status"], detail: string, retryAfter: number |
   const headers = { "content-type": "application/problem+json" };
   return {
     status,
+    detail,
     headers: retryAfter === undefined ? headers : { ...headers, "retry-after": String(retryAfter) },
     body: Buffer.from(JSON.stringify({ type: "about:blank", title: titles[status], status, detail })),
   };

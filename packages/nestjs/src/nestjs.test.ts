@@ -1,6 +1,8 @@
 import { once } from "node:events";
+import type { AddressInfo, Server } from "node:net";
 import { Controller, Get, type INestApplication, Inject, Injectable, Module, Param } from "@nestjs/common";
 import { APP_FILTER, ExternalContextCreator } from "@nestjs/core";
+import { ClientProxyFactory, MessagePattern, Transport } from "@nestjs/microservices";
 import { ExpressAdapter } from "@nestjs/platform-express";
 import { FastifyAdapter } from "@nestjs/platform-fastify";
 import { Cron, ScheduleModule, SchedulerRegistry } from "@nestjs/schedule";
@@ -17,6 +19,7 @@ import {
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { fakeRedlock } from "@quorlock/testing";
 import { Redis } from "ioredis";
+import { firstValueFrom } from "rxjs";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { heldLock, InjectRedlock, Locked, LockedFilter, Once, RedlockModule, redlockToken } from "./index.ts";
 import { RedlockHealthIndicator } from "./terminus.ts";
@@ -320,7 +323,9 @@ describe.each([
     const lock = await other.acquire(`${key}:7`, 20_500);
     const response = await fetch(`${url}/7`);
     expect(response.status).toBe(409);
-    expect(response.headers.get("content-type")).toMatch(/^application\/problem\+json/);
+    expect(response.headers.get("content-type")).toBe("application/problem+json");
+    const { headers } = await fetch(`${url}/7`, { method: "HEAD" });
+    expect(headers.get("content-type")).toBe("application/problem+json");
     expect(Number(response.headers.get("retry-after"))).toBeGreaterThanOrEqual(
       Math.ceil(lock.remaining() / 1000),
     );
@@ -355,6 +360,56 @@ describe.each([
     await lock.release();
     await app.close();
   });
+});
+
+test("a call of a microservice without the lock is told from a defect, over TCP", async () => {
+  @Controller()
+  class PaymentsController {
+    @Inject(Payments) private readonly payments!: Payments;
+
+    @MessagePattern("pay")
+    @Locked((id: string) => `${key}:${id}`, ttl)
+    pay(id: string): Promise<unknown> {
+      return this.payments.act(id);
+    }
+  }
+  const module = await Test.createTestingModule({
+    imports: [RedlockModule.forRoot({ redlock })],
+    providers: [Payments, { provide: APP_FILTER, useClass: LockedFilter }],
+    controllers: [PaymentsController],
+  }).compile();
+  const app = module.createNestMicroservice({
+    transport: Transport.TCP,
+    options: { host: "127.0.0.1", port: 0 },
+    logger: false,
+  });
+  await app.listen();
+  const { port } = app.unwrap<Server>().address() as AddressInfo;
+  const client = ClientProxyFactory.create({
+    transport: Transport.TCP,
+    options: { host: "127.0.0.1", port },
+  });
+  const pay = async (): Promise<unknown> => firstValueFrom(client.send("pay", "7"));
+  const payments = app.get(Payments);
+  expect(await pay()).toBe("7");
+  const lock = await other.acquire(`${key}:7`, 20_500);
+  await expect(pay()).rejects.toEqual({
+    status: "error",
+    code: "RESOURCE_LOCKED",
+    message: "Another request holds the lock.",
+    retryAfter: expect.toSatisfy((seconds) => seconds >= Math.ceil(lock.remaining() / 1000)),
+  });
+  await lock.release();
+  payments.act = async () => {
+    heldLock()!.lock.expiration = 0;
+  };
+  await expect(pay()).rejects.toMatchObject({ status: "error", code: "LOCK_LOST", retryAfter: 1 });
+  for (const error of [new InvalidArgumentError("a mistake"), new Error("a defect")]) {
+    payments.act = () => Promise.reject(error);
+    await expect(pay()).rejects.toEqual({ status: "error", message: "Internal server error" });
+  }
+  client.close();
+  await app.close();
 });
 
 test("RedlockHealthIndicator is up while a quorum of masters answers, and names none when it is down", async () => {

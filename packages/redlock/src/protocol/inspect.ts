@@ -45,14 +45,6 @@ export interface Inspection {
   readonly unreachable: NodeError | undefined;
 }
 
-/**
- * Enough to distinguish owners; with the full token any client could release the lock. Never more than half of a
- * short token.
- */
-function beginningOf(token: string): string {
-  return `${token.slice(0, Math.min(8, token.length / 2))}…`;
-}
-
 type Inspected = Voter & Pick<LockNode, "records">;
 
 interface InspectedContext extends Pick<Context, "runtime" | "clock"> {
@@ -144,7 +136,8 @@ function inspectionOf(
   const owner = state?.owner;
   return {
     node,
-    owner: owner === undefined ? undefined : beginningOf(owner),
+    // Enough to distinguish owners; with the full token any client could release the lock. Never more than half of a short token.
+    owner: owner === undefined ? owner : `${owner.slice(0, Math.min(8, owner.length / 2))}…`,
     tag: tagIn(owner),
     holder: undefined,
     since: undefined,

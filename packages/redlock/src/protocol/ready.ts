@@ -38,7 +38,9 @@ export async function ready(
       question: questionOf({ verb: "inspect", keys: [probe], words: [] }),
       onAnswer: (index, answer) => {
         if (lacks(answer) && !lacks(told[index])) report(answer.error);
-        if (told[index] === undefined || !isSilence(answer)) told[index] = answer;
+        // The last round is as short as the rest of the time: that a master is silent then is not why it was not reached.
+        const isSilent = answer.is === "fault" && answer.error.reason === "TIMEOUT";
+        if (told[index] === undefined || !isSilent) told[index] = answer;
       },
       isDecided: (answers) => verdictOf(answers) !== "open",
     });
@@ -62,11 +64,6 @@ export async function ready(
 function reasonOf(answer: Answer | undefined, { name }: LockNode): string {
   if (!answer) return `${name}: no answer`;
   return answer.is === "fault" && !isAnswer(answer) ? answer.error.message : `${name}: answered`;
-}
-
-/** The last round is as short as the rest of the time: that a master is silent then is not why it was not reached. */
-function isSilence(answer: Answer): boolean {
-  return answer.is === "fault" && answer.error.reason === "TIMEOUT";
 }
 
 function verdictOf(answers: Tally): Verdict {

@@ -20,6 +20,4 @@ export const rights = {
 } as const;
 
 /** As an ACL rule has it behind its plus. */
-export function commandIn(words: string): string {
-  return words.split(",")[0]!.toLowerCase();
-}
+export const commandIn = (words: string): string => words.split(",")[0]!.toLowerCase();
