@@ -157,7 +157,7 @@ describe("the page of quorlock serve, in Chromium", () => {
     const dead = rowOf(page, "#masters", String(masters.list[2]!.port));
     await expect.poll(() => dead.textContent(), soon).toMatch(/unreachable \((ECONNREFUSED|CLOSED)\)none/);
     await expect.poll(() => row.textContent(), soon).toMatch(/2 of 3127\.0\.0\.1:\d+: \w+/);
-    await expect.poll(() => page.locator("#status").textContent(), soon).toMatch(/2 of 3 masters answer/);
+    await expect.poll(() => page.locator("#status").textContent(), soon).toMatch(/2 of 3 masters answered/);
     await expect.poll(() => page.locator("#spoken").textContent(), soon).toContain("master unreachable");
     await photograph(page, "dead-master");
     await masters.list[1]!.kill();

@@ -370,7 +370,7 @@ function addLooks(program: Command, done: (code: number) => void): void {
     )
     .action(async (resource: string, flags: InspectFlags) => done(await inspect(resource, flags)));
   withReport(withMasterOption(program.command("ls")))
-    .description("lists the locks that have been held for ten seconds, and their owners")
+    .description("lists the locks that owners have recorded, 10 to 20 s after they took them, and the owners")
     .option(
       "--scan",
       "search the keys of the masters for younger locks, and those of clients without a record",
@@ -389,7 +389,7 @@ ${mastersHelp}\n\n${exits}\n\nExamples:\n  quorlock ls\n  quorlock ls --json\n  
     )
     .action(async (flags: ListFlags) => done(await list(flags)));
   withReport(withMasterOption(program.command("watch")))
-    .argument("[resource]", "default: all locks that have been held for ten seconds", resourceName)
+    .argument("[resource]", "default: all locks that owners have recorded", resourceName)
     .description("prints a line for each change, until it is interrupted")
     .option("--interval <time>", "time between two looks", pauseTime, 1000)
     .addHelpText(

@@ -39,6 +39,11 @@ export function escaped(text: string): string {
   return text.replace(commands, spelled);
 }
 
+/** `1 master`, `2 masters`. */
+export function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}
+
 /** JSON that a terminal can show. */
 export function jsonOf(value: unknown): string {
   return JSON.stringify(value, null, 2).replace(commands, (character) =>

@@ -2,7 +2,8 @@ import { Redlock } from "@quorlock/redlock";
 import type { Master } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis-5";
-import { afterEach, beforeEach, it } from "vitest";
+import { createClient } from "redis";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
 import { group, Sentinel } from "../fleet/sentinel.ts";
@@ -79,4 +80,22 @@ it("a failover is followed, with failoverDetector and without", async () => {
   } finally {
     for (const { clients } of all) for (const client of clients) client.disconnect();
   }
+});
+
+it.each([
+  ["ioredis", (port: number) => new Redis(port)],
+  ["node-redis", (port: number) => createClient({ url: `redis://127.0.0.1:${port}` })],
+])("a Sentinel that takes the place of its master is named as one: %s", async (_, clientOf) => {
+  const redlock = new Redlock([clientOf(sentinel.port)], { nodeTimeout: 1000, retryCount: 0 });
+  const told: string[] = [];
+  redlock.on("error", ({ message }) => told.push(message));
+  const advice = /ERR: .*: is this a Sentinel\? Then pass a client of the master that it watches/;
+  await expect(redlock.ready({ timeout: 2000 })).rejects.toThrow(advice);
+  const [ready] = told.splice(0);
+  expect(ready).toMatch(advice);
+  await expect(redlock.acquire("r", 2000)).rejects.toThrow("quorum");
+  await expect(redlock.acquire(["r", "s"], 2000)).rejects.toThrow("quorum");
+  expect(told.length).toBeGreaterThan(0);
+  for (const message of told) expect(message).toMatch(advice);
+  await redlock.quit();
 });

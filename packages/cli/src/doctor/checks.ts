@@ -1,4 +1,5 @@
 import { rights } from "@quorlock/redlock/internal";
+import { counted } from "../output.ts";
 import {
   longestNodeTimeout,
   median,
@@ -152,7 +153,7 @@ const isDurable: Readonly<Record<string, Check>> = {
     const observed = { policy, maxmemory: limit, evictedKeys: evicted };
     if (limit > 0 && policy !== "noeviction")
       return fail(`may evict locks: maxmemory-policy is ${policy}`, observed);
-    if (evicted > 0) return fail(`has evicted ${evicted} keys since it started`, observed);
+    if (evicted > 0) return fail(`has evicted ${counted(evicted, "key")} since it started`, observed);
     return pass("evicts nothing", observed);
   },
   memory(one) {
@@ -256,7 +257,7 @@ const isUsable: Readonly<Record<string, Check>> = {
   clients(one) {
     const [used, limit] = [numberIn(one, "connected_clients"), numberIn(one, "maxclients")];
     if (used === undefined || limit === undefined) return unknown(one, "info", "its number of connections");
-    const said = `has ${used} of ${limit} connections`;
+    const said = `has ${used} of ${counted(limit, "connection")}`;
     const isNearlyFull = used > 0.8 * limit;
     return (isNearlyFull ? warn : pass)(said, { connectedClients: used, maxclients: limit });
   },
@@ -341,7 +342,7 @@ function membership(all: readonly Observation[]): Verdict {
   if (!all.some(({ owners }) => owners)) return verdict("unknown")("no master has told its clients");
   const { clients, conflict } = membershipOf(all);
   const observed = { clients };
-  if (!conflict) return pass(clients === 0 ? "no client has a record" : `${clients} clients agree`, observed);
+  if (!conflict) return pass(`the lists of ${counted(clients, "client")} go together`, observed);
   const [one, other] = conflict;
   return fail(`${one} has other masters than ${other}: a majority of each may share no master`, observed);
 }

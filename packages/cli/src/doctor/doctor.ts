@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Master } from "../masters.ts";
-import { escaped, exitCodes, type Paint } from "../output.ts";
+import { counted, escaped, exitCodes, type Paint } from "../output.ts";
 import { type Finding, findingsOf, groups, type Status } from "./checks.ts";
 import { type ObserveOptions, observe } from "./observe.ts";
 
@@ -72,7 +72,7 @@ export function textReport({ checks, summary }: Report, paint: Paint): string {
   const settings = checks.find(({ id }) => id === "usable.settings")!;
   const counts = Object.entries(summary).map(([status, count]) => `${count} ${status}`);
   return [
-    paint("bold", `quorlock doctor: ${reached.length} ${reached.length === 1 ? "master" : "masters"}`),
+    paint("bold", `quorlock doctor: ${counted(reached.length, "master")}`),
     ...lines,
     "",
     `Settings for these masters: ${settings.message}`,

@@ -111,7 +111,7 @@ describe("quorlock inspect", () => {
   test("shows the permits of a semaphore, and its waiters", async () => {
     const permit = await new Semaphore(billing, "api", 2).acquire(60_000);
     const { output } = await quorlock(["inspect", "api", "--semaphore", "2"], permit);
-    expect(output).toMatch(/^api: 1 of 2 permits are held\n\{api\}:slot:[01]: held by billing/);
+    expect(output).toMatch(/^api: 1 of 2 permits held\n\{api\}:slot:[01]: held by billing/);
     await permit.release();
   });
 
@@ -137,7 +137,7 @@ describe("quorlock inspect", () => {
 
   test("takes the largest limit of a semaphore, and one kind of lock at a time", async () => {
     const { code, output } = await quorlock(["inspect", "api", "--semaphore", "10000"]);
-    expect({ code, output }).toEqual({ code: 0, output: "api: 0 of 10000 permits are held\n" });
+    expect({ code, output }).toEqual({ code: 0, output: "api: 0 of 10000 permits held\n" });
     expect((await quorlock(["inspect", "api", "--semaphore", "2", "--read-write"])).code).toBe(64);
   });
 

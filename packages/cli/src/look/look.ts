@@ -28,7 +28,7 @@ export interface LockView {
   readonly owner: OwnerView | undefined;
   /** By whom the lock was revoked. */
   readonly revokedBy: string | undefined;
-  /** ms since the epoch by the owner's clock; `undefined` for the first ten seconds. */
+  /** ms since the epoch by the owner's clock; `undefined` until it is recorded, after 10 to 20 s. */
   readonly since: number | undefined;
   /** Until the last key has expired, unless it is extended, ms; `null` for a key without an expiry. */
   readonly remaining: number | null;

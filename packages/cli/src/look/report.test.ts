@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { textOf } from "../release/release.ts";
 import type { LockView } from "./look.ts";
-import { listReport } from "./report.ts";
+import { listReport, lockReport, readWriteReport, semaphoreReport } from "./report.ts";
 
 const lock: LockView = {
   resource: "r",
@@ -19,16 +20,37 @@ const lock: LockView = {
 
 test("a list of 200,000 locks is printed", () => {
   const locks = Array.from({ length: 200_000 }, () => lock);
-  const lines = listReport({ locks, owners: [], silent: [], of: 3, scanned: [] }, 0, (_, text) => text);
+  const lines = listReport({ locks, owners: [], silent: [], of: 3, scanned: [] }, 0, plain);
   expect(lines).toHaveLength(200_002);
 });
 
 test("a name that is longer than its column is cut in a list", () => {
   const name = "n".repeat(10_000);
-  const lines = listReport(
-    { locks: [{ ...lock, resource: name }], owners: [], silent: [], of: 3 },
-    0,
-    (_, text) => text,
-  );
+  const lines = listReport({ locks: [{ ...lock, resource: name }], owners: [], silent: [], of: 3 }, 0, plain);
   expect(lines[1]).toMatch(/^n{59}… {2}/);
+});
+
+function plain(_: unknown, text: string): string {
+  return text;
+}
+
+test("of one there is one: 1 master, 1 owner, 1 key, 1 permit, 1 reader", () => {
+  const one: LockView = { ...lock, masters: 1, of: 1, answered: 0, state: "unknown" };
+  const owner = { ...lock.owner!, name: "a", host: "b", pid: 1 };
+  const record = { ...owner, version: "1.0.0", locks: [], masters: [], writes: 1, ttl: 1, hasQuit: false };
+  const answers = { of: 1, silent: [{ master: "a", error: "TIMEOUT" }] };
+  const scanned = [{ master: "a", looked: 1, of: 1, unread: 0, locks: [], refusal: undefined }];
+  const release = { resource: "r", owner: "01234567", changed: ["a"], silent: [], remaining: 1000 };
+  const lines = [
+    ...lockReport(one, 0, plain),
+    ...listReport({ locks: [one], owners: [{ ...record, isGone: false }], scanned, ...answers }, 0, plain),
+    ...semaphoreReport({ semaphore: "s", limit: 1, held: [], unknown: 1, waiters: [], ...answers }, 0, plain),
+    ...readWriteReport(
+      { readWriteLock: "w", writer: one, readers: [owner], areAllKnown: false, ...answers },
+      0,
+      plain,
+    ),
+    ...textOf({ ...release, outcome: "deleted" }, 1),
+  ];
+  expect(lines.filter((line) => /\b1 [a-z]+s\b/.test(line))).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { maxRecordedLocks } from "@quorlock/redlock/internal";
-import { escaped, type Paint } from "../output.ts";
+import { counted, escaped, type Paint } from "../output.ts";
 import { hasQuorum } from "./ask.ts";
 import { isHeld, type LockView, type Overview, type ReadWriteView, type SemaphoreView } from "./look.ts";
 import type { OwnerView } from "./owners.ts";
@@ -24,7 +24,7 @@ export function holderOf({ state, owner, revokedBy, answered, of }: LockView): s
 }
 
 function unknown(answered: number, of: number): string {
-  return `unknown: ${answered} of ${of} masters answered`;
+  return `unknown: ${answered} of ${counted(of, "master")} answered`;
 }
 
 /** The masters without an answer; and, if the others are no quorum, that more may be held than is known. */
@@ -56,7 +56,7 @@ export function lockReport(lock: LockView, now: number, paint: Paint): readonly 
   if (masters > 0) {
     if (since !== undefined) lines.push(`  held for   ${duration(Math.max(0, now - since))}`);
     lines.push(`  expires    in ${remainingOf(lock)}${state === "held" ? ", unless it is extended" : ""}`);
-    const share = `${masters} of ${of} masters`;
+    const share = `${masters} of ${counted(of, "master")}`;
     lines.push(`  on         ${isHeld(state) ? share : paint("red", `${share}: ${by}`)}`);
   }
   for (const { master, says } of others)
@@ -103,7 +103,7 @@ export function listReport(
     ...(scanned ?? []).map(({ master, looked, of: keys, unread, refusal }) => {
       if (refusal !== undefined) return paint("red", `${escaped(master)}: not searched (${refusal})`);
       const hidden = unread > 0 ? `, may not read ${unread} of them` : "";
-      const share = `${escaped(master)}: looked at ${looked} of ${keys} keys${hidden}`;
+      const share = `${escaped(master)}: looked at ${looked} of ${counted(keys, "key")}${hidden}`;
       return looked < keys ? paint("yellow", `${share}: more with --limit or --timeout`) : share;
     }),
     ...owners
@@ -112,7 +112,7 @@ export function listReport(
         paint("yellow", `${titleOf(owner)} may hold more: its record has its ${maxRecordedLocks} oldest`),
       ),
     ...silentLines({ silent, of }, paint),
-    `${owners.length} owner${owners.length === 1 ? "" : "s"}`,
+    counted(owners.length, "owner"),
   ];
 }
 
@@ -122,7 +122,7 @@ export function semaphoreReport(
   paint: Paint,
 ): readonly string[] {
   return [
-    `${paint("bold", escaped(semaphore))}: ${held.length} of ${limit} permits are held${open > 0 ? `, unknown of ${open}` : ""}`,
+    `${paint("bold", escaped(semaphore))}: ${held.length} of ${counted(limit, "permit")} held${open > 0 ? `, unknown of ${open}` : ""}`,
     ...held.flatMap((lock) => lockReport({ ...lock, waiters: [], waiting: 0 }, now, paint)),
     ...waiters.map((waiter, place) => `waiting ${place + 1}. ${titleOf(waiter)}`),
     ...silentLines(answers, paint),
@@ -148,7 +148,7 @@ export function readWriteReport(
   const lines = lockReport(lock, now, paint);
   if (readers.length === 0) return lines;
   return [
-    `${paint("bold", escaped(readWriteLock))}: ${readers.length} reader${readers.length === 1 ? "" : "s"}`,
+    `${paint("bold", escaped(readWriteLock))}: ${counted(readers.length, "reader")}`,
     ...readers.map((reader) => `  reading    ${titleOf(reader)}`),
     ...lines.slice(1),
   ];

@@ -3,7 +3,7 @@ import { Connections, type Reached } from "../look/connections.ts";
 import { keysOn } from "../look/look.ts";
 import { possibleTokens, verdictOf } from "../look/verdict.ts";
 import { type Limit, type Master, unlessAborted } from "../masters.ts";
-import { escaped } from "../output.ts";
+import { counted, escaped } from "../output.ts";
 import { removeScript, revokeScript } from "../scripts.generated.ts";
 
 // A lock is taken from its holder by name. The tokens stay on the masters: what is compared is their digest.
@@ -114,7 +114,7 @@ export function textOf(release: Release, masters: number): readonly string[] {
   const { owner = "", changed, silent, outcome, remaining } = release;
   const name = `"${escaped(release.resource)}"`;
   const lines = silent.map(({ master, error }) => `${escaped(master)}: no answer (${error})`);
-  const of = `${changed.length} of ${masters} masters`;
+  const of = `${changed.length} of ${counted(masters, "master")}`;
   const time =
     remaining === null
       ? "never, because its keys do not expire"

@@ -22,7 +22,7 @@ export interface MasterView {
 }
 
 export interface OwnerSummary extends Pick<SeenOwner, "tag" | "name" | "host" | "pid" | "version"> {
-  /** Those in its record: held for ten seconds, at most 50. */
+  /** Those in its record: 10 to 20 s after it took them, at most 50. */
   readonly locks: number;
 }
 

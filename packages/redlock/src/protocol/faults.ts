@@ -45,8 +45,13 @@ export function failed(node: string, error: unknown, isReply: boolean, tokens: r
   // The message does not repeat the error's first word, which is the reason.
   const detail = message.startsWith(`${reason} `) ? message.slice(reason.length + 1) : message;
   const lacking = reason === "NOPERM" && /'(\S+)' command/.exec(message)?.[1];
-  return fault(node, reason, lacking ? `${detail}: its rule lacks +${lacking}` : detail, true, cause);
+  const isUnknown = /^ERR unknown command .(get|set|evalsha)\b/i.test(message);
+  const advice = lacking ? `: its rule lacks +${lacking}` : isUnknown ? ofSentinel : "";
+  return fault(node, reason, `${detail}${advice}`, true, cause);
 }
+
+/** It knows no command of a lock; nothing else lacks the first two. */
+const ofSentinel = ": is this a Sentinel? Then pass a client of the master that it watches";
 
 /** The node threw instead of answering: a command may have been sent. */
 export function nodeFailed(node: string, cause: unknown): Fault {

@@ -371,7 +371,7 @@ function show(state) {
   const now = Date.parse(state.time);
   since = state.since;
   const reachable = state.masters.filter((master) => master.reachable).length;
-  const answers = `${reachable} of ${state.masters.length} masters answer`;
+  const answers = `${reachable} of ${counted(state.masters.length, "master", "masters")} answered`;
   if (!state.hasQuorum) say(`${answers}: no quorum. Locks may be missing here. (${clock(now)})`, "bad");
   else say(`Live: ${answers}. (${clock(now)})`, reachable < state.masters.length ? "warn" : "good");
   const votersOf = ({ others }) =>
