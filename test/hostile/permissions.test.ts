@@ -193,11 +193,12 @@ async function readinessUnder(
   { prefix = keyPrefix, ...options }: RedlockOptions & { readonly prefix?: string } = {},
   open: (url: URL) => Redis = (url) =>
     new Redis(Number(url.port), url.hostname, { ...user, keyPrefix: prefix }),
+  nodesOf: (client: Redis) => ConstructorParameters<typeof Redlock>[0] = (client) => client,
 ): Promise<{ readonly said: string; readonly told: readonly string[] }> {
   await admin.acl("SETUSER", "locks", "reset", "on", ">password", ...rule);
   const client = open(new URL(masters.urls[0]!));
   client.on("error", () => {});
-  const redlock = new Redlock([client], options);
+  const redlock = new Redlock(nodesOf(client), options);
   const told: string[] = [];
   redlock.on("error", ({ message }) => told.push(message));
   const said = await redlock.ready({ timeout: 900 }).then(
@@ -208,7 +209,7 @@ async function readinessUnder(
   return { said, told };
 }
 
-const user = { username: "locks", password: "password", enableReadyCheck: false };
+const user = { username: "locks", password: "password" };
 
 /** Without them waiters poll, or more commands are needed, or nothing is known of owners and of servers. */
 const isForMore = (word: string): boolean => /mget|publish|pubsub|ping|subscribe|time|info|&/.test(word);
@@ -228,7 +229,8 @@ describe("ready", () => {
 
   it.each(rights.filter(isForMore))("resolves without %s", async (word) => {
     const rule = documentedRule.filter((other) => other !== word);
-    expect(await readinessUnder(rule)).toEqual({ said: "ready", told: [] });
+    const told = word === "+info" ? [expect.stringContaining("INFO tells no run_id")] : [];
+    expect(await readinessUnder(rule)).toEqual({ said: "ready", told });
   });
 
   it("resolves for a user who may only lock some of the names, and with the shorter rule without a queue", async () => {
@@ -256,12 +258,34 @@ describe("ready", () => {
   });
 });
 
+const readiness = (rule: readonly string[], open?: (url: URL) => Redis) =>
+  readinessUnder(rule, {}, open, (client) => withoutScripts([client]));
+
 describe("the rule in the README for a user without scripts", () => {
   const without = { scripts: false };
 
   it("is enough for all that the client does, and has no script in it", async () => {
     expect(await complaintsUnder(documentedRuleWithoutScripts, without)).toEqual([]);
     expect(documentedRuleWithoutScripts.join(" ")).not.toMatch(/eval|script|@/);
+  });
+
+  const needed = documentedRuleWithoutScripts.filter((word) => isRight(word) && !isForMore(word));
+
+  it("is enough for ready, which rejects without each of its commands, and names it", async () => {
+    expect(await readiness(documentedRuleWithoutScripts)).toEqual({ said: "ready", told: [] });
+    for (const word of needed.filter((one) => !one.startsWith("~"))) {
+      const { said, told } = await readiness(documentedRuleWithoutScripts.filter((one) => one !== word));
+      expect(said).toContain(`lacks ${word}`);
+      expect(told).toEqual([expect.stringContaining(`lacks ${word}`)]);
+    }
+  });
+
+  it("is not enough where a command has no such name: ready rejects, and names it", async () => {
+    for (const command of ["WATCH", "EXEC", "DEL"]) {
+      await using other = await startMasters(1, { say: () => {}, config: ["--rename-command", command, ""] });
+      const { said } = await readiness(documentedRuleWithoutScripts, () => new Redis(other.urls[0]!));
+      expect(said.toUpperCase()).toContain(`UNKNOWN COMMAND '${command}'`);
+    }
   });
 
   it.each(documentedRuleWithoutScripts.filter(isRight))("needs %s", async (word) => {

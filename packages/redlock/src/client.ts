@@ -1,4 +1,10 @@
-import { connectionOf, isRedisClient, notAClient, type RedisClient } from "./adapters/client-libraries.ts";
+import {
+  checkAddresses,
+  connectionOf,
+  isRedisClient,
+  notAClient,
+  type RedisClient,
+} from "./adapters/client-libraries.ts";
 import { InvalidArgumentError, type LockLostError, type NodeError } from "./errors.ts";
 import { type Reentrancy, reentrancyOf } from "./holding/reentrancy.ts";
 import { Admission } from "./load/admission.ts";
@@ -322,13 +328,15 @@ function nodesOf(
   if (new Set(passed).size < list.length) {
     throw new InvalidArgumentError("each client may be passed once, but one is passed twice");
   }
+  checkAddresses(passed);
   return list.map(nodeOf);
 }
 
 function nodeOf(client: Client, options: RedisNodeOptions, made: LockNode[]): LockNode {
   // A master of an adapter that the user has written.
   if (isNode(client) && !RedisNode.isUnchanged(client)) return client;
-  const node = isNode(client) ? client.withDefaults(options) : new RedisNode(connectionOf(client), options);
+  const node =
+    client instanceof RedisNode ? client.withDefaults(options) : new RedisNode(connectionOf(client), options);
   made.push(node);
   return node;
 }

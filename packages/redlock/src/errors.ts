@@ -88,8 +88,8 @@ export class InvalidArgumentError extends RedlockError {
  * - `CLOCK`: `clockWatch` excludes the master: its clock has stepped, or too few others agree with it. Set the clock
  *   right; then the master counts again.
  * - `SAME_SERVER`: another master of the same Redlock leads to the same server, which votes once, through that one.
- *   Emitted once for each change. Give each master a server of its own: two databases or addresses of one server fail
- *   together.
+ *   Emitted once for each change, and once where INFO does not tell the server. Give each master a server of its own: two
+ *   databases or addresses of one server fail together.
  * - `QUARANTINE`: `restartGuard`; the master may have forgotten votes. It votes again by itself after `maxTtl`.
  * - `UNGUARDED`: `restartGuard`; too few masters have reported the `maxTtl` that they know. Bring the others back.
  * - `MAXTTL`: `restartGuard`; another `maxTtl` is stored there, or the ttl is above it. Use the same value in all

@@ -3,14 +3,14 @@ import {
   AbortError,
   ClosedError,
   InvalidArgumentError,
-  LockLostError,
+  type LockLostError,
   type NodeError,
   type Owner,
   type RedlockError,
 } from "./errors.ts";
 import { Events } from "./events.ts";
 import { detach } from "./holding/detach.ts";
-import { type DetachedLock, Lock, type LockOwner, type Routine } from "./holding/lock.ts";
+import { type DetachedLock, Lock, type LockOwner, type Routine, throwIfEnded } from "./holding/lock.ts";
 import { type EnterResult, enter, outerFor } from "./holding/reentrancy.ts";
 import { ReentrantLock } from "./holding/reentrant-lock.ts";
 import { runWithLock } from "./holding/using.ts";
@@ -215,9 +215,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   ): Promise<Lock | null> {
     const once = { ...this.#settingsFor(options), retryCount: 0, waitTimeout: undefined };
     const result = await this.#acquire(resources, ttl, options, once);
-    if (result.lease) return result.lock ?? this.#lockOf(result.lease, result.attempts);
-    if (result.contended) return null;
-    throw result.error;
+    if (!result.lease && result.contended) return null;
+    return this.#lockFrom(result);
   }
 
   /**
@@ -358,7 +357,6 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    * ```
    */
   resume(detached: DetachedLock): Lock {
-    if (this.#quit) throw new ClosedError();
     this.#checkKeys(resourceList(detached?.resources));
     return this.#resume(detached);
   }
@@ -588,8 +586,11 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const forget = signal && onAbort(signal, () => cancellation.cancel(aborted));
     const { context, reentrancy, guard, queues } = this.#parts;
     try {
+      // (It may throw, for a parent that has ended: the message of a trace needs its end.)
       const entering = acquiring.hasSubscribers
-        ? this.#traceAcquire(request, cancellation, parent)
+        ? traceAcquire(request, context.runtime, async (call) =>
+            this.#enterOrAcquire({ ...request, call }, cancellation, parent),
+          )
         : reentrancy || guard || parent !== undefined
           ? this.#enterOrAcquire(request, cancellation, parent)
           : acquire({ context, request, cancellation, queues });
@@ -610,17 +611,6 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     checkTtl(ttl, settings);
     this.#checkKeys(resources);
     return { resources, ttl, settings };
-  }
-
-  #traceAcquire(
-    request: LockRequest,
-    cancellation: Cancellation,
-    parent: Lock | undefined,
-  ): Promise<EnterResult> {
-    // (It may throw, for a parent that has ended: the message needs its end.)
-    return traceAcquire(request, this.#context.runtime, async (call) =>
-      this.#enterOrAcquire({ ...request, call }, cancellation, parent),
-    );
   }
 
   /** Enters the lease that the call is nested in, if there is one; otherwise asks the masters. */
@@ -705,11 +695,6 @@ async function atMost(time: number, work: Promise<unknown>, context: Context): P
     if (done.isOver || !(isDraining || (mayHaveStalled && stall > lateTimerThreshold))) return;
     mayHaveStalled = false;
   }
-}
-
-function throwIfEnded(lock: Lock): void {
-  const why = lock.whyEnded;
-  if (why !== undefined) throw new LockLostError(lock.resources, why);
 }
 
 function throwIfAborted(signal: AbortSignal, resources?: readonly string[]): void {

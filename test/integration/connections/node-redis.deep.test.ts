@@ -119,13 +119,6 @@ describe.each(versions)("node-redis %s:", (_, create) => {
     }
   });
 
-  it("the address in the options counts, not the URL that it came from", async () => {
-    const [master] = fleet.masters as [Master];
-    const client = open({ url: "redis://127.0.0.1:1" });
-    client.options.socket = { ...client.options.socket, ...at(master) };
-    await acquired(lockOver([client]), fresh(), 1);
-  });
-
   it("a server that asks for a password is not connected", async () => {
     const [master] = fleet.masters as [Master];
     const admin = fleet.admin(master);

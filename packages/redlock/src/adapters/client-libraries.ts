@@ -11,6 +11,8 @@ import {
 import type { UserClient } from "./own-client.ts";
 import { OwnConnection } from "./own-connection.ts";
 
+export { checkAddresses } from "./node-redis/node-redis.ts";
+
 /** A `Redis` or `Cluster` of ioredis or iovalkey, or a client or Cluster of node-redis. */
 export type RedisClient = IoredisClient | NodeRedisClient;
 

@@ -494,7 +494,7 @@ export class OwnConnection implements Connection {
     if (this.#isEstablished) own.cut();
     else systemRuntime.setTimer(() => this.#isEstablished || own.cut(), doubtInterval).unref();
     this.#onClosed(own);
-    this.#reason = `its options lead to ${this.name}, server ${server}, but it is connected to port ${/^tcp_port:(\d+)/m.exec(info)?.[1]}, server ${theirs}: give each client options of its own, its socket object too`;
+    this.#reason = `its options lead to server ${server}, but it is connected to port ${/^tcp_port:(\d+)/m.exec(info)?.[1]}, server ${theirs}: give each client options of its own, its socket object too`;
     return false;
   }
 

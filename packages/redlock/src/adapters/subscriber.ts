@@ -161,7 +161,8 @@ export class Subscriber {
     } catch (error) {
       if (!isCurrent()) return;
       const isReply = this.#isErrorReply(error);
-      if (isReply && isBusy(error)) this.#refused.add(channel);
+      // A Redis that runs a long script refuses everything else for that time.
+      if (isReply && /^BUSY\b/.test((error as Error).message)) this.#refused.add(channel);
       // Only an error reply of the master is a reason; the loss of the connection was reported.
       onChange(false, isReply ? error : undefined);
     }
@@ -176,11 +177,6 @@ export class Subscriber {
   #notifyAll(isListening: boolean): void {
     for (const kept of this.#subscriptions.values()) kept.deref()?.onChange(isListening);
   }
-}
-
-/** Whether a Redis that runs a long script refuses everything else for that time. */
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && /^BUSY\b/.test(error.message);
 }
 
 /** The errors with which a Redis refuses a PING at the moment or for this user. */

@@ -1,4 +1,4 @@
-import { type ExecutionStats, InvalidArgumentError, type LockLostError } from "../errors.ts";
+import { type ExecutionStats, InvalidArgumentError, LockLostError } from "../errors.ts";
 import type { Attempts } from "../protocol/execution-stats.ts";
 import { type ExecutionResult, Lease, type LockState } from "../protocol/lease.ts";
 import type { LeaseLimit } from "../settings/lease-limit.ts";
@@ -298,4 +298,9 @@ export class Lock implements AsyncDisposable {
   static extended(lock: Lock, attempts: Attempts): void {
     lock.#attempts = attempts;
   }
+}
+
+export function throwIfEnded(lock: Lock): void {
+  const why = lock.whyEnded;
+  if (why !== undefined) throw new LockLostError(lock.resources, why);
 }

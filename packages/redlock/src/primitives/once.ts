@@ -3,11 +3,10 @@ import {
   ClosedError,
   ExecutionError,
   InvalidArgumentError,
-  LockLostError,
   type Owner,
   ResourceLockedError,
 } from "../errors.ts";
-import { Lock, type Routine } from "../holding/lock.ts";
+import { Lock, type Routine, throwIfEnded } from "../holding/lock.ts";
 import { runWithLock } from "../holding/using.ts";
 import { retryFraction } from "../protocol/extend.ts";
 import type { Inspection } from "../protocol/inspect.ts";
@@ -295,7 +294,7 @@ async function runAndKeep<T>(
 ): Promise<OnceResult<T>> {
   const { runtime } = Lock.leaseOf(lock).context;
   // A process that was suspended since the grant does not begin.
-  throwIfLost(lock);
+  throwIfEnded(lock);
   // PROTOCOL 10.9: from the grant on, by the clock that never shows too much time.
   const startedAt = runtime.monotonic();
   const left = (): number => Math.ceil(startedAt + job.keepFor - runtime.monotonic());
@@ -314,7 +313,7 @@ async function runAndKeep<T>(
 /** Leaves the lock on the masters until nothing is `left()`. */
 async function keep(job: Job, lock: Lock, left: () => number): Promise<void> {
   await extendTo(job, lock, left);
-  throwIfLost(lock);
+  throwIfEnded(lock);
   // `keepFor` is over: the end of the routine releases the lock.
   if (left() <= 0) return;
   const isTooLong = lock.remaining() > left();
@@ -334,11 +333,6 @@ function giveBackAfter(left: () => number, release: () => Promise<unknown>, lock
       .setTimer(() => void giveBack().catch(() => {}), Math.min(Math.max(1, left()), maxTimerDelay))
       .unref();
   wait();
-}
-
-function throwIfLost(lock: Lock): void {
-  const why = lock.whyEnded;
-  if (why !== undefined) throw new LockLostError(lock.resources, why);
 }
 
 /**

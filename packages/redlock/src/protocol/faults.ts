@@ -79,15 +79,15 @@ function without(tokens: readonly string[], text: string): string {
   return rest;
 }
 
-/** The texts of a missing permission inside a script, up to Redis 7.0, and from 7.4 and Valkey 8 on. */
-const missingInScript = /user executing the script can't|ACL failure in script/;
+/** The texts of a missing permission inside a script, up to Redis 7.0, and from 7.4 and Valkey 8 on; and of one for EXEC. */
+const missing = /user executing the script can't|ACL failure in script|^EXECABORT .+ has no permissions/;
 
 /**
  * The first word of a Redis error. Inside a script it is not at the beginning: before version 7 an ERR quotes the
  * error, and a missing permission is an ERR with a text of its own.
  */
 function reasonIn(message: string): string {
-  if (missingInScript.test(message)) return "NOPERM";
+  if (missing.test(message)) return "NOPERM";
   const quoted = /@user_script: ?\d+: -?([A-Z]{2,})\b/.exec(message)?.[1];
   return quoted ?? /^[A-Z]+/.exec(message)?.[0] ?? "ERR";
 }

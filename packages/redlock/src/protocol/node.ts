@@ -327,6 +327,11 @@ export interface LockNode {
   /** Missing if the master keeps no records of owners. */
   readonly records?: RecordStore;
   /**
+   * Executes what claims, extensions and releases execute, on a key that nobody locks: it changes nothing. Missing if that is
+   * what goes through `records`, or is not known.
+   */
+  tryNeeds?(key: string): Promise<ReadonlyArray<PromiseSettledResult<unknown>>>;
+  /**
    * Calls `listener` whenever the client is switched to another database: immediately, before anything can be sent
    * there. From then on nothing is sent to the previous one. The listener is called for as long as its owner keeps a
    * reference to it. Missing if this is not supported.

@@ -90,16 +90,17 @@ function tried(node: LockNode): Voter {
   const { name, client, queue, records } = node;
   const found = async (answer: Answer | Timed): Promise<Answer | Timed> => {
     // (A script that is refused may not say which command it was.)
-    if (!records || (!isAnswer(answer) && !lacks(answer))) return answer;
+    if (!isAnswer(answer) && !lacks(answer)) return answer;
     // Where names have a prefix, this key shows nothing about keys without one, unless a script was refused them.
-    const isOfQueues = (message: string): boolean => !records.keyPrefix || message.includes("script");
+    const isOfQueues = (message: string): boolean => !records?.keyPrefix || message.includes("script");
     if (queue && answer.is === "fault" && isAnswer(answer) && isOfQueues(answer.error.message))
       return fault(name, "NOPERM", `its rule lacks ${rights.keysOfQueues}`, true);
-    const sent = [...rights.locks, ...(queue ? rights.queues : [])].map((words) => {
+    const needed = records ? [...rights.locks, ...(queue ? rights.queues : [])] : [];
+    const sent = needed.map((words) => {
       const [command = "", ...args] = words.split(",");
-      return records.send(command, [probe, ...args]);
+      return records!.send(command, [probe, ...args]);
     });
-    const ends = await Promise.allSettled([...sent, records.waitersOf(probe)]);
+    const ends = await (node.tryNeeds?.(probe) ?? Promise.allSettled([...sent, records?.waitersOf(probe)]));
     const refusals = ends.flatMap((end) => ("reason" in end ? failed(name, end.reason, true, []) : []));
     return refusals.find(lacks) ?? answer;
   };

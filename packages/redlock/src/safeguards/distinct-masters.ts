@@ -48,7 +48,7 @@ export class DistinctMasters {
     this.#refusals = nodes.map(() => undefined);
     for (const [index, node] of nodes.entries()) {
       if (!node.server) continue;
-      onReadyWhileKept(this, node, (self) => self.#onConnected(index));
+      onReadyWhileKept(this, node, (self) => self.#onReady(index));
       this.#onConnected(index);
     }
   }
@@ -60,6 +60,14 @@ export class DistinctMasters {
     if (this.#reported.has(message)) return false;
     this.#reported.add(message);
     return true;
+  }
+
+  #onReady(index: number): void {
+    this.#onConnected(index);
+    if (this.#servers[index]!.length > 0) return;
+    const detail =
+      "INFO tells no run_id, so its server is compared with no other, nor with that of its client";
+    this.#report(fault(this.#nodes[index]!.name, "SAME_SERVER", detail, true).error);
   }
 
   #onConnected(index: number): void {

@@ -12,6 +12,7 @@ import type {
   Sink,
 } from "../protocol/node.ts";
 import { questionOf } from "../protocol/question.ts";
+import { rights } from "../protocol/rights.ts";
 import { masked } from "../protocol/token.ts";
 import { ClosedConnection } from "../redis/closed-connection.ts";
 import type { Purpose } from "../redis/commands.ts";
@@ -86,6 +87,17 @@ export class WatchingNode implements LockNode {
       return { is: "state", owner: owner && masked(owner), remaining: left, queueLength: 0 };
     };
     return this.#post<KeyState>({ purpose: "request", words: [], isExclusive: false, run });
+  }
+
+  async tryNeeds(key: string): Promise<ReadonlyArray<PromiseSettledResult<unknown>>> {
+    const send = (session: Session, words: string): Promise<unknown> => {
+      const [command = "", ...args] = words.split(",");
+      return session.send(command, /MULTI|EXEC|DISCARD/.test(command) ? [] : [key, ...args]);
+    };
+    const needed = [...rights.locks, ...rights.transactions];
+    const run = (session: Session) => Promise.allSettled(needed.map((words) => send(session, words)));
+    const replies = await this.#post({ purpose: "request", words: [], isExclusive: true, run });
+    return "is" in replies ? [] : replies;
   }
 
   async #voteForAll(question: Question): Promise<Answer> {

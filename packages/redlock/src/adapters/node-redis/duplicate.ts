@@ -126,22 +126,19 @@ class SingleClient implements SingleConnection {
       if (this.#isOver) this.destroy();
       events.onLost(error);
     };
-    const { RESP, disableClientInfo, socket, ...options } = optionsOf(user.client);
-    // It has been opened there. Clients that share a socket object have written their addresses into it since.
-    const url = user.client.isOpen ? options.url : undefined;
+    const { RESP, disableClientInfo, socket } = optionsOf(user.client);
     const reconnectStrategy = (_: number, cause: unknown): number => {
       this.#onLost(cause);
       return 0;
     };
     this.client = duplicateOf(user.client, {
       ...sendNowOrNever,
-      // It wins over all other options.
-      url,
       database,
       // A server that accepts connections but never answers must not count as ready.
       disableClientInfo: RESP === 3 && disableClientInfo,
-      // Idle connections are kept.
-      socket: { ...socket, ...(url && { port: undefined }), socketTimeout: undefined, reconnectStrategy },
+      // Idle connections are kept. (The address of the url wins: others may have written theirs into a socket object that
+      // they share.)
+      socket: { ...socket, socketTimeout: undefined, reconnectStrategy },
     }) as OneClient;
     const made = optionsOf(this.client as unknown as NodeRedisClient);
     checkMade(this.client, { ...made, ...made.socket }, { ...sendNowOrNever, database, reconnectStrategy });

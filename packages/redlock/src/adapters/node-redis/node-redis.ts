@@ -47,6 +47,18 @@ export function isNodeRedis(client: unknown): client is NodeRedisClient {
   return kind === "client" || kind === "cluster";
 }
 
+/** Throws if the address of one cannot be known: clients that share a socket object write that of their url into it. */
+export function checkAddresses(clients: readonly unknown[]): void {
+  const options = clients.filter(isNodeRedis).map(optionsOf);
+  for (const { socket, url } of options) {
+    const isInUrl = url !== undefined && (socket?.port === undefined || /:\d+(\/|$)/.test(url));
+    if (isInUrl || !socket || options.filter((other) => other.socket === socket).length === 1) continue;
+    throw new InvalidArgumentError(
+      "clients of node-redis share one socket object, so the address in it may be that of another: give each its own",
+    );
+  }
+}
+
 /** A client of `createClient` or `createCluster` of node-redis 5 or 6. */
 export class NodeRedisUser implements UserClient {
   readonly client: NodeRedisClient;
