@@ -107,11 +107,12 @@ describe("the page of quorlock serve, in Chromium", () => {
     return page;
   }
 
-  test("shows incidents in words: an owner that is gone, a name of 10 kB", async () => {
+  test("shows incidents in words: an owner that is gone, a lock without a quorum, a name of 10 kB", async () => {
     const names = ["gone", "n".repeat(10_000)];
-    const locks = names.map((name) => ({ resources: [name], since: Date.now() - 50_000 }));
+    const locks = [...names, "split"].map((name) => ({ resources: [name], since: Date.now() - 50_000 }));
     const owner = { name: "billing-7", host: "a", pid: 31, version: "0.1.0", writes: 3, masters: [] };
-    for (const admin of admins) {
+    for (const [place, admin] of admins.entries()) {
+      await admin.set("split", String(place).repeat(32), "PX", 600_000);
       for (const name of names) await admin.set(name, "d".repeat(32), "PX", 600_000);
       const record = JSON.stringify({ ...owner, ttl: 600_000, locks });
       await admin.set("quorlock:owner:dddddddd", record, "PX", 560_000);
@@ -123,9 +124,18 @@ describe("the page of quorlock serve, in Chromium", () => {
     await rows.filter({ hasText: "billing-7 (pid 31, host a), owner gone" }).nth(1).waitFor(soon);
     for (const row of await rows.all()) expect((await row.boundingBox())!.height).toBeLessThan(200);
     expect(await page.getByTitle(names[1]!).count()).toBeGreaterThan(0);
+    for (const width of [769, 900, 1280]) {
+      await page.setViewportSize({ width, height: 1000 });
+      const lines = await page.evaluate(`(() => {
+        const range = document.createRange();
+        range.selectNodeContents([...document.querySelectorAll("#locks td span")].find(({ textContent }) => textContent === "unknown"));
+        return range.getClientRects().length;
+      })()`);
+      expect(lines, `a word of a page that is ${width} px wide is broken`).toBe(1);
+    }
     await photograph(page, "incidents");
     for (const admin of admins) {
-      await admin.del(...names, "quorlock:owner:dddddddd");
+      await admin.del(...names, "split", "quorlock:owner:dddddddd");
       await admin.zrem("quorlock:owners", "dddddddd");
     }
   });

@@ -222,21 +222,21 @@ const locks = new Table("locks", {
     `${counted(count, "lock", "locks")} that an owner has recorded, 10 to 20 seconds after it took them, and those that wait, in their order`,
   order: { column: 0, isDescending: false },
   columns: [
-    { title: "Resource", width: "20%", cell: ({ resource }) => ({ text: escaped(resource) }) },
+    { title: "Resource", width: "18%", cell: ({ resource }) => ({ text: escaped(resource) }) },
     {
       title: "Owner",
-      width: "22%",
+      width: "23%",
       cell: (lock) => ({ text: lock.holder, ...(levels[lock.state] && { level: levels[lock.state] }) }),
     },
     {
       title: "Held for",
-      width: "10%",
+      width: "12%",
       cell: ({ heldFor }) =>
         heldFor === undefined ? { text: "unknown", sort: -1 } : { text: duration(heldFor), sort: heldFor },
     },
     {
       title: "Expires in",
-      width: "11%",
+      width: "12%",
       cell: ({ remaining }) =>
         remaining === null
           ? { text: "no expiry", level: "warn", sort: Number.MAX_VALUE }
@@ -244,7 +244,7 @@ const locks = new Table("locks", {
     },
     {
       title: "Masters",
-      width: "18%",
+      width: "19%",
       cell: ({ state, masters: count, of, others }) => ({
         text: `${count} of ${of}`,
         ...(state === "no-quorum" && { level: "bad" }),
@@ -254,7 +254,7 @@ const locks = new Table("locks", {
     },
     {
       title: "Waiters",
-      width: "19%",
+      width: "16%",
       cell: ({ waiters, waiting }) => ({
         text: waiting === 0 ? "none" : "",
         list: waiters.map(titleOf),
