@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
 import { createInterface } from "node:readline";
@@ -129,8 +130,16 @@ interface ExecFlags extends MastersOptions {
   readonly keepFor?: number;
 }
 
-function say(line: string): void {
-  console.error(`quorlock: ${line}`);
+/**
+ * `isAside`: by a process without a terminal of its own, which nobody waits for. A terminal may hold whoever writes to it: after
+ * Ctrl-S, or in the background after `stty tostop`. So may a pipe that is full.
+ */
+function say(line: string, isAside = false): void {
+  if (isAside) {
+    const print = ["-c", `printf 'quorlock: %s\\n' "$0" >&2`, line];
+    const aside = spawn("/bin/sh", print, { detached: true, stdio: ["ignore", "ignore", "inherit"] });
+    aside.on("error", () => {}).unref();
+  } else console.error(`quorlock: ${line}`);
 }
 
 async function exec(

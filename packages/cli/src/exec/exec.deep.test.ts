@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Child, type Ending, runProgram } from "@quorlock/simulation/processes";
@@ -276,6 +276,27 @@ describe("quorlock exec", () => {
     child.process.kill("SIGCONT");
     expect((await child.ended).code).toBe(0);
     expect(count()).toBe(10);
+  });
+
+  test.each([
+    [
+      "in the background of a terminal that stops who writes there",
+      "stty tostop; set -m; COMMAND & wait; read -r line",
+      "",
+    ],
+    ["on a terminal that was stopped by Ctrl-S", "COMMAND", "\u0013"],
+  ])("loses the lock %s: its command is ended", async (_, line, typed) => {
+    const held = join(folder, `terminal-${typed.length}`);
+    const addresses = masters.urls.map((url) => `--master ${url}`).join(" ");
+    const job = `exec 9>${held}; flock -n 9; echo > ${held}.ready; exec sleep 600`;
+    const exec = `${process.execPath} ${program} exec job --ttl 2s ${addresses} -- sh -c '${job}'`;
+    writeFileSync(`${held}.sh`, line.replace("COMMAND", exec));
+    await using terminal = new Child("script", ["-qec", `bash ${held}.sh`, "/dev/null"]);
+    await vi.waitFor(() => expect(existsSync(`${held}.ready`)).toBe(true), 30_000);
+    terminal.process.stdin!.write(typed);
+    await lockBy("another", "job");
+    const after = await new Child("flock", ["-w", "10", held, "echo", "free"]).ended;
+    expect(after).toMatchObject({ code: 0, output: "free\n" });
   });
 
   test("holds the lock until all processes that SIGTERM was passed on to have ended", async () => {

@@ -38,8 +38,8 @@ export interface ExecOptions {
   /** Whether the lock is held until all processes that the command leaves behind have ended. */
   readonly waits: boolean;
   readonly environment: NodeJS.ProcessEnv;
-  /** Prints a line for the operator. */
-  readonly say: (line: string) => void;
+  /** Prints a line for the operator; `isAside`: without a wait for the terminal. */
+  readonly say: (line: string, isAside?: boolean) => void;
 }
 
 /**
@@ -194,7 +194,7 @@ async function runWhileHeld(
     ...(fencingToken !== undefined && { QUORLOCK_FENCING_TOKEN: String(fencingToken) }),
   };
   const child = new Child(command, passedOn, waits);
-  const watch = new LeaseWatch(lock, child, Math.min(grace, ttl / 2), (line) => say(line));
+  const watch = new LeaseWatch(lock, child, Math.min(grace, ttl / 2), say);
   interruption.passTo(child, watch);
   const code = await child.ended.finally(() => watch.stop());
   if (lock.remaining() > 0 || code !== 0) return code;
@@ -214,7 +214,7 @@ class LeaseWatch {
   readonly #lock: Lock;
   readonly #child: Child;
   readonly #grace: number;
-  readonly #say: (line: string) => void;
+  readonly #say: ExecOptions["say"];
   readonly #kills: number;
   #end: number;
   #isTerminated = false;
@@ -224,7 +224,7 @@ class LeaseWatch {
     this.#look();
   };
 
-  constructor(lock: Lock, child: Child, grace: number, say: (line: string) => void) {
+  constructor(lock: Lock, child: Child, grace: number, say: ExecOptions["say"]) {
     this.#lock = lock;
     this.#child = child;
     this.#say = say;
@@ -263,9 +263,8 @@ class LeaseWatch {
   #terminate(why: string): void {
     if (this.#isTerminated) return;
     this.#isTerminated = true;
-    this.#say(
-      `the lock ${why}: the command gets SIGTERM now, and SIGKILL before another client can hold the lock`,
-    );
+    const then = "the command gets SIGTERM now, and SIGKILL before another client can hold the lock";
+    this.#say(`the lock ${why}: ${then}`, true);
     this.#child.kill("SIGTERM");
   }
 }

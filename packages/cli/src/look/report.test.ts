@@ -30,6 +30,18 @@ test("a name that is longer than its column is cut in a list", () => {
   expect(lines[1]).toMatch(/^n{59}… {2}/);
 });
 
+test("the name of an owner is cut as well, between characters", () => {
+  const owner = { tag: "01234567", name: "\u{1f600}".repeat(100), host: "h", pid: 1 };
+  const [, line] = listReport({ locks: [{ ...lock, owner }], owners: [], silent: [], of: 3 }, 0, plain);
+  expect(line).toMatch(/^r +\u{1f600}{59}… {2}/u);
+});
+
+test("a tag is escaped: anybody can write a value that begins with a command for a terminal", () => {
+  const owner = { ...lock.owner!, tag: "\u001b[2J\u202e" };
+  const lines = lockReport({ ...lock, owner, waiters: [owner], waiting: 1 }, 0, plain);
+  expect(lines.join()).toMatch(/held by \\u001b\[2J\\u202e,.*1\. \\u001b\[2J\\u202e$/);
+});
+
 function plain(_: unknown, text: string): string {
   return text;
 }

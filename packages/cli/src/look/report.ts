@@ -7,7 +7,7 @@ import type { Change } from "./watch.ts";
 
 /** `billing-7 (pid 31, host a)`; of an owner without a record the tag. */
 export function titleOf({ tag, name, host, pid }: OwnerView): string {
-  return name === undefined ? tag : `${escaped(name)} (pid ${pid}, host ${escaped(host ?? "")})`;
+  return escaped(name === undefined ? tag : `${name} (pid ${pid}, host ${host ?? ""})`);
 }
 
 /** Who holds it, in a few words. */
@@ -67,8 +67,9 @@ export function lockReport(lock: LockView, now: number, paint: Paint): readonly 
   return lines;
 }
 
-/** Whole in `--json` and by `inspect`. */
-const shortened = (name: string): string => (name.length > 60 ? `${name.slice(0, 59)}…` : name);
+/** Whole in `--json` and by `inspect`. (Half of a surrogate pair would be no character.) */
+const shortened = (name: string, most: number): string =>
+  name.length > most ? `${name.slice(0, most - 1).replace(/[\ud800-\udbff]$/, "")}…` : name;
 
 /** A table of the locks, for people. */
 export function listReport(
@@ -78,8 +79,8 @@ export function listReport(
 ): readonly string[] {
   const head = ["RESOURCE", "OWNER", "HELD FOR", "EXPIRES IN", "MASTERS", "WAITING"];
   const rows = locks.map((lock) => [
-    shortened(escaped(lock.resource)),
-    holderOf(lock),
+    shortened(escaped(lock.resource), 60),
+    shortened(holderOf(lock), 120),
     lock.since === undefined ? "" : duration(Math.max(0, now - lock.since)),
     remainingOf(lock),
     `${lock.masters}/${lock.of}`,

@@ -10,7 +10,7 @@ function escaped(text) {
 }
 
 function titleOf({ tag, name, host, pid }) {
-  return name === undefined ? tag : `${escaped(name)} (pid ${pid}, host ${escaped(host ?? "")})`;
+  return escaped(name === undefined ? tag : `${name} (pid ${pid}, host ${host ?? ""})`);
 }
 
 const levels = { "owner-gone": "warn", revoked: "warn", "no-quorum": "bad", unknown: "warn" };
@@ -277,7 +277,7 @@ const owners = new Table("owners", {
     { title: "Process", width: "12%", cell: ({ pid }) => ({ text: String(pid), sort: pid }) },
     { title: "Version", width: "12%", cell: ({ version }) => ({ text: escaped(version) }) },
     { title: "Locks", width: "10%", cell: ({ locks: count }) => ({ text: String(count), sort: count }) },
-    { title: "Tag", width: "14%", cell: ({ tag }) => ({ text: tag }) },
+    { title: "Tag", width: "14%", cell: ({ tag }) => ({ text: escaped(tag) }) },
   ],
 });
 
