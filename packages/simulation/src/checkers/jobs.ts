@@ -50,6 +50,7 @@ export class Jobs {
     for (const earlier of runs) this.#judge(earlier, run);
     runs.push(run);
     const begun = process.clocks.monotonicAt(process.now);
+    this.#judgeTime(run, begun - job.calledAt, ttl);
     job.onWorked = () => {
       const took = process.clocks.monotonicAt(process.now) - begun;
       this.#lifetimes.askedFor(lock, Math.max(ttl, Math.ceil(job.keepFor - took) + 1));
@@ -63,6 +64,19 @@ export class Jobs {
         else this.#judge(other, run);
       }
     };
+  }
+
+  /**
+   * Whoever had the job at the time of a call may be through with it after `keepFor`. (The process may have stood still since the
+   * grant, while its lease lasted.)
+   */
+  #judgeTime({ interval, job: { keepFor } }: Run, waited: number, ttl: number): void {
+    if (waited < keepFor + ttl) return;
+    const [resource] = interval.lock.resources;
+    this.#findings.violated(
+      "twice",
+      `${interval.process.name} runs "${resource}" ${waited} ms after its call, which is more than the ${keepFor} ms that it is kept`,
+    );
   }
 
   /** A run whose lock was lost before is no rival, unless its client is told that it is kept. */

@@ -1,5 +1,5 @@
 import type { ViolationKind } from "../checkers/findings.ts";
-import { onceMutants } from "../once/mutants.ts";
+import { lateAttemptMutant, onceMutants } from "../once/mutants.ts";
 import { membershipPlan } from "../plan/membership.ts";
 import type { Plan } from "../plan/plan.ts";
 import {
@@ -33,6 +33,7 @@ import {
   fastBootPlan,
   holderMovesPlan,
   lateConnectionPlan,
+  lateJobsPlan,
   mixedPlan,
   switchedPlan,
 } from "./plans.ts";
@@ -80,6 +81,7 @@ export const hunts: readonly Hunt[] = [
   { mutants: semaphoreMutants, planOf: roundsPlan, seeds: 20 },
   { mutants: readWriteMutants, planOf: promisedPlan, seeds: 200 },
   { mutants: onceMutants, planOf: promisedPlan, seeds: 40 },
+  { mutants: [lateAttemptMutant], planOf: lateJobsPlan, shownBy: "twice", seeds: 10 },
   { mutants: [undeclaredMutant], planOf: clusterPlan, seeds: 40 },
   { mutants: mixedBatchMutants, planOf: mixedPlan, seeds: 12 },
 ];

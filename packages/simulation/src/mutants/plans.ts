@@ -92,6 +92,16 @@ export function holderMovesPlan(seed: number): Plan {
   };
 }
 
+/** Jobs whose calls find no quorum for a while, and would try again when the job is not kept any more. */
+export function lateJobsPlan(seed: number): Plan {
+  const ttl = 1000;
+  const retries = { retryCount: 1, retryDelay: 6 * ttl, retryJitter: 0 };
+  const times = { ttl, nodeTimeout: ttl / 20, driftFactor: 0.01, automaticExtensionThreshold: ttl / 2 };
+  const plan = planWith(seed, { masters: 3, clients: 3, kinds: [], settings: { ...times, ...retries } });
+  const cut = { kind: "cut", direction: "both", ending: "reset", at: 2 * ttl, duration: ttl } as const;
+  return { ...plan, duration: 12 * ttl, faults: [{ ...cut, masters: [0, 1], clients: [0, 1, 2] }] };
+}
+
 /** Client 0 holds the lock for long; its connections are switched to another database, one after the other. */
 export function switchedPlan(seed: number): Plan {
   const plan = holderMovesPlan(seed);

@@ -22,4 +22,12 @@ const rows: readonly Mutant[] = [
   },
 ];
 
+/** Found where calls find no quorum until then. */
+export const lateAttemptMutant: Mutant = {
+  name: "an attempt of once after keepFor",
+  breaks: ["10.9"],
+  edits: { "primitives/once.ts tryUntilDecided end value": "Number.MAX_SAFE_INTEGER" },
+  subjectOf: onceSubject,
+};
+
 export const onceMutants: readonly Mutant[] = rows.map((row) => ({ ...row, subjectOf: onceSubject }));

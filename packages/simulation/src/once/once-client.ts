@@ -87,7 +87,7 @@ function jobsOf(
     tryAcquire: (resources, ttl, options) => redlock.tryAcquire(resources, ttl, options),
     async using(resources, ttl, given, routine) {
       const { waitTimeout: _, ...options } = given;
-      const job: SubjectJob = { keepFor };
+      const job: SubjectJob = { keepFor, calledAt: runtime.monotonic() };
       const terms = { ...options, ttl, keepFor, at: tick() };
       const { ran } = await run(redlock, nameOf(resources), terms, async (signal, lock) => {
         await routine(signal, Object.assign(lock, { job }));

@@ -19,6 +19,8 @@ export interface Share {
 export interface SubjectJob {
   /** For how long nobody else runs it after its grant, ms. */
   readonly keepFor: number;
+  /** When it was asked for, by the monotonic clock of its client, ms. */
+  readonly calledAt: number;
   /** Its work is done, and its lock is about to be kept. */
   onWorked?: () => void;
   /** Its client was told that it has run. */

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
 import type { Mark } from "../checkers/findings.ts";
 import { Pool } from "../cli/pool.ts";
-import { demandingPlan, holderMovesPlan, mixedPlan, switchedPlan } from "../mutants/plans.ts";
+import { demandingPlan, holderMovesPlan, lateJobsPlan, mixedPlan, switchedPlan } from "../mutants/plans.ts";
 import { theOnce } from "../once/once-client.ts";
 import { membershipPlan } from "../plan/membership.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -113,6 +113,12 @@ const worlds: readonly World[] = [
     planOf: promisedPlan,
     seeds: 8,
     reached: { kept: 64, "run again later": 3, locked: 800 },
+  },
+  {
+    promise: "a job that finds no quorum while it is kept is not run after that",
+    subject: theOnce.name,
+    planOf: lateJobsPlan,
+    seeds: 10,
   },
   {
     promise: "exclusive locks beside readers and writers have batches that each are for one kind of locks",
