@@ -9,6 +9,7 @@ import { diagnose, exitCodeOf, textReport } from "./doctor/doctor.ts";
 import { execute } from "./exec/exec.ts";
 import { hasQuorum } from "./look/ask.ts";
 import { Connections, type Reached } from "./look/connections.ts";
+import { lockOfReaders } from "./look/keys.ts";
 import { locksOn, overview, readWriteLockAt, semaphoreAt } from "./look/look.ts";
 import { changeReport, listReport, lockReport, readWriteReport, semaphoreReport } from "./look/report.ts";
 import { watch } from "./look/watch.ts";
@@ -188,8 +189,10 @@ function inspect(resource: string, flags: InspectFlags): Promise<number> {
       const semaphore = await semaphoreAt(masters, resource, size, limit);
       return [semaphore, semaphoreReport(semaphore, Date.now(), paint), semaphore.unknown === 0];
     }
-    if (readWrite) {
-      const lock = await readWriteLockAt(masters, resource, limit);
+    // `ls` names the key of readers.
+    const name = readWrite ? resource : lockOfReaders(resource);
+    if (name !== undefined) {
+      const lock = await readWriteLockAt(masters, name, limit);
       const isKnown = lock.areAllKnown && lock.writer.state !== "unknown";
       return [lock, readWriteReport(lock, Date.now(), paint), isKnown];
     }

@@ -55,10 +55,12 @@ export function keysOfReadWriteLock(name: string): { readonly writer: string; re
   return { writer: `quorlock:rw:{${name}}:write`, readers: `quorlock:rw:{${name}}:readers` };
 }
 
-/** Whether readers of a readers-writer lock have this key. */
-export function isOfReaders(key: string): boolean {
-  return /^quorlock:rw:\{.+\}:readers$/s.test(key);
+/** The name of the readers-writer lock whose readers have this key; `undefined` for any other key. */
+export function lockOfReaders(key: string): string | undefined {
+  return /^quorlock:rw:\{(.+)\}:readers$/s.exec(key)?.[1];
 }
+
+export const isOfReaders = (key: string): boolean => lockOfReaders(key) !== undefined;
 
 /** The owners that read on one master, and the ms until the last read lock of each expires. */
 export async function readersOf(

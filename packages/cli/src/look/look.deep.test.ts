@@ -172,7 +172,14 @@ test("quorlock ls lists the locks that have been held for ten seconds, without S
     { timeout: 60_000, interval: 500 },
   );
   const { output } = await quorlock(["ls"], lock, ...readers);
+  const key = "quorlock:rw:{config}:readers";
+  const inspected = await quorlock(["inspect", key], ...readers);
+  expect(inspected.output).toMatch(/^config: 2 readers\n/);
+  await using watching = Child.node(program, ["watch", key, "--json", ...addresses()]);
+  await watching.printed(/"held"(.*\n)+.*"held"/);
   for (const reader of readers) await reader.release();
+  await watching.printed(/"free"(.*\n)+.*"free"/);
+  expect(watching.output).not.toMatch(/no-quorum|long/);
   expect(seen[0]).toMatchObject({ resource: "long", owner: { name: hostile }, masters: 3 });
   expect(seen[0]!.since).toBeLessThanOrEqual(Date.now() - 10_000);
   for (const [index, name] of [hostile, "report-2"].entries())

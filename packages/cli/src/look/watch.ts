@@ -33,12 +33,14 @@ export async function* watch(
   let before: Look = new Map();
   while (!signal.aborted) {
     const reached = await connections.all();
-    const found = await (resource === undefined
+    // Readers have a lock each, which their records name.
+    const found = await (resource === undefined || isOfReaders(resource)
       ? overview(reached, limit, { known: lockedIn(before) })
       : locksOn(reached, [resource], limit));
+    const locks = found.locks.filter((lock) => resource === undefined || lock.resource === resource);
     // The connections ended with it: that is no change.
     if (signal.aborted) return;
-    const look = lookFrom(reached, found, before);
+    const look = lookFrom(reached, { ...found, locks }, before);
     for (const state of changesBetween(before, look)) yield { time: new Date().toISOString(), ...state };
     before = look;
     await pause(interval, undefined, { signal }).catch(() => {});
