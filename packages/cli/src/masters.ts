@@ -318,6 +318,7 @@ export function codeOf(error: unknown): string {
   if (error.name === "TimeoutError") return "TIMEOUT";
   const isForbidden = /\bNOPERM\b|executing the script|ACL failure in script/.test(error.message);
   if (isForbidden) return "NOPERM";
+  if (error.message.includes("max number of clients")) return "MAXCLIENTS";
   const code = "code" in error ? String(error.code) : /^[A-Z]{2,}\b/.exec(error.message)?.[0];
   if (code !== undefined && /^[A-Z][A-Z\d_]*$/.test(code)) return code;
   return error.message === "Connection is closed." ? "CLOSED" : "ERR";

@@ -266,8 +266,9 @@ const isUsable: Readonly<Record<string, Check>> = {
     if (code === "NOPERM" || code === "ERR") return fail(`refuses scripts (${code})`, { code });
     if (!one.answered.has("eval")) return unknown(one, "eval", "whether it runs scripts");
     const missing = commandsNeeded(guard).filter((name) => one.refused.get(name) === "ERR");
-    if (missing.length > 0)
-      return fail(`does not know what scripts need, or has renamed it: ${missing.join(" ")}`, { missing });
+    const said = `does not know what locks need, or has renamed it: ${missing.join(" ")}`;
+    const remedy = "give it its name again (rename-command)";
+    if (missing.length > 0) return { ...fail(said, { missing }), remedy };
     return pass("runs scripts");
   },
   "undeclared-keys"(one) {

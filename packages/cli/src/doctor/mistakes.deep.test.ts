@@ -82,13 +82,19 @@ async function inSync(admin: Redis): Promise<void> {
 }
 
 /** In front of the first master: `change` answers a request itself, or changes a reply. */
-async function filtered(change: {
-  readonly answer?: (request: string) => string | undefined;
-  readonly reply?: (text: string) => string;
-}): Promise<readonly string[]> {
+async function filtered(
+  change: {
+    readonly answer?: (request: string) => string | undefined;
+    readonly reply?: (text: string) => string;
+  },
+  to: { readonly port: number; readonly host: string; readonly localAddress?: string } = {
+    port: portOf(0),
+    host: "127.0.0.1",
+  },
+): Promise<readonly string[]> {
   const sockets: Socket[] = [];
   const server: Server = createServer((client) => {
-    const master = dial(portOf(0), "127.0.0.1");
+    const master = dial(to);
     sockets.push(client, master);
     client.on("data", (bytes: Buffer) => {
       const answer = change.answer?.(bytes.toString("latin1"));
@@ -133,6 +139,8 @@ interface Mistake {
   readonly title: string;
   /** The checks that find it: all that do not pass, or are not known because of it. */
   readonly found: readonly string[];
+  /** In the message and the remedy of one of them. */
+  readonly says?: RegExp;
   readonly plant: () => Promise<readonly string[]> | readonly string[];
 }
 
@@ -258,7 +266,24 @@ const mistakes: readonly Mistake[] = [
     },
   },
   {
+    title: "a master that has no connection left",
+    found: ["usable.reachable"],
+    says: /has no connection left \(MAXCLIENTS\).+raise maxclients/,
+    plant: () => configure({ maxclients: "1" }),
+  },
+  {
+    title: "a master in protected mode, from another address",
+    found: ["usable.reachable"],
+    says: /refuses other machines: it is in protected mode/,
+    async plant() {
+      const { masters } = await another({ config: ["--protected-mode", "yes"] });
+      const { port } = masters.list[0]!;
+      return filtered({}, { port, host: "127.0.0.1", localAddress: "127.0.0.9" });
+    },
+  },
+  {
     title: "a command of scripts that was renamed",
+    says: /publish give it its name again/,
     found: ["usable.scripts", "usable.subscribe"],
     plant: async () => {
       const { masters } = await another({
@@ -443,7 +468,7 @@ const mistakes: readonly Mistake[] = [
 /** The checks that find a busy machine. */
 const measured: ReadonlySet<string> = new Set(["usable.round-trip", "usable.cold-connection"]);
 
-test.each(mistakes)("the doctor finds $title", async ({ title, found, plant }) => {
+test.each(mistakes)("the doctor finds $title", async ({ title, found, says = /./, plant }) => {
   const addresses = await plant();
   const timeout = title === "a master that hangs" ? 300 : 20_000;
   const signal = new AbortController().signal;
@@ -457,6 +482,7 @@ test.each(mistakes)("the doctor finds $title", async ({ title, found, plant }) =
   const told = known.filter(({ id }) => !measured.has(id) || found.includes(id));
   expect([...new Set(told.map(({ id }) => id))].sort()).toEqual(found);
   expect(told.filter(({ remedy, url }) => !remedy || !url.includes("/v/1.2.3#"))).toEqual([]);
+  expect(told.map(({ message, remedy }) => `${message} ${remedy}`).join("\n")).toMatch(says);
   expect(ok).toBe(false);
 });
 

@@ -40,6 +40,8 @@ export const unreachable: Readonly<Record<string, readonly [message: string, rem
     "refuses the user or the password",
     "correct REDLOCK_PASSWORD, --user and --password-file, or the address",
   ],
+  MAXCLIENTS: ["has no connection left", "raise maxclients, or find what opens connections and keeps them"],
+  DENIED: ["refuses other machines: it is in protected mode", "give its users passwords"],
   LOADING: ["is loading its data", "ask again when it has loaded them"],
   ETIMEDOUT: ["does not answer in time", "see whether it hangs, or raise --timeout if it is far away"],
   ECONNREFUSED: ["refuses connections", "start it, or correct the port"],
