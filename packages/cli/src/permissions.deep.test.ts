@@ -32,8 +32,11 @@ afterAll(async () => {
 });
 
 function addressesOf(user: string): readonly string[] {
-  return masters.list.flatMap(({ host, port }) => ["--master", `redis://${user}:password@${host}:${port}`]);
+  return ["--user", user, ...masters.list.flatMap(({ url }) => ["--master", url])];
 }
+
+// In an argument it is warned about.
+const options = { env: { REDLOCK_PASSWORD: "password" } };
 
 async function refusals(): Promise<unknown> {
   return Promise.all(admins.map((admin) => admin.call("ACL", "LOG")));
@@ -47,15 +50,15 @@ test.each([
   { args: ["exec", "lock:kept", "--keep-for", "5s"], command: ["echo", "ran"], says: /^ran\n$/ },
 ])("$args asks for nothing else", async ({ args, command, says }) => {
   const last = command ? ["--", ...command] : [];
-  const { code, output, errors } = await runProgram(program, [...args, ...addresses, ...last]);
+  const { code, output, errors } = await runProgram(program, [...args, ...addresses, ...last], options);
   expect({ code, errors, output }).toEqual({ code: 0, errors: "", output: expect.stringMatching(says) });
   expect(await refusals()).toEqual([[], [], []]);
 });
 
 test("watch and serve ask for nothing else", async () => {
-  await using watch = Child.node(program, ["watch", "lock:held", "--json", ...addresses]);
+  await using watch = Child.node(program, ["watch", "lock:held", "--json", ...addresses], options);
   await watch.printed(/"change": /);
-  await using serve = Child.node(program, ["serve", "--port", "0", ...addresses]);
+  await using serve = Child.node(program, ["serve", "--port", "0", ...addresses], options);
   await serve.printed(/http.*\n/);
   const state = await fetch(`${serve.output.trim()}api/state`);
   expect(((await state.json()) as { readonly hasQuorum: boolean }).hasQuorum).toBe(true);
@@ -65,12 +68,12 @@ test("watch and serve ask for nothing else", async () => {
 
 test("a search needs what its page says, and a refusal names the command", async () => {
   for (const admin of admins) await admin.set("other", "1");
-  const { code, output } = await runProgram(program, ["ls", "--scan", ...addressesOf("scanner")]);
+  const { code, output } = await runProgram(program, ["ls", "--scan", ...addressesOf("scanner")], options);
   expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(/may not read \d+ of them\n/) });
-  const refused = await runProgram(program, ["ls", "--scan", ...addresses]);
+  const refused = await runProgram(program, ["ls", "--scan", ...addresses], options);
   expect(refused.code).toBe(2);
   expect(refused.output).toMatch(/(.*: not searched \(NOPERM\)\n){3}/);
   for (const admin of admins) await admin.call("ACL", "SETUSER", "locks", "-zrange");
-  const { output: listed } = await runProgram(program, ["ls", ...addresses]);
+  const { output: listed } = await runProgram(program, ["ls", ...addresses], options);
   expect(listed).toMatch(/(.*: no answer \(NOPERM zrange\)\n){3}/);
 });
