@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { interruption } from "@quorlock/simulation/command-line";
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { diagnose, exitCodeOf, textReport } from "./doctor/doctor.ts";
-import { execute } from "./exec/exec.ts";
+import { type ExecOptions, execute } from "./exec/exec.ts";
 import { hasQuorum } from "./look/ask.ts";
 import { Connections, type Reached } from "./look/connections.ts";
 import { lockOfReaders } from "./look/keys.ts";
@@ -18,7 +18,7 @@ import { escaped, exitCodes, jsonOf, paintFor, UsageError } from "./output.ts";
 import { type Release, releaseByName, textOf } from "./release/release.ts";
 import { isLoopback } from "./serve/access.ts";
 import { Looker } from "./serve/looker.ts";
-import { type RunningServer, startServer } from "./serve/server.ts";
+import { startServer } from "./serve/server.ts";
 
 // The entry point of `quorlock`: the only module that reads the environment and decides about the exit code.
 
@@ -122,13 +122,8 @@ async function doctor(addresses: readonly string[], flags: DoctorFlags): Promise
   });
 }
 
-interface ExecFlags extends MastersOptions {
-  readonly ttl: number;
-  readonly wait: number;
+interface ExecFlags extends MastersOptions, Omit<ExecOptions, "grace" | "waits" | "environment" | "say"> {
   readonly grace?: number;
-  readonly fencing?: true;
-  readonly guard?: number;
-  readonly keepFor?: number;
 }
 
 /**
@@ -257,12 +252,9 @@ async function serve(flags: ServeFlags): Promise<number> {
   const token = tokenFrom(flags);
   const looker = new Looker(mastersFrom(flags.master, flags, process.env), { ...flags, linger: 10_000 });
   using signal = interruption();
-  let server: RunningServer;
-  try {
-    server = await startServer(looker, { ...flags, token });
-  } catch (error) {
+  const server = await startServer(looker, { ...flags, token }).catch((error: unknown) => {
     throw new UsageError(`--host and --port: it cannot listen there (${codeOf(error)})`);
-  }
+  });
   console.log(server.url);
   await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   await server[Symbol.asyncDispose]();

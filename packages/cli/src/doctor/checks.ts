@@ -327,15 +327,14 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Check>>>> =
 /** An even number needs as many votes as the next odd one, and survives no more failures. */
 function evenNumber({ length }: readonly Observation[]): Verdict {
   const spare = Math.ceil(length / 2) - 1;
+  const observed = { masters: length };
   if (length % 2 === 0)
-    return warn(`${length} masters survive the failure of ${spare}, as ${length - 1} do`, {
-      masters: length,
-    });
+    return warn(`${length} masters survive the failure of ${spare}, as ${length - 1} do`, observed);
   const said =
     length === 1
       ? "1 master: its failure is that of all locks"
       : `${length} masters survive the failure of ${spare}`;
-  return pass(said, { masters: length });
+  return pass(said, observed);
 }
 
 /** Clients whose lists of masters differ too much do not exclude each other. */
