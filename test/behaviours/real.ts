@@ -42,7 +42,7 @@ const nobody = 1;
 const mostRedlocks = 5;
 const mostMasters = 5;
 /** How late a machine that does other work may be, ms, beside what `Stalls` sees. */
-const slack = 100;
+const slack = 200;
 /** A process stood still for up to so much longer than `Stalls` sees, ms. */
 const stallGrain = 10;
 

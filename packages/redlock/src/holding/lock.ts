@@ -300,6 +300,7 @@ export class Lock implements AsyncDisposable {
   }
 }
 
+/** @internal */
 export function throwIfEnded(lock: Lock): void {
   const why = lock.whyEnded;
   if (why !== undefined) throw new LockLostError(lock.resources, why);
