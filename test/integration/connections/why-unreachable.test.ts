@@ -58,7 +58,10 @@ test("a server that has as many clients as it may", async () => {
   const only = connect(port, host);
   only.write("PING\r\n");
   await once(only, "data");
-  expect(await withoutCause(/max number of clients reached/, port)).toEqual({});
+  // (Where a client has written by then, the system may reset the connection and drop the reply.)
+  const others = Object.values(await withoutCause(/max number of clients reached/, port));
+  expect(others.filter((told) => !/read ECONNRESET [^,]+,\[\]\]$/.test(JSON.stringify(told)))).toEqual([]);
+  expect(others.length).toBeLessThan(3);
   only.destroy();
 });
 
