@@ -146,8 +146,8 @@ async function stepsThatCompute(): Promise<void> {
 }
 
 const names = (list: readonly string[]): string => list.join(", ") || "none";
-const turn = `commit ${commits} takes the turn of ${names(group.taken)}, and of the cases on real masters by ${names(repeat.taken)};
-  those that wait for theirs: ${names(group.waiting)}; by ${names(repeat.waiting)}`;
+const turn = `commit ${commits} takes the turn of ${names(group.taken)}, and of the repeats ${names(repeat.taken)};
+  those that wait for theirs: ${names(group.waiting)}; ${names(repeat.waiting)}`;
 console.log(turn);
 // Alone: its time is a promise.
 await tests("pnpm test", script("test"));

@@ -16,6 +16,6 @@ test("all are taken where all are asked for", () => {
   expect(turns<string>(groups, 1234, true)).toEqual({ taken: [...groups], waiting: [] });
 });
 
-test("each repeat is a file of cases", () => {
-  for (const name of repeats) expect(existsSync(`test/behaviours/${name}.deep.test.ts`), name).toBe(true);
+test("each repeat is a file of tests", () => {
+  for (const name of repeats) expect(existsSync(`test/${name}.deep.test.ts`), name).toBe(true);
 });

@@ -46,7 +46,7 @@ function minifiedProgram(library: string, clientOf: string): string {
     const [one, other] = [1, 2].map(() => new Redlock(process.env.MASTERS.split(",").map(clientOf)));
     await Promise.all([one.ready(), other.ready()]);
     const lock = await one.acquire("sale", 10_000);
-    const waits = other.acquire("sale", 10_000);
+    const waits = other.acquire("sale", 10_000, { waitTimeout: 30_000 });
     const isWaiting = async () => (await one.inspect("sale")).every(({ queueLength }) => queueLength === 1);
     while (!(await isWaiting()));
     await lock.extend(60_000);
