@@ -352,7 +352,7 @@ describe("exec tells in the words of inspect why a connection with TLS fails:", 
   });
 });
 
-/** What `inspect` tells, and `exec` as well. */
+/** Told by `inspect`, and by `exec` as well. */
 async function reasonsOf(args: readonly string[]): Promise<readonly string[]> {
   const inspected = await quorlock(["inspect", "r", ...args, "--json"]);
   const { others } = JSON.parse(inspected.output) as {

@@ -38,7 +38,7 @@ export class LockedFilter extends BaseExceptionFilter<RedlockError> {
   }
 }
 
-/** What the caller of a microservice catches. */
+/** The error that the caller of a microservice catches. */
 function refusalOf({ code }: RedlockError, { detail, headers }: Problem): object {
   const retryAfter = Number(headers["retry-after"]) || undefined;
   return { status: "error", code, message: detail, retryAfter };

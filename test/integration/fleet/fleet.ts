@@ -107,7 +107,7 @@ export class Fleet {
     });
     const errors: NodeError[] = [];
     redlock.on("error", (error) => {
-      // (What a master without INFO is told has a test of its own.)
+      // (A master without INFO has a test of its own.)
       if (!error.message.includes("INFO tells no run_id")) errors.push(error);
     });
     const opened = { redlock, clients, errors };

@@ -55,7 +55,7 @@ export class Child {
     const { pid } = this.#process;
     if (pid === undefined) return;
     if (endings.has(signal)) this.#waits = true;
-    // What cannot be killed has another user, and the lock is gone.
+    // A process that cannot be killed has another user, and the lock is gone.
     if (signal === "SIGKILL") this.#isInherited = false;
     let others = unheard.has(signal) ? this.#othersFor(signal) : [];
     sent(-pid, signal);

@@ -67,7 +67,7 @@ async function cut({ proxies, random }: Run): Promise<void> {
   for (const proxy of proxies.slice(0, count)) await proxy.heal();
 }
 
-/** What goes on before it has stopped would stop for ever. */
+/** A command that is continued before it has stopped would stop for ever. */
 async function hasStopped({ process: { pid } }: Child): Promise<void> {
   await vi.waitFor(() => expect(stateOf(pid!)).toMatch(/[TZ]/), { timeout: 60_000, interval: 10 });
 }
@@ -139,7 +139,7 @@ async function play(index: number): Promise<readonly [name: string, beside: read
     await events[event]!({ exec, proxies, random });
   }
   await exec.ended;
-  // What the first has left would be seen beside these.
+  // Leftovers of the first would be seen beside these.
   await came("rival", linesOf("rival").length + 10);
   writeFileSync(over, "");
   await rival;

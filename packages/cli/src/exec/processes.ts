@@ -9,7 +9,7 @@ interface Process {
   readonly state: string;
   readonly parent: number;
   readonly group: number;
-  /** What it has as the inherited descriptor, as /proc names it. */
+  /** Its inherited descriptor, as /proc names it. */
   readonly mark: string | undefined;
 }
 
@@ -29,7 +29,7 @@ export function processesOf(group: number, mark?: string, own = false): readonly
   return [...found];
 }
 
-/** What a process has as the inherited descriptor. */
+/** The inherited descriptor of a process. */
 export function markOf(pid: number): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/fd/${inherited}`);

@@ -55,7 +55,7 @@ export async function releaseByName(
   const { answers, silent } = await askEach(reached, limit, (redis, signal) =>
     unlessAborted(signal, redis.eval(script.source, 1, resource, digest, tokenOf(by))),
   );
-  // What the keys had left by then: the holder may have extended its lease since it was found.
+  // The time that the keys had left by then: the holder may have extended its lease since it was found.
   const left = answers.map((answer) => Number(answer ?? absent));
   const changed = reached.filter((_, index) => left[index] !== absent).map(({ name }) => name);
   const remaining = changed.length === 0 ? release.remaining : left.includes(-1) ? null : Math.max(...left);

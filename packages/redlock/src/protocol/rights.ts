@@ -3,9 +3,9 @@
  * may have words with which it is tried: behind a key that does not exist they change nothing.
  */
 export const rights = {
-  /** What claims, extensions and releases execute. */
+  /** Executed by claims, extensions and releases. */
   locks: ["GET", "PTTL", "DEL", "PEXPIRE,1", "SET,-,XX,PX,1"],
-  /** What queues add: these commands, and these keys. */
+  /** Added by queues: these commands, and these keys. */
   queues: ["EXISTS", "ZCARD", "ZRANGE,0,0", "ZREM,-", "ZADD,XX,1,-"],
   keysOfQueues: "~quorlock:*",
   scripts: ["EVAL", "EVALSHA"],
@@ -13,7 +13,7 @@ export const rights = {
   helpful: ["MGET", "PUBLISH,-", "PUBSUB|NUMSUB", "PING"],
   keyless: ["TIME", "SUBSCRIBE", "INFO"],
   channels: ["resetchannels", "&quorlock:*"],
-  /** What `restartGuard`, shared claims and clients without scripts add. */
+  /** Added by `restartGuard`, by shared claims, and by clients without scripts. */
   guard: ["OBJECT|ENCODING", "SETRANGE,0,"],
   shared: ["TIME", "ZSCORE,-"],
   transactions: ["WATCH", "MULTI", "EXEC", "DISCARD"],
