@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pass } from "node:timers/promises";
+import { Random } from "@quorlock/simulation";
 import { Child } from "@quorlock/simulation/processes";
 import { type Proxy as FaultProxy, type Masters, startMasters, startProxy } from "@quorlock/testbed";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -29,17 +30,6 @@ afterAll(async () => {
   await masters.stop();
   rmSync(folder, { recursive: true });
 });
-
-/** Mulberry32. */
-function randomFrom(from: number): () => number {
-  let state = from;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** Six seconds of steps: longer than the lock outlives its holder. Only SIGKILL ends what ignores the other signals. */
 const work = `n=0; while [ $n -lt 120 ]; do echo "$QUORLOCK_FENCING_TOKEN first" >> "$STEPS"; n=$((n+1)); sleep 0.05; done`;
@@ -113,7 +103,8 @@ const excepted = "is stopped alone";
 
 /** Its name, and the tokens of the steps of the first that came after one of the rival. */
 async function play(index: number): Promise<readonly [name: string, beside: readonly number[]]> {
-  const random = randomFrom(seed * 1000 + index);
+  const stream = new Random(seed, index);
+  const random = (): number => stream.fraction();
   const pick = <T extends object>(from: T): keyof T & string =>
     Object.keys(from)[Math.floor(random() * Object.keys(from).length)] as keyof T & string;
   const kind = pick(commands);

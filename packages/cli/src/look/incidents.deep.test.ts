@@ -1,4 +1,5 @@
 import { ownerKey, ownersKey } from "@quorlock/redlock/internal";
+import { Random } from "@quorlock/simulation";
 import { type Masters, startMasters, startProxy } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -26,17 +27,6 @@ afterAll(async () => {
   for (const admin of admins) admin.disconnect();
   await masters.stop();
 });
-
-/** Mulberry32. */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 const owners = ["aaaaaaaa", "bbbbbbbb", "cccccccc"] as const;
 /** The last write of the record of `bbbbbbbb` was 40 s ago, and `cccccccc` writes none. */
@@ -104,7 +94,8 @@ function contradictionOf(
 test.each(Array.from({ length: 50 }, (_, seed) => seed))(
   "incident %i: every view says what the masters have, or that it is unknown",
   async (seed) => {
-    const random = randomFrom(seed);
+    const stream = new Random(seed);
+    const random = (): number => stream.fraction();
     const cut = await makeIncident(random);
     for (const place of cut) proxies[place]!.hold("requests");
     const list = mastersFrom(
