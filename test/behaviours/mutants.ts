@@ -215,7 +215,7 @@ const loadMutants: readonly Mutant[] = [
   {
     name: "an extension waits for room among the requests",
     breaks: ["12.7"],
-    edits: { "redis/pipeline.ts take #takeRequest condition": "true" },
+    edits: { "redis/backlog.ts push #keeps condition": "false" },
   },
   {
     name: "the time in which a process was blocked is that of its masters",

@@ -35,7 +35,7 @@ export const sections: Readonly<Record<string, readonly Behaviour[]>> = {
   "9. Restart guard": restarts,
   "10. Other primitives": [...primitives, ...reentrancy],
   "11. Clocks of the masters": clocksOfMasters,
-  "12. Batches, send queue and admission": [...load, ...admission],
+  "12. Batches, send window and admission": [...load, ...admission],
   "13. On the wire": onTheWire,
   README: [...readme, ...holding, ...retrying, ...owners],
 };

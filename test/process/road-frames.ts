@@ -24,7 +24,7 @@ async function framesOf(work: () => Promise<void>): Promise<Frames> {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 100;
   const onThen = (reaction: unknown): void => {
-    if ((reaction as { readonly name?: string } | undefined)?.name === "flushAll")
+    if ((reaction as { readonly name?: string } | undefined)?.name === "#flushAll")
       stacks.toSchedule ??= new Error("here").stack!;
   };
   const onSend = (): void => {

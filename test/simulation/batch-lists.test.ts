@@ -2,7 +2,8 @@ import { questionOf } from "@quorlock/redlock/internal";
 import { Random } from "@quorlock/simulation";
 import { describe, expect, it } from "vitest";
 // The packages have no names for these: the two have to understand each other.
-import { batchArgs, type Posted, purposeOf, verbLetters } from "../../packages/redlock/src/redis/commands.ts";
+import { batchArgs, verbLetters } from "../../packages/redlock/src/redis/commands.ts";
+import { type Posted, purposeOf } from "../../packages/redlock/src/redis/posted.ts";
 import { questionsIn, repliedIn } from "../../packages/simulation/src/master/batch-list.ts";
 
 function understood(list: string, keys: readonly string[], args: readonly string[]): unknown {
@@ -47,28 +48,16 @@ describe("the list of a batch, as the model of a master reads it", () => {
 
 /** One of few kinds, so that many are alike. */
 function drawn(random: Random): Posted {
-  const verb = random.pick(["vote", "vote", "release", "release", "inspect", "time"] as const);
+  const verb = random.pick(["vote", "vote", "release", "release", "inspect"] as const);
   const key = () => random.pick(["a", "b", "c"]);
-  const words = {
-    vote: ["t1"],
-    release: ["t1"],
-    inspect: [],
-    time: [],
-  };
-  const keys = verb === "time" ? [] : verb === "inspect" || random.chance(0.8) ? [key()] : [key(), key()];
+  const words = { vote: ["t1"], release: ["t1"], inspect: [] };
+  const keys = verb === "inspect" || random.chance(0.8) ? [key()] : [key(), key()];
   const guard = random.chance(0.9)
     ? undefined
     : { terms: () => "60000,11,0,1,1,0,0", refused: () => {}, extendedInQuarantine: () => {} };
   const ttl = verb === "vote" ? random.pick([1000, 2000]) : 0;
   const question = questionOf({ verb, keys, words: words[verb], ttl });
   const sink = { answered: () => {} };
-  return {
-    question,
-    place: 0,
-    sink,
-    purpose: purposeOf(question),
-    isUnbatched: false,
-    guard,
-    onSend: undefined,
-  };
+  const asker = { guard, inbox: "-", isAlone: false, settled: () => {} };
+  return { question, place: 0, sink, purpose: purposeOf(question), readsTime: false, asker };
 }

@@ -70,7 +70,7 @@ export interface Entry {
  *   same for all keys but the last, if that one is free.
  * - `extend`: renews every key that holds the token, for at least `ttl`. `repair`: sets free keys as well.
  * - `release`: deletes the keys that hold the token, or a token of an earlier round of it. With a queue, its head
- *   is granted the keys, and entries that belong to the token are removed. `delete`: the same without a queue.
+ *   is granted the keys, and entries that belong to the token are removed.
  * - `enqueue`: votes if all keys are free, or hold a token of an earlier round of the same waiter, and no entry is ahead of
  *   it. Otherwise the entry stays in the queue, and keys granted to it in an earlier round go to the head of the queue.
  * - `mark`: keeps further shared claims out of a lock for `ttl` ms, or with 0 no longer (PROTOCOL 10.8). Its value is a name.
@@ -84,7 +84,6 @@ export type Verb =
   | "extend"
   | "repair"
   | "release"
-  | "delete"
   | "enqueue"
   | "mark"
   | "inspect"

@@ -5,18 +5,17 @@ import type { Placement } from "./placement.ts";
 // A master is asked in one way, `LockNode.ask(question, place, sink)`, whatever for: a vote, an extension, a release, a
 // queue entry, the state of a key or of the guard, the time.
 //
-//   Round, or a single caller ── ask(question, place, sink) ──▶ RedisNode ── posted ──▶ send queue ──▶ pipeline
-//          ▲                                                                                             │
-//          └─────────────────────── sink.answered(place, answer), once a question ◀───────────────────────┘
+//   Round, or a single caller ── ask(question, place, sink) ──▶ Master ── posted ──▶ Window ── message ──▶ connection
+//          ▲                                                                                       │
+//          └─────────────────────── sink.answered(place, answer), once a question ◀────────────────┘
 //
 // - A question is data: `verb`, `keys`, `words`, `ttl`, and with some a `proposal` or an `entry`. Only `claim.abandoned` is
 //   live: it is read again before each send.
 // - It is the same object for all masters of a round, so a batch of the same questions is encoded once for all of them.
 //   `place` is the only thing that tells the masters apart, and comes back with the answer.
 // - The keys choose the scripts: a lock that may be shared has keys of this library's own, and the same verbs.
-// - A sink is an object, most often the round itself. A node that adds something for its master (the guard, a reading of the
-//   clock, the purpose that orders what waits) adds it to what it posts, and passes on a sink of its own if it has to hear
-//   the answer first.
+// - A sink is an object, most often the round itself. What a node adds for its master (the guard, the inbox, a reading of the
+//   clock, the purpose that orders what waits) goes with what it posts, and it hears each answer first (`settled`).
 // - Answers are told apart by `is`.
 
 type Asked = Pick<Question, "verb" | "keys" | "words"> & Partial<Question>;

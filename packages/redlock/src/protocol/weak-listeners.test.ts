@@ -48,7 +48,7 @@ test.each<RedlockOptions>([{}, { restartGuard: { maxTtl: 1000 } }, { clockWatch:
   "a Redlock with %j that is dropped is collected, and leaves no listener on its client's connection",
   async (options) => {
     const connection = new Connection();
-    // The first one makes the send queue, which all share.
+    // The first one makes the window, which all share.
     expect(new RedisNode(connection).name).toBe("master");
     const before = connection.listeners.size;
     const dropped = new WeakRef(new Redlock([new RedisNode(connection)], options));

@@ -3,16 +3,11 @@ import type { Guard, Question, Verb } from "../protocol/node.ts";
 import { questionOf } from "../protocol/question.ts";
 import { batchScript, releaseBatchScript, voteBatchScript } from "../scripts.generated.ts";
 import { claimed, type TestClaim } from "../virtual-time.test.ts";
-import {
-  answerIn,
-  batchArgs,
-  batchCommand,
-  encoded,
-  forgetEncoded,
-  type Posted,
-  purposeOf,
-  repliesIn,
-} from "./commands.ts";
+import { batchArgs, batchCommand, decode, encode, repliesIn } from "./commands.ts";
+import { type Asker, type Posted, purposeOf } from "./posted.ts";
+import { claimKeysOf } from "./sharable-keys.ts";
+import { turn } from "./turn.ts";
+import { batchEnd } from "./window.ts";
 
 // PROTOCOL 12.1, 12.4.
 
@@ -21,11 +16,20 @@ function guardWith(terms: string): Guard {
 }
 
 const guard = guardWith("first terms");
+const inbox = "inbox";
+
+function askerWith(of: Guard | undefined, inbox: string | undefined): Asker {
+  return { guard: of, inbox, isAlone: false, settled: () => {} };
+}
 
 function posted(question: Question, of?: Guard): Posted {
-  const purpose = purposeOf(question);
-  const sink = { answered: () => {} };
-  return { question, place: 0, sink, purpose, isUnbatched: false, guard: of, onSend: undefined };
+  const [purpose, sink] = [purposeOf(question), { answered: () => {} }];
+  return { question, place: 0, sink, purpose, readsTime: false, asker: askerWith(of, inbox) };
+}
+
+/** The same for a master without a queue. */
+function unqueued(one: Posted): Posted {
+  return { ...one, asker: askerWith(undefined, undefined) };
 }
 
 function plain(verb: Verb, keys: readonly string[], words: readonly string[]): Posted {
@@ -52,17 +56,12 @@ function listOf(...all: readonly Posted[]): unknown {
 }
 
 describe("questions that are alike", () => {
-  test("go out by a special script if they vote for one key each: the ttl, rounded up, and the tokens", () => {
-    const votes = [vote("r1", "t1", { ttl: 9.5 }), vote("r2", "t2", { ttl: 9.5 })];
-    expect(batchCommand(votes)).toEqual({ script: voteBatchScript, args: [2, "r1", "r2", 10, "t1", "t2"] });
-  });
-
-  test("go out by a special script if they release one key each: the tokens", () => {
-    const args = [2, "r1", "r2", "t1", "t2"];
-    expect(batchCommand([release("r1", "t1"), release("r2", "t2")])).toEqual({
-      script: releaseBatchScript,
-      args,
-    });
+  const votes = [vote("r1", "t1", { ttl: 9.5 }), vote("r2", "t2", { ttl: 9.5 })];
+  test.each([
+    ["votes", votes, voteBatchScript, [2, "r1", "r2", 10, "t1", "t2"]],
+    ["releases", [release("r1", "t1"), release("r2", "t2")], releaseBatchScript, [2, "r1", "r2", "t1", "t2"]],
+  ])("go out by a special script if they are %s of one key each", (_, all, script, args) => {
+    expect(batchCommand(all)).toEqual({ script, args });
   });
 
   const two = plain("release", ["r1", "r2"], ["t"]);
@@ -73,7 +72,7 @@ describe("questions that are alike", () => {
     ["votes for fencing tokens", vote("r", "t", { proposal: 7 }), vote("s", "u", { proposal: 7 })],
     ["guarded votes", vote("r", "t", { guard }), vote("s", "u", { guard })],
     ["releases of several keys", two, two],
-    ["releases that leave no queue", plain("delete", ["r"], ["t"]), plain("delete", ["s"], ["u"])],
+    ["releases that leave no queue", unqueued(release("r", "t")), unqueued(release("s", "u"))],
     ["extensions", vote("r", "t", { verb: "extend" }), vote("s", "u", { verb: "extend" })],
   ])("go out as a batch if they differ in something: %s", (_, one, other) => {
     expect(batchCommand([one, other]).script).toBe(batchScript);
@@ -82,14 +81,8 @@ describe("questions that are alike", () => {
 
 describe("the list of a batch", () => {
   test("counts only equal questions in a row", () => {
-    const list = listOf(
-      release("a", "t"),
-      release("b", "t"),
-      vote("c", "t"),
-      release("d", "t"),
-      release("e", "t"),
-      release("f", "t"),
-    );
+    const [a, b, c, d, e] = ["a", "b", "c", "d", "e"].map((key) => release(key, "t"));
+    const list = listOf(a!, b!, vote("r", "t"), c!, d!, e!);
     expect(list).toBe("2l1,0;v1,1000;3l1,0;");
   });
 
@@ -97,21 +90,15 @@ describe("the list of a batch", () => {
     ["a ttl", vote("a", "t"), vote("b", "t", { ttl: 1001 }), "v1,1000;v1,1001;"],
     ["a number of keys", vote("a", "t"), vote("b", "t", { resources: ["b", "c"] }), "v1,1000;v2,1000;"],
     ["a proposal", vote("a", "t"), vote("b", "t", { proposal: 7 }), "v1,1000;v1,1000,0,0,7;"],
-    ["a verb", release("a", "t"), plain("delete", ["b"], ["t"]), "l1,0;r1,0;"],
+    ["a verb", release("a", "t"), unqueued(release("b", "t")), "l1,0;r1,0;"],
   ])("two that differ by %s are not alike", (_, one, other, list) => {
     expect(listOf(one, other)).toBe(list);
   });
 
   test("a question with another guard is not equal: it follows that guard", () => {
     const other = guardWith("other terms");
-    const all = [
-      vote("a", "t"),
-      vote("b", "t", { guard }),
-      vote("c", "t", { guard }),
-      vote("d", "t", { guard: other }),
-      vote("e", "t"),
-      vote("f", "t"),
-    ];
+    const guards = [undefined, guard, guard, other, undefined, undefined];
+    const all = guards.map((of, index) => vote(`r${index}`, "t", of && { guard: of }));
     expect(listOf(...all)).toBe("v1,1000;g0,0;2v1,1000;g0,0;v1,1000;g0,0;2v1,1000;");
     const values = batchArgs(all).slice(-9);
     expect(values).toEqual(["t", "first terms", "t", "t", "other terms", "t", "0", "t", "t"]);
@@ -130,15 +117,15 @@ describe("the command of a batch", () => {
   const votes = [vote("r1", "t1"), vote("r2", "t2")];
 
   test("is made once for all masters that are asked the same, until the first of them has answered", () => {
-    const first = encoded(votes);
-    expect(encoded(votes.map((one) => ({ ...one, place: 7 })))).toBe(first);
-    forgetEncoded(first);
-    const another = encoded(votes);
+    const first = turn.encoded(votes);
+    expect(turn.encoded(votes.map((one) => ({ ...one, place: 7 })))).toBe(first);
+    turn.forget(first);
+    const another = turn.encoded(votes);
     expect(another).not.toBe(first);
     expect(another).toEqual(first);
     // A late answer to the first one says nothing of the second.
-    forgetEncoded(first);
-    expect(encoded(votes)).toBe(another);
+    turn.forget(first);
+    expect(turn.encoded(votes)).toBe(another);
   });
 
   test.each([
@@ -146,16 +133,38 @@ describe("the command of a batch", () => {
     ["more", [...votes, vote("r3", "t3")]],
     ["others", [votes[0]!, vote("r2", "t2")]],
     ["the same in another order", [votes[1]!, votes[0]!]],
-    ["the same with a guard", votes.map((one) => ({ ...one, guard }))],
+    ["the same with a guard", votes.map((one) => ({ ...one, asker: askerWith(guard, inbox) }))],
+    ["the same with another inbox", votes.map((one) => ({ ...one, asker: askerWith(undefined, "-") }))],
+    ["the same with a reading of the clock", votes.map((one) => ({ ...one, readsTime: true }))],
   ])("is not that of %s", (_, others) => {
-    const first = encoded(votes);
-    expect(encoded(others)).not.toBe(first);
-    expect(encoded(others).posted).toEqual(others);
+    const first = turn.encoded(votes);
+    expect(turn.encoded(others)).not.toBe(first);
+    expect(turn.encoded(others).posted).toEqual(others);
   });
 });
 
+test("a batch has at most 512 keys, unless one question has more, and is for one kind of locks", () => {
+  const time = plain("time", [], []);
+  const wide = [300, 212, 1, 600].map((count) => plain("release", Array(count).fill("k"), ["t"]));
+  const readers = plain("release", [claimKeysOf("r").shared], ["t"]);
+  const all = [...wide, readers, time, vote("r", "t")];
+  expect([0, 2, 3, 4, 6].map((start) => batchEnd(all, start))).toEqual([2, 3, 4, 6, 7]);
+});
+
+test("a reading of the clock is the last of a command, once for all questions that need it", () => {
+  const timed = { ...plain("time", [], []), readsTime: true };
+  const judged = { ...vote("r1", "t1"), readsTime: true };
+  const message = encode([judged, vote("r2", "t2"), timed, timed]);
+  expect(message.args).toEqual([batchScript.sha1, 2, "r1", "r2", "2v1,1000;c0,0;", "t1", "t2"]);
+  const clock = ["1700000000", "0"];
+  expect(repliesIn(message, [1000, 1000, clock])).toEqual([1000, 1000, clock]);
+  expect(repliesIn(message, [1000, 1000])).toEqual([]);
+  expect(encode([judged]).args).toEqual([batchScript.sha1, 1, "r1", "v1,1000;c0,0;", "t1"]);
+  expect(encode([timed]).args).toEqual([batchScript.sha1, 0, "c0,0;"]);
+});
+
 test.each([["OK"], [null], [1], [3], ["2"], [[1000]], [{}]])("%j is no reply to two votes", (reply) => {
-  const votes = encoded([vote("r1", "t1"), vote("r2", "t2")]);
+  const votes = encode([vote("r1", "t1"), vote("r2", "t2")]);
   expect(repliesIn(votes, reply)).toEqual([]);
   expect(repliesIn(votes, 2)).toEqual([1000, 1000]);
 });
@@ -169,16 +178,12 @@ describe("the answer in a reply", () => {
     ["release", 0, missed],
     ["release", 3, undefined],
     ["release", "2", undefined],
-    ["delete", 2, done],
-    ["delete", 1, missed],
     ["restoreCounters", 1, done],
     ["restoreCounters", 0, missed],
     ["restoreCounters", 2, undefined],
     ["mark", 1, done],
     ["mark", 0, missed],
     ["mark", -1, undefined],
-    ["time", ["1700000000", "500000"], { is: "time", time: 1_700_000_000_500 }],
-    ["time", 1, undefined],
     ["inspect", 1, undefined],
     ["guardState", 1, undefined],
     ["vote", 1000, { is: "yes", remaining: 1000 }],
@@ -191,8 +196,6 @@ describe("the answer in a reply", () => {
     ["vote", [-1, 1000, "5"], { is: "yes", remaining: 1000, counter: 5 }],
     ["vote", [-1, 1000, "x"], undefined],
   ])("to %s is, for %j, %j", (verb, reply, expected) => {
-    expect(answerIn(questionOf({ verb, keys: ["a", "b"], words: ["t"], ttl: 1000 }), reply)).toEqual(
-      expected,
-    );
+    expect(decode(questionOf({ verb, keys: ["a", "b"], words: ["t"], ttl: 1000 }), reply)).toEqual(expected);
   });
 });

@@ -1,4 +1,4 @@
-import type { Answer, Guard, GuardState, KeyState, Outcome, Question, Sink, Verb } from "../protocol/node.ts";
+import type { Answer, Guard, GuardState, KeyState, Outcome, Question, Verb } from "../protocol/node.ts";
 import {
   batchScript,
   claimScript,
@@ -13,7 +13,8 @@ import {
   voteBatchScript,
 } from "../scripts.generated.ts";
 import type { Args, Message } from "./connection.ts";
-import { claimedTimeIn, counterIn, countIn, epochIn, ticketIn, timeIn, timeLeftIn } from "./reply-numbers.ts";
+import type { Posted } from "./posted.ts";
+import { claimedTimeIn, counterIn, countIn, epochIn, ticketIn, timeLeftIn } from "./reply-numbers.ts";
 import { companionsOf, isSharable } from "./sharable-keys.ts";
 
 /** The letters that the batch script uses for the verbs. */
@@ -22,7 +23,6 @@ export const verbLetters: Readonly<Record<Verb, string>> = {
   voteUnless: "u",
   repair: "p",
   extend: "e",
-  delete: "r",
   release: "l",
   enqueue: "q",
   inspect: "i",
@@ -32,45 +32,9 @@ export const verbLetters: Readonly<Record<Verb, string>> = {
   time: "c",
 };
 
-/**
- * `keep`: for a lease that is held. `release`: gives one back. `request`: requests a new one, or only reads.
- * Questions that cannot all be sent go in this order (PROTOCOL 12.7).
- */
-export type Purpose = "keep" | "release" | "request";
-
-/** A question on its way to one master, with what is only for that one. */
-export interface Posted {
-  readonly question: Question;
-  /** Goes back to the sink with the answer. */
-  readonly place: number;
-  readonly sink: Sink;
-  readonly purpose: Purpose;
-  /** Whether it is sent immediately in a command of its own, instead of with the others that wait. */
-  readonly isUnbatched: boolean;
-  readonly guard: Guard | undefined;
-  /** Called right before each send. */
-  readonly onSend: (() => void) | undefined;
-}
-
-/** Whether the question may be removed before it is sent. The check may read the clocks and end a lease. */
-export function isAbandoned({ claim }: Question): boolean {
-  return claim?.abandoned === true;
-}
-
-/** Whether no caller waits for the answer any more, as far as is known. */
-export function isUnawaited({ claim }: Question): boolean {
-  return claim === undefined || claim.abandoned;
-}
-
-/** Whether it deletes or grants keys, and therefore must reach the master, even late. */
-export function isRelease({ verb }: Question): boolean {
-  return verb === "release" || verb === "delete";
-}
-
-export function purposeOf({ verb }: Question): Purpose {
-  if (verb === "vote" || verb === "voteUnless" || verb === "enqueue" || verb === "mark") return "request";
-  if (verb === "release" || verb === "delete") return "release";
-  return verb === "inspect" || verb === "time" ? "request" : "keep";
+/** Without a queue, a release only deletes. */
+function letterOf({ question: { verb }, asker }: Posted): string {
+  return verb === "release" && asker.inbox === undefined ? "r" : verbLetters[verb];
 }
 
 /** Whether the two cannot be in one batch: locks that may be shared have a script of their own. */
@@ -79,73 +43,80 @@ export function needsOtherScript({ keys: [key] }: Question, { keys: [other] }: Q
 }
 
 /** The questions of one batch, encoded as one command, once for all masters with the same questions. */
-export interface EncodedBatch extends Message {
+export interface Encoded extends Message {
   /** As they were posted for the first of the masters. */
   readonly posted: readonly Posted[];
   /** `undefined` for a SET. */
   readonly script: Script | undefined;
+  /** The number of questions without the readings of the clock, which are last and share one reply behind the others. */
+  readonly count: number;
+  readonly readsTime: boolean;
 }
 
-/**
- * The command for the questions of one batch. All masters are asked in one turn, mostly with the same batches, so the
- * latest encoding usually fits the next master as well (PROTOCOL 12.1).
- */
-export function encoded(posted: readonly Posted[]): EncodedBatch {
-  if (!latestEncoded || !areEqual(latestEncoded.posted, posted)) latestEncoded = encodeAnew(posted);
-  return latestEncoded;
-}
-
-let latestEncoded: EncodedBatch | undefined;
-
-/** Drops the cached encoding: a master has answered, so the others have been sent theirs. */
-export function forgetEncoded(batch: EncodedBatch): void {
-  if (latestEncoded === batch) latestEncoded = undefined;
-}
-
-function areEqual(batch: readonly Posted[], posted: readonly Posted[]): boolean {
+/** Whether the command is that for these questions as well: the masters add the same to them. */
+export function isEncodingOf({ posted: batch }: Encoded, posted: readonly Posted[]): boolean {
   if (batch.length !== posted.length) return false;
   for (let index = 0; index < batch.length; index += 1) {
-    const { question, guard } = batch[index]!;
-    if (posted[index]!.question !== question || posted[index]!.guard !== guard) return false;
+    const [one, other] = [batch[index]!, posted[index]!];
+    if (one.question !== other.question || one.readsTime !== other.readsTime) return false;
+    const { guard, inbox } = other.asker;
+    if (one.asker.guard !== guard || one.asker.inbox !== inbox) return false;
   }
   return true;
 }
 
-function encodeAnew(posted: readonly Posted[]): EncodedBatch {
-  const { question, guard } = posted[0]!;
-  const { verb, keys, words, ttl, proposal } = question;
+/** The command for the questions of one batch. */
+export function encode(all: readonly Posted[]): Encoded {
+  let count = all.length;
+  while (count > 0 && all[count - 1]!.question.verb === "time") count -= 1;
+  const posted = count === all.length ? all : all.slice(0, count);
+  const readsTime = all.some((one) => one.readsTime);
+  const { script, args: own } = commandOf(posted, readsTime);
+  const command = script ? "EVALSHA" : "SET";
+  const args = script ? [script.sha1, ...own] : own;
+  return { posted: all, count, readsTime, command, args, script, wire: undefined };
+}
+
+interface Command {
+  /** `undefined` for a SET. */
+  readonly script: Script | undefined;
+  readonly args: Args;
+}
+
+function commandOf(posted: readonly Posted[], readsTime: boolean): Command {
   const keyed = posted.find((one) => one.question.keys.length > 0)?.question.keys[0];
   if (keyed !== undefined && isSharable(keyed)) {
     // PROTOCOL 12.6.
     const companions = posted.flatMap((one) => one.question.keys.flatMap(companionsOf));
-    const args = [sharedBatchScript.sha1, ...batchArgs(posted, companions)];
-    return { posted, command: "EVALSHA", args, script: sharedBatchScript, wire: undefined };
+    return { script: sharedBatchScript, args: batchArgs(posted, readsTime, companions) };
   }
-  if (posted.length === 1 && verb === "vote" && keys.length === 1 && !guard && proposal === undefined) {
-    // A plain SET for one resource, so that a single lock costs no script call (PROTOCOL 13.1).
-    const args = [keys[0]!, words[0]!, "NX", "PX", Math.ceil(ttl)];
-    return { posted, command: "SET", args, script: undefined, wire: undefined };
-  }
-  const { script, args } = posted.length === 1 ? singleCommand(posted[0]!) : batchCommand(posted);
-  return { posted, command: "EVALSHA", args: [script.sha1, ...args], script, wire: undefined };
+  // A reading of the clock is the last of a batch, in one step with the claims before it (PROTOCOL 11.4).
+  if (readsTime) return { script: batchScript, args: batchArgs(posted, readsTime) };
+  return posted.length === 1 ? singleCommand(posted[0]!) : batchCommand(posted);
 }
 
-/** The script for one question, with its arguments. */
-function singleCommand(posted: Posted): { script: Script; args: Args } {
-  const { question, guard } = posted;
+/** The command for one question. */
+function singleCommand(posted: Posted): Command {
+  const { question, asker } = posted;
+  const { guard, inbox = noInbox } = asker;
   const { verb, keys, words, ttl, proposal = "", entry } = question;
-  if (!hasOwnScript(posted)) return { script: batchScript, args: batchArgs([posted]) };
+  const [token = ""] = words;
+  const wholeTtl = Math.ceil(ttl);
+  // A plain SET for one resource, so that a single lock costs no script call (PROTOCOL 13.1).
+  if (verb === "vote" && keys.length === 1 && !guard && proposal === "")
+    return { script: undefined, args: [keys[0]!, token, "NX", "PX", wholeTtl] };
+  const letter = letterOf(posted);
+  // All claims and releases have a script of their own, except a guarded queue entry.
+  if (!(guard ? "vperl" : "vpeqrl").includes(letter))
+    return { script: batchScript, args: batchArgs([posted]) };
   const count = keys.length;
   // Without a queue, a release grants no key, so the guard has nothing to check.
-  if (verb === "delete") return { script: releaseScript, args: [count, ...keys, ...words] };
-  if (verb === "release" && guard) {
+  if (letter === "r") return { script: releaseScript, args: [count, ...keys, ...words] };
+  if (letter === "l" && guard)
     return { script: guardedReleaseScript, args: [count, ...keys, guard.terms(question), ...words] };
-  }
-  if (verb === "release") return { script: releaseAndGrantScript, args: [count, ...keys, ...words] };
-  const [token = "", inbox = ""] = words;
-  const wholeTtl = Math.ceil(ttl);
+  if (letter === "l") return { script: releaseAndGrantScript, args: [count, ...keys, ...words] };
   if (guard) {
-    const args = [count, ...keys, verbLetters[verb], token, wholeTtl, proposal, guard.terms(question)];
+    const args = [count, ...keys, letter, token, wholeTtl, proposal, guard.terms(question)];
     return { script: guardedClaimScript, args };
   }
   const args = [count, ...keys, token, wholeTtl];
@@ -158,13 +129,8 @@ function singleCommand(posted: Posted): { script: Script; args: Args } {
   return { script: claimScript, args };
 }
 
-/** Whether the question has a script of its own: all claims and releases do, except a guarded queue entry. */
-function hasOwnScript({ question: { verb }, guard }: Posted): boolean {
-  return (guard ? "vperl" : "vpeqrl").includes(verbLetters[verb]);
-}
-
-/** The script for several questions, with its arguments: a special one if all are votes or all are releases. */
-export function batchCommand(posted: readonly Posted[]): { script: Script; args: Args } {
+/** The command for several questions: a special script if all are votes or all are releases. */
+export function batchCommand(posted: readonly Posted[]): Command {
   const script = homogeneousScript(posted);
   if (!script) return { script: batchScript, args: batchArgs(posted) };
   const args: (string | number)[] = [posted.length];
@@ -175,13 +141,13 @@ export function batchCommand(posted: readonly Posted[]): { script: Script; args:
 }
 
 /**
- * The reply to each question of a batch, in order. With too few or too many replies they cannot be assigned:
- * then none (PROTOCOL 12.3).
+ * The reply to each question of a batch, in order, and behind them that of the clock. With too few or too many replies they
+ * cannot be assigned: then none (PROTOCOL 12.3).
  */
-export function repliesIn({ posted, script }: EncodedBatch, reply: unknown): readonly unknown[] {
+export function repliesIn({ posted, count, readsTime, script }: Encoded, reply: unknown): readonly unknown[] {
   const isBatch = script === batchScript || script === sharedBatchScript;
   if (posted.length === 1 && !isBatch) return [reply];
-  if (Array.isArray(reply)) return reply.length === posted.length ? reply : [];
+  if (Array.isArray(reply)) return reply.length === count + Number(readsTime) ? reply : [];
   // The short form: every question succeeded.
   if (reply !== posted.length || isBatch) return [];
   return posted.map(({ question }) => (question.verb === "vote" ? Math.ceil(question.ttl) : 1));
@@ -190,20 +156,26 @@ export function repliesIn({ posted, script }: EncodedBatch, reply: unknown): rea
 function homogeneousScript(posted: readonly Posted[]): Script | undefined {
   const first = posted[0]!;
   const { verb, keys, proposal } = first.question;
-  if (keys.length > 1 || first.guard || proposal !== undefined) return undefined;
-  const script = verb === "vote" ? voteBatchScript : verb === "release" ? releaseBatchScript : undefined;
+  if (keys.length > 1 || first.asker.guard || proposal !== undefined) return undefined;
+  const grants = verb === "release" && first.asker.inbox !== undefined;
+  const script = verb === "vote" ? voteBatchScript : grants ? releaseBatchScript : undefined;
   return script && posted.every((_, index) => sameShapeAt(posted, index, first)) ? script : undefined;
 }
 
-/** The arguments of the batch script. `companions`: further keys to declare. */
-export function batchArgs(posted: readonly Posted[], companions: readonly string[] = []): Args {
+/** The arguments of the batch script; `readsTime`: with the clock at the end. `companions`: further keys to declare. */
+export function batchArgs(
+  posted: readonly Posted[],
+  readsTime = false,
+  companions: readonly string[] = [],
+): Args {
   const args: (string | number)[] = [0];
   const values: string[] = [];
   let list = "";
   let latest: Guard | Question | undefined;
   for (let index = 0; index < posted.length; ) {
     const first = posted[index]!;
-    const { question, guard } = first;
+    const { question, asker } = first;
+    const { guard, inbox = noInbox } = asker;
     const { verb } = question;
     // The terms of a guard are the same for all but a question that says which.
     const terms = verb === "guardState" && question.words.length > 0 ? question : guard;
@@ -217,11 +189,13 @@ export function batchArgs(posted: readonly Posted[], companions: readonly string
     for (let next: Posted | undefined = first; next; next = sameShapeAt(posted, index, first)) {
       for (const key of next.question.keys) args.push(key);
       if (!isListed.has(verb)) for (const word of next.question.words) values.push(word);
+      if (verb === "enqueue") values.push(inbox);
       times += 1;
       index += 1;
     }
-    list += `${times > 1 ? times : ""}${verbLetters[verb]}${question.keys.length},${numbersOf(question)};`;
+    list += `${times > 1 ? times : ""}${letterOf(first)}${question.keys.length},${numbersOf(question)};`;
   }
+  if (readsTime) list += "c0,0;";
   args.push(...companions);
   args[0] = args.length - 1;
   args.push(list);
@@ -232,11 +206,12 @@ export function batchArgs(posted: readonly Posted[], companions: readonly string
 /** The posted question at `index`, if the batch list describes it in the same way as `other`. */
 function sameShapeAt(posted: readonly Posted[], index: number, other: Posted): Posted | undefined {
   const next = posted[index];
-  if (next === undefined || next.guard !== other.guard) return undefined;
+  if (next === undefined || next.asker.guard !== other.asker.guard) return undefined;
   const { question: one } = next;
   const { verb, keys, ttl, proposal } = other.question;
   const isAlike =
     one.verb === verb &&
+    letterOf(next) === letterOf(other) &&
     one.keys.length === keys.length &&
     // A question keeps its own ttl (PROTOCOL 12.4).
     one.ttl === ttl &&
@@ -245,21 +220,20 @@ function sameShapeAt(posted: readonly Posted[], index: number, other: Posted): P
   return isAlike && verb !== "enqueue" && !isListed.has(verb) ? next : undefined;
 }
 
+/** The inbox of a queue entry without a working subscription. */
+export const noInbox = "-";
+
 /** The verbs whose words are no values of the batch: they are in its list, or in the terms of the guard. */
 const isListed: ReadonlySet<Verb> = new Set(["restoreCounters", "guardState"]);
 
 /** The meaning of a reply; `undefined` if it is not a valid answer to the question. */
-export function answerIn(question: Question, reply: unknown): Answer | undefined {
+export function decode(question: Question, reply: unknown): Answer | undefined {
   const { verb, keys } = question;
-  if (verb === "release" || verb === "delete" || verb === "restoreCounters" || verb === "mark") {
+  if (verb === "release" || verb === "restoreCounters" || verb === "mark") {
     const all = verb === "restoreCounters" || verb === "mark" ? 1 : keys.length;
     // The usual reply, without a look at what else it may be.
     if (reply === all) return done;
     return countIn(reply, all) === undefined ? undefined : missed;
-  }
-  if (verb === "time") {
-    const time = timeIn(reply);
-    return time === undefined ? undefined : { is: "time", time };
   }
   if (verb === "inspect") return Array.isArray(reply) ? keyStateIn(reply) : undefined;
   if (verb === "guardState") return Array.isArray(reply) ? guardStateIn(reply) : undefined;

@@ -1,9 +1,7 @@
 import type { Grant, Wake } from "../protocol/node.ts";
+import { noInbox } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 import { counterIn, ticketIn, UnexpectedReply } from "./reply-numbers.ts";
-
-/** The inbox of a queue entry without a working subscription. */
-const noInbox = "-";
 
 /** The subscription of a node to the grants of its master. */
 export class GrantSubscription {

@@ -1,18 +1,15 @@
 import { isCluster, newConnection, type RedisClient } from "../adapters/client-libraries.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import type { LockNode } from "../protocol/node.ts";
+import type { Connection } from "../redis/connection.ts";
 import { shown } from "../settings/ranges.ts";
-import { CommandQueue } from "./command-queue.ts";
-import { WatchingNode } from "./watching-node.ts";
+import { MasterWithoutScripts } from "./transaction-wire.ts";
 
 /**
  * One for each client, shared by all Redlocks, on a connection of its own: WATCH and MULTI apply to a whole
  * connection.
  */
-const queues = new WeakMap<
-  RedisClient,
-  { readonly connection: ReturnType<typeof newConnection>; readonly line: CommandQueue }
->();
+const connections = new WeakMap<RedisClient, Connection>();
 
 /**
  * Nodes that use these clients without Lua scripts, for servers and users that may not run them. `new
@@ -34,12 +31,11 @@ export function withoutScripts(clients: Iterable<RedisClient>): readonly LockNod
         "a Cluster cannot be used without scripts: WATCH works on a single connection only",
       );
     }
-    let entry = queues.get(client);
-    if (!entry) {
-      const connection = newConnection(client);
-      entry = { connection, line: new CommandQueue(connection) };
-      queues.set(client, entry);
+    let connection = connections.get(client);
+    if (!connection) {
+      connection = newConnection(client);
+      connections.set(client, connection);
     }
-    return new WatchingNode(entry.connection, entry.line);
+    return new MasterWithoutScripts(connection);
   });
 }

@@ -300,13 +300,13 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a reply counts for the wrong question of a batch",
     breaks: ["12.3"],
-    edits: { "redis/pipeline.ts 12.3 ownReply value": "replies[posted.length - 1 - index]" },
+    edits: { "redis/script-wire.ts 12.3 ownReply value": "replies[posted.length - 1 - index]" },
   },
   {
     name: "a master is sent what another one was asked",
     breaks: ["12.1"],
     edits: {
-      "redis/commands.ts 12.1 areEqual": "latestEncoded.posted.length === posted.length",
+      "redis/turn.ts isEncodingOf": "this.#latest.posted.length === posted.length",
     },
   },
   {
@@ -314,10 +314,9 @@ export const mutants: readonly Mutant[] = [
     breaks: ["2.6", "12.2", "12.8"],
     from: 13,
     edits: {
-      "redis/commands.ts isAbandoned value": "false && claim",
-      "redis/pipeline.ts batchOfAll abandoned": "false",
-      "redis/send-queue.ts post 2.6": (statement) =>
-        `if (isRelease(question)) this.#waiting.unshift(posted); else ${statement}`,
+      "redis/posted.ts isAbandoned value": "false && claim",
+      "redis/window.ts post 2.6": (statement) =>
+        `if (posted.purpose === "release") this.#new.unshift(posted); else ${statement}`,
     },
   },
   {

@@ -24,7 +24,7 @@ export const movedVoteMutant: Mutant = {
 export const waitingClaimMutant: Mutant = {
   name: "a claim that has waited for its connection is sent to a server that has voted",
   breaks: ["2.10"],
-  edits: { "redis/redis-node.ts #postWhenConnected 2.10 value": "false" },
+  edits: { "redis/master.ts #postWhenConnected 2.10 value": "false" },
 };
 
 /** To be found where addresses change places (PROTOCOL 2.9). */

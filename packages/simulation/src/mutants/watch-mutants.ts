@@ -62,5 +62,5 @@ export const unreadVoteMutant: Mutant = {
   name: "a vote comes without its reading",
   breaks: ["11.4"],
   from: 5,
-  edits: { "redis/redis-node.ts 11.4 judgesVotes condition": "false" },
+  edits: { "redis/redis-node.ts settled 11.4 value": "undefined" },
 };

@@ -102,8 +102,8 @@ const mixedRows: readonly Mutant[] = [
     breaks: ["10.3"],
     from: 5,
     edits: {
-      "redis/pipeline.ts batchOfAll body": (body) =>
-        body.replace("if (question.keys.length > 0) other =", "other ="),
+      "redis/window.ts batchEnd body": (body) =>
+        body.replace("if (question.keys.length > 0) keyed =", "keyed ="),
     },
   },
 ];
@@ -117,7 +117,7 @@ export const readWriteMutants: readonly Mutant[] = readWriteRows.map((row) => ({
 export const undeclaredMutant: Mutant = {
   name: "a script of readers and writers declares only the key that it claims",
   breaks: ["12.6"],
-  edits: { "redis/commands.ts encodeAnew 12.6 value": "[]" },
+  edits: { "redis/commands.ts commandOf 12.6 value": "[]" },
   subjectOf: readWriteSubject,
 };
 

@@ -1,9 +1,9 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { questionOf } from "../protocol/question.ts";
 import type { Connection } from "../redis/connection.ts";
 import { ask, type TestClaim } from "../virtual-time.test.ts";
-import { CommandQueue } from "./command-queue.ts";
-import { WatchingNode } from "./watching-node.ts";
+import { isHeldBy, MasterWithoutScripts, writeFor } from "./transaction-wire.ts";
 
 class ReplyError extends Error {
   override name = "ReplyError";
@@ -16,7 +16,7 @@ class TestConnection implements Connection {
   isReady = true;
   isOpen?: boolean;
   session = 0;
-  notReadyReason = "ECONNREFUSED";
+  readonly notReadyReason = "ECONNREFUSED";
   first: Promise<void> | undefined;
   readonly #sent: string[] = [];
   readonly #unanswered: Array<{ resolve: (reply: unknown) => void; reject: (error: Error) => void }> = [];
@@ -37,6 +37,7 @@ class TestConnection implements Connection {
 
   /** The replies to what has been unanswered for longest. */
   async answer(...replies: unknown[]): Promise<void> {
+    await turn();
     for (const reply of replies) {
       const { resolve, reject } = this.#unanswered.shift()!;
       if (reply instanceof Error) reject(reply);
@@ -60,17 +61,15 @@ class TestConnection implements Connection {
   disconnect(): void {}
 }
 
+const runtime = {
+  monotonic: () => 0,
+  wall: () => 0,
+  setTimer: () => ({ cancel: () => {}, unref: () => {} }),
+};
+
 function opened() {
   const connection = new TestConnection();
-  let now = 0;
-  const pass = (duration: number): void => {
-    now += duration;
-  };
-  return {
-    connection,
-    node: new WatchingNode(connection, new CommandQueue(connection, { monotonic: () => now })),
-    pass,
-  };
+  return { connection, node: new MasterWithoutScripts(connection, { runtime }) };
 }
 
 const reads = (key: string) => [`WATCH ${key}`, `GET ${key}`, `PTTL ${key}`, "MULTI"];
@@ -81,21 +80,13 @@ const free = found(null, -2);
 const claim: TestClaim = { resources: ["r"], token: "t", ttl: 1000, abandoned: false };
 const both: TestClaim = { ...claim, resources: ["a", "b"] };
 
-/** A plain extension of "r", which the master has found to be as told. */
-async function extension(owner: string, left: number, token = "t", ttl = 1000) {
-  const { node, connection } = opened();
-  const answer = ask(node).extend({ ...claim, token, ttl }, false);
-  await connection.answer(...found(owner, left));
-  return { connection, answer, command: connection.sent[4] };
-}
-
 describe("a claim", () => {
   test("is not written to a master that refuses MULTI", async () => {
     const { node, connection } = opened();
     const vote = ask(node).vote(both);
     await connection.answer("OK", null, -2, null, -2, new ReplyError("NOPERM no 'multi'"));
     expect(await vote).toMatchObject({ is: "fault", sent: true, error: { reason: "NOPERM" } });
-    expect(connection.sent.filter((command) => command.startsWith("SET"))).toEqual([]);
+    expect(connection.sent).not.toContainEqual(expect.stringMatching(/^SET/));
   });
 
   test("is made again where a key was touched, and not for ever", async () => {
@@ -115,6 +106,7 @@ describe("a claim", () => {
     const { node, connection } = opened();
     const given = { ...claim, abandoned: false };
     const repair = ask(node).extend(given, true);
+    await turn();
     given.abandoned = true;
     await connection.answer(...free);
     expect(await repair).toMatchObject({ is: "fault", error: { reason: "ABANDONED" } });
@@ -132,37 +124,32 @@ describe("a claim", () => {
   });
 });
 
-describe("an extension of a key", () => {
-  test.each([
-    ["is given the new token", 400, "SET r w.2 XX PX 1000"],
-    ["and is not shortened by that", 4000, "SET r w.2 XX PX 4000"],
-    ["and keeps living for ever", -1, "SET r w.2 XX"],
-  ])("that holds the token of an earlier round %s", async (_, left, expected) => {
-    expect((await extension("w.1", left, "w.2")).command).toBe(expected);
-  });
-
-  test.each([
-    ["w.2", "w.1"],
-    ["v.1", "w.2"],
-    ["w", "w.2"],
-    ["t", "t.1"],
-  ])("that holds %s is refused for %s", async (holder, token) => {
-    const { answer } = await extension(holder, 400, token);
-    const owner = holder.replace(/^./, "*");
-    expect(await answer).toEqual({ is: "no", resource: "r", owner, remaining: 400 });
-  });
+test.each([
+  ["w.1", 400, "SET r w.2 XX PX 1000"],
+  ["w.1", 4000, "SET r w.2 XX PX 4000"],
+  ["w.1", Number.POSITIVE_INFINITY, "SET r w.2 XX"],
+  ["w.2", 400, "PEXPIRE r 1000"],
+  ["w.2", 4000, "PTTL r"],
+])("an extension of %s with %i ms to w.2 does not shorten it: %s", (owner, remaining, expected) => {
+  const question = questionOf({ verb: "extend", keys: ["r"], words: ["w.2"], ttl: 1000 });
+  expect(writeFor("r", { owner, remaining }, question, false).flat().join(" ")).toBe(expected);
 });
 
-describe("a release", () => {
-  test("looks again where a key was touched, and is owed in the end", async () => {
-    const { node, connection } = opened();
-    const release = ask(node).release(["r"], "t");
-    for (let transaction = 0; transaction < 5; transaction += 1) {
-      await connection.answer(...found("t", 1000));
-      await connection.answer("QUEUED", null);
-    }
-    expect(await release).toMatchObject({ is: "fault", error: { reason: "CONTENDED" } });
-  });
+test("a token is held, and those of earlier rounds of the same waiter", () => {
+  const holders = ["w.2", "w.1", "w.3", "v.1", "w", "w.2.1", undefined];
+  const held = holders.map((owner) => isHeldBy({ owner, remaining: 400 }, "w.2"));
+  expect(held).toEqual([true, true, false, false, false, false, false]);
+  expect(isHeldBy({ owner: "t", remaining: 400 }, "t.1")).toBe(false);
+});
+
+test("a release looks again where a key was touched, and is owed in the end", async () => {
+  const { node, connection } = opened();
+  const release = ask(node).release(["r"], "t");
+  for (let transaction = 0; transaction < 5; transaction += 1) {
+    await connection.answer(...found("t", 1000));
+    await connection.answer("QUEUED", null);
+  }
+  expect(await release).toMatchObject({ is: "fault", error: { reason: "CONTENDED" } });
 });
 
 describe("a connection that another one takes the place of", () => {
@@ -171,6 +158,7 @@ describe("a connection that another one takes the place of", () => {
   test("while it reads, it alone is sent the rest of the transaction, or no master is", async () => {
     const { node, connection } = opened();
     const repair = ask(node).extend(claim, true);
+    await turn();
     connection.session += 1;
     await connection.answer(...free);
     expect(await repair).toMatchObject(unsent);
@@ -190,6 +178,7 @@ describe("a connection that another one takes the place of", () => {
   test("while a vote is under way, is not asked whose the key is", async () => {
     const { node, connection } = opened();
     const vote = ask(node).vote(claim);
+    await turn();
     connection.session += 1;
     await connection.answer(null);
     expect(await vote).toMatchObject({ ...unsent, sent: true });
@@ -197,80 +186,88 @@ describe("a connection that another one takes the place of", () => {
   });
 });
 
-describe("a master that does not answer", () => {
-  test("has at most 4096 requests, without abandoned ones: the others are given up", async () => {
-    const { node } = opened();
-    void ask(node).release(["r"], "t");
-    const given = { ...claim, abandoned: false };
-    const votes = Array.from({ length: 4096 }, () => ask(node).vote(given));
-    const refused = { sent: false, error: { reason: "ABANDONED" } };
-    expect(await ask(node).vote(claim)).toMatchObject(refused);
-    given.abandoned = true;
-    void ask(node).vote(claim);
-    expect(await votes[0]).toMatchObject(refused);
-  });
+test("what keeps a lease goes before what waits, and releases before requests", async () => {
+  const { node, connection } = opened();
+  void ask(node).release(["first"], "t");
+  await turn();
+  void ask(node).vote({ ...both, token: "v" });
+  void ask(node).release(["second"], "t");
+  void ask(node).extend(claim, true);
+  // Each is discarded, as another has the key.
+  for (let count = 0; count < 3; count += 1) {
+    await connection.answer(...found("other", 5));
+    await connection.answer("OK");
+  }
+  expect(connection.sent.filter((command) => command.startsWith("WATCH"))).toEqual(
+    ["first", "r", "second", "a b"].map((keys) => `WATCH ${keys}`),
+  );
+});
 
-  test("is asked to release and to extend however much waits, for as long as it may be merely slow", async () => {
-    const { node, connection, pass } = opened();
-    const asked = Array.from({ length: 4096 }, () => ask(node).release(["r"], "t"));
-    asked.push(ask(node).release(["r"], "t"));
-    const extending = ask(node).extend(claim, true);
-    pass(2501);
-    expect(await ask(node).release(["r"], "t")).toMatchObject({
-      sent: false,
-      error: { reason: "UNREACHABLE" },
-    });
-    await connection.answer(...free);
-    expect(await asked[0]).toEqual({ is: "missed" });
-    void ask(node).release(["r"], "t");
-    // The extension has overtaken the releases.
-    await connection.answer("OK", ...found("t", 500));
+test("a connection is closed once the releases that wait have had their turn", async () => {
+  const { node, connection } = opened();
+  void ask(node).release(["a"], "t");
+  const last = ask(node).release(["b"], "t");
+  // (Two Redlocks may use it.)
+  const closing = Promise.all([node.close(), node.close()]).then(() => "closed");
+  for (const _ of ["a", "b"]) {
+    expect(await Promise.race([closing, turn("open")])).toBe("open");
+    await connection.answer(...found("t", 1000));
     await connection.answer("QUEUED", [1]);
-    expect(await extending).toMatchObject({ is: "yes" });
-  });
+  }
+  expect(await Promise.all([last, closing])).toEqual([{ is: "done" }, "closed"]);
+});
+
+test("what locks need is tried between transactions, not within one", async () => {
+  const { node, connection } = opened();
+  void ask(node).extend(claim, true);
+  await turn();
+  const replies = node.tryNeeds("probe");
+  await turn();
+  expect(connection.sent).toEqual(reads("r"));
+  await connection.answer(...found("other", 5));
+  const bare = connection.sent.filter((command) => !command.includes(" "));
+  expect(bare).toEqual(["DISCARD", "MULTI", "EXEC", "DISCARD"]);
+  await connection.answer("OK", new ReplyError("NOPERM"), ...Array.from({ length: 8 }, () => "OK"));
+  expect((await replies).map(({ status }) => status).slice(0, 2)).toEqual(["rejected", "fulfilled"]);
 });
 
 describe("nonsense", () => {
-  test.each([
-    ["for WATCH", ["QUEUED", null, -2, "OK"]],
-    ["for GET", ["OK", 7, 1, "OK"]],
-    ["for PTTL", ["OK", "t", "soon", "OK"]],
-    ["for MULTI", ["OK", null, -2, "QUEUED"]],
-  ])("%s is a fault", async (_, replies) => {
-    const { node, connection } = opened();
-    const repair = ask(node).extend(claim, true);
-    await connection.answer(...replies);
-    expect(await repair).toMatchObject({ is: "fault", error: { reason: "UNEXPECTED_REPLY" } });
-    expect(connection.sent.at(-1)).toBe("DISCARD");
-  });
+  const unexpected = { is: "fault", error: { reason: "UNEXPECTED_REPLY" } };
 
-  test.each([["OK"], [[]], [["OK", "OK"]]])("%j for EXEC is a fault", async (reply) => {
+  test.each([
+    ["for WATCH", ["QUEUED", null, -2, "OK"], []],
+    ["for GET", ["OK", 7, 1, "OK"], []],
+    ["for PTTL", ["OK", "t", "soon", "OK"], []],
+    ["for MULTI", ["OK", null, -2, "QUEUED"], []],
+    ["for EXEC", free, ["QUEUED", "OK"]],
+    ["for EXEC, without an answer", free, ["QUEUED", []]],
+    ["for EXEC, with two", free, ["QUEUED", ["OK", "OK"]]],
+  ])("%s is a fault", async (_, ...replies) => {
     const { node, connection } = opened();
     const repair = ask(node).extend(claim, true);
-    await connection.answer(...free);
-    await connection.answer("QUEUED", reply);
-    expect(await repair).toMatchObject({ is: "fault", error: { reason: "UNEXPECTED_REPLY" } });
+    for (const some of replies) await connection.answer(...some);
+    expect(await repair).toMatchObject(unexpected);
+    if (replies[1]?.length === 0) expect(connection.sent.at(-1)).toBe("DISCARD");
   });
 
   test("for SET and for an inspection is a fault", async () => {
     const { node, connection } = opened();
     const answers = Promise.all([ask(node).vote(claim), ask(node).inspect("r")]);
     await connection.answer("QUEUED", "QUEUED", "QUEUED");
-    for (const answer of await answers) {
-      expect(answer).toMatchObject({ is: "fault", error: { reason: "UNEXPECTED_REPLY" } });
-    }
+    expect(await answers).toMatchObject([unexpected, unexpected]);
   });
 });
 
 test("what waits while it is being found out where the connection leads goes on once that is known", async () => {
   const { node, connection } = opened();
-  let found!: () => void;
+  let known!: () => void;
   const first = ask(node).vote(both);
+  await turn();
   expect(connection.sent).toEqual(["WATCH a b", "GET a", "PTTL a", "GET b", "PTTL b", "MULTI"]);
   connection.isReady = false;
   connection.isOpen = true;
   connection.first = new Promise((resolve) => {
-    found = resolve;
+    known = resolve;
   });
   const later = ask(node).release(["r"], "t");
   await connection.answer("OK", null, -2, null, -2, "OK");
@@ -279,7 +276,7 @@ test("what waits while it is being found out where the connection leads goes on 
   expect(await first).toMatchObject({ is: "yes" });
   expect(connection.sent).toEqual([]);
   connection.isReady = true;
-  found();
+  known();
   await turn();
   expect(connection.sent).toEqual(reads("r"));
   await connection.answer(...free);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Answer } from "../protocol/node.ts";
-import { releaseAndGrantScript, releaseBatchScript } from "../scripts.generated.ts";
+import { claimScript, releaseAndGrantScript, releaseBatchScript } from "../scripts.generated.ts";
 import type { Timer } from "../time/runtime.ts";
 import { ask, settle, type TestClaim } from "../virtual-time.test.ts";
 import type { Connection } from "./connection.ts";
@@ -109,10 +109,6 @@ function claimOf(token: string, ...resources: readonly string[]) {
   return { resources, token, ttl: 1000, abandoned: false } satisfies TestClaim;
 }
 
-function keysOf(count: number): readonly string[] {
-  return Array.from({ length: count }, (_, index) => `k${index}`);
-}
-
 const yes = { is: "yes", remaining: 1000 };
 const unreachable = { is: "fault", sent: false, error: { reason: "UNREACHABLE" } };
 const givenUp = { is: "fault", sent: false, error: { reason: "ABANDONED" } };
@@ -155,6 +151,16 @@ describe("where more is asked than may be in flight", () => {
     expect(sent()).toHaveLength(1);
     await reply(connection, 0, oneEach(4));
     expect(sent()[1]!.slice(2, 8)).toEqual([4, "r0", "r1", "v0", "v1", "2l1,0;v1,1000;q1,1000,1,1;"]);
+  });
+
+  test("a release stays behind a vote of its own that waits and is not given up", async () => {
+    const { connection, sent } = await crowded((node) => [
+      ask(node).vote(claimOf("v0", "v0")),
+      ask(node).release(["v0"], "v0"),
+      ask(node).release(["r1"], "t"),
+    ]);
+    await reply(connection, 0, oneEach(4));
+    expect(sent()[1]!.slice(2, 7)).toEqual([3, "r1", "v0", "v0", "l1,0;v1,1000;l1,0;"]);
   });
 
   test("what comes later does not get in before what waits", async () => {
@@ -278,17 +284,6 @@ describe("while something is in flight", () => {
     expect(sent().map((words) => words[2])).toEqual(["t0", 128, 2]);
   });
 
-  test("a batch has at most 512 keys, unless one question has more", async () => {
-    const { connection, sent } = await gathered((node) => [
-      ask(node).vote(claimOf("a", ...keysOf(300))),
-      ask(node).vote(claimOf("b", ...keysOf(212))),
-      ask(node).vote(claimOf("c", "r")),
-      ask(node).vote(claimOf("d", ...keysOf(600))),
-    ]);
-    await reply(connection, 0, "OK");
-    expect(sent().map((words) => words[2])).toEqual(["t0", 512, "c", 600]);
-  });
-
   test("the owner of an abandoned claim may post more questions: those wait for their turn", async () => {
     let hasAsked = false;
     const { connection, answers, sent } = await gathered((node) => [
@@ -314,6 +309,19 @@ describe("while something is in flight", () => {
       ["SET", "r2"],
       ["EVALSHA", releaseAndGrantScript.sha1],
     ]);
+  });
+
+  test("what was given up in a turn is left out of it, and the order of the calls stays", async () => {
+    const { connection, sent, answers } = await gathered((node) => [
+      ask(node).vote({ ...claimOf("t1", "r1"), abandoned: true }),
+      ask(node).release(["r1"], "t1"),
+      ask(node).enqueue({ ...claimOf("v.1", "r2"), ticket: 1, entryTtl: 1 }),
+      ask(node).release(["r2"], "t2"),
+      ask(node).extend(claimOf("t3", "r3"), false),
+    ]);
+    await reply(connection, 0, "OK");
+    expect(await Promise.all(answers.slice(0, 2))).toMatchObject([givenUp, { is: "missed" }]);
+    expect(sent()[1]!.slice(2, 7)).toEqual([3, "r2", "r2", "r3", "q1,1000,1,1;l1,0;e1,1000;"]);
   });
 
   test("a question that is lost leaves it open whether the vote is there", async () => {
@@ -402,19 +410,25 @@ describe("a connection that is lost", () => {
   });
 });
 
-describe("a send that throws", () => {
-  test("is a connection that fails, and leaves nothing in flight", async () => {
-    const { connection, node, sent } = start();
-    const send = connection.send.bind(connection);
-    connection.send = () => {
-      throw new Error("broken");
-    };
-    expect(await ask(node).vote(claimOf("t", "r"))).toMatchObject({ is: "fault", sent: true });
-    connection.send = send;
-    void ask(node).vote(claimOf("t1", "r1"));
-    await settle();
-    expect(sent()).toEqual([["SET", "r1", "t1", "NX", "PX", 1000]]);
-  });
+test("a key is read without a queue by a claim of nobody, which no guard refuses", async () => {
+  const { node, sent } = start(undefined, { queue: false });
+  node.watchGuard({ terms: () => "terms", refused: () => {}, extendedInQuarantine: () => {} });
+  void ask(node).inspect("r");
+  await settle();
+  expect(sent()).toEqual([["EVALSHA", claimScript.sha1, 1, "r", "-", 1, 0]]);
+});
+
+test("a send that throws is a connection that fails, and leaves nothing in flight", async () => {
+  const { connection, node, sent } = start();
+  const send = connection.send.bind(connection);
+  connection.send = () => {
+    throw new Error("broken");
+  };
+  expect(await ask(node).vote(claimOf("t", "r"))).toMatchObject({ is: "fault", sent: true });
+  connection.send = send;
+  void ask(node).vote(claimOf("t1", "r1"));
+  await settle();
+  expect(sent()).toEqual([["SET", "r1", "t1", "NX", "PX", 1000]]);
 });
 
 /** For 2501 ms: an abandoned vote, and its release behind it. */
@@ -518,18 +532,16 @@ describe("a master that does not answer", () => {
   );
 });
 
-describe("on a Cluster", () => {
-  test("a server that does not answer is no reason to spare the others", async () => {
-    const { node, sent, time } = start(new ClusterConnection());
-    const claim = { ...claimOf("t1", "a1"), abandoned: false };
-    void ask(node).vote(claim);
-    await settle();
-    claim.abandoned = true;
-    time.pass(2501);
-    void ask(node).vote(claimOf("t2", "b1"));
-    await settle();
-    expect(sent()[1]!.slice(0, 3)).toEqual(["SET", "b1", "t2"]);
-  });
+test("a server of a Cluster that does not answer is no reason to spare the others", async () => {
+  const { node, sent, time } = start(new ClusterConnection());
+  const claim = { ...claimOf("t1", "a1"), abandoned: false };
+  void ask(node).vote(claim);
+  await settle();
+  claim.abandoned = true;
+  time.pass(2501);
+  void ask(node).vote(claimOf("t2", "b1"));
+  await settle();
+  expect(sent()[1]!.slice(0, 3)).toEqual(["SET", "b1", "t2"]);
 });
 
 test("the clock of a master is read three times on each connection, and the most exact reading counts", async () => {

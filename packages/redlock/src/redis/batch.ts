@@ -1,0 +1,85 @@
+import type { MasterClock } from "../protocol/master-clock.ts";
+import type { Fault } from "../protocol/node.ts";
+import { waiterOf } from "../protocol/token.ts";
+import type { Connection } from "./connection.ts";
+import type { Posted } from "./posted.ts";
+
+/** How questions get to a master, and its answers back. */
+export interface Wire {
+  /**
+   * Whether nothing else may be sent until the question is answered; missing if no question is like that. Such a question
+   * is in a batch of its own.
+   */
+  isExclusive?(posted: Posted): boolean;
+  /** With more waiting questions than this, a late answer is explained by those in front of it (PROTOCOL 12.9). */
+  readonly patience: number;
+  /** Sends the batch, settles each of its questions once, and {@link Batch.end}s each exchange that it has begun. */
+  carry(batch: Batch): void;
+}
+
+/** What a batch needs of the window that it is in. */
+export interface BatchOwner {
+  readonly connection: Connection;
+  readonly clock: MasterClock;
+  readonly abandonedFault: Fault;
+  post(posted: Posted): void;
+  onAnswered(batch: Batch): void;
+}
+
+/** Questions in flight together, until the last one is answered. Each has its own reply or its own error. */
+export class Batch {
+  readonly posted: readonly Posted[];
+  /** By the monotonic clock, ms. */
+  readonly sentAt: number;
+  /** Whether they had to wait for room. */
+  readonly hasWaited: boolean;
+  readonly owner: BatchOwner;
+  readonly connection: Connection;
+  readonly #session: number;
+  /** The number of unanswered exchanges. */
+  #open = 0;
+  /** The waiters whose claims it contains; built on first use. */
+  #waiters: ReadonlySet<string> | undefined;
+
+  constructor(owner: BatchOwner, posted: readonly Posted[], sentAt: number, hasWaited: boolean) {
+    this.owner = owner;
+    this.connection = owner.connection;
+    this.#session = owner.connection.session;
+    this.posted = posted;
+    this.sentAt = sentAt;
+    this.hasWaited = hasWaited;
+  }
+
+  /**
+   * Whether the connection that it was sent on is still the current one. Follow-up commands never go to another
+   * connection, perhaps to another database (PROTOCOL 2.16).
+   */
+  get isCurrent(): boolean {
+    return isOpen(this.connection) && this.connection.session === this.#session;
+  }
+
+  /** Whether it contains a claim of one of these waiters. */
+  hasClaimOf(waiters: readonly string[]): boolean {
+    this.#waiters ??= new Set(
+      this.posted
+        .filter(({ question }) => question.claim)
+        .map(({ question }) => waiterOf(question.words[0]!)),
+    );
+    for (const waiter of waiters) if (this.#waiters.has(waiter)) return true;
+    return false;
+  }
+
+  begin(): void {
+    this.#open += 1;
+  }
+
+  end(): void {
+    this.#open -= 1;
+    if (this.#open === 0) this.owner.onAnswered(this);
+  }
+}
+
+/** Whether what was begun on the connection can go on. */
+export function isOpen(connection: Pick<Connection, "isOpen" | "isReady">): boolean {
+  return connection.isOpen ?? connection.isReady;
+}
