@@ -111,7 +111,7 @@ const queueMutants: readonly Mutant[] = [
   {
     name: "a waiter votes, and makes no queue entry",
     breaks: ["7.1"],
-    edits: { "waiting/queue-entry.ts #enqueue question value": 'claim.question("vote")' },
+    edits: { "protocol/ballot.ts ask verb value": '"vote"' },
   },
   {
     name: "a release grants the first waiter all that it waits for",
@@ -134,7 +134,7 @@ const queueMutants: readonly Mutant[] = [
   {
     name: "a waiter that gives up stays in the queues",
     breaks: ["7.10"],
-    edits: { "waiting/queue-entry.ts giveUp #dequeue": "this.#finish(undefined, error)" },
+    edits: { "waiting/wait.ts giveUp #leaveQueues": "this.#finish(undefined, error)" },
   },
   {
     name: "a grant stores no fencing token",
@@ -273,7 +273,7 @@ export const behaviourMutants: readonly Mutant[] = [
   {
     name: "a number that is far ahead is no reason to hear other masters",
     breaks: ["8.4"],
-    edits: { "protocol/attempt.ts farAhead value": "Number.POSITIVE_INFINITY" },
+    edits: { "protocol/ballot.ts farAhead value": "Number.POSITIVE_INFINITY" },
   },
   {
     name: "a key that is set again in quarantine counts",

@@ -14,7 +14,6 @@ import { type DetachedLock, Lock, type LockOwner, type Routine, throwIfEnded } f
 import { type EnterResult, enter, outerFor } from "./holding/reentrancy.ts";
 import { ReentrantLock } from "./holding/reentrant-lock.ts";
 import { runWithLock } from "./holding/using.ts";
-import type { LockRequest } from "./protocol/attempt.ts";
 import type { Context } from "./protocol/context.ts";
 import { Attempts } from "./protocol/execution-stats.ts";
 import { extend, verify } from "./protocol/extend.ts";
@@ -24,6 +23,7 @@ import { Lease } from "./protocol/lease.ts";
 import type { RecordStore } from "./protocol/node.ts";
 import { ready } from "./protocol/ready.ts";
 import { release } from "./protocol/release.ts";
+import type { LockRequest } from "./protocol/request.ts";
 import { lateTimerThreshold } from "./protocol/round.ts";
 import type { ClockEvent } from "./safeguards/clock-watch.ts";
 import { claimScript, releaseScript } from "./scripts.generated.ts";

@@ -5,13 +5,14 @@ import {
   listed,
   ResourceLockedError,
 } from "../errors.ts";
-import type { AcquireResult, LockRequest } from "../protocol/attempt.ts";
 import type { Context } from "../protocol/context.ts";
 import { Attempts } from "../protocol/execution-stats.ts";
 import { extend } from "../protocol/extend.ts";
 import type { Lease } from "../protocol/lease.ts";
 import { release } from "../protocol/release.ts";
+import type { LockRequest } from "../protocol/request.ts";
 import { lateTimerThreshold } from "../protocol/round.ts";
+import type { AcquireResult } from "../protocol/vote.ts";
 import { maxWaitOf } from "../settings/backoff.ts";
 import { ttlWithin } from "../settings/lease-limit.ts";
 import { nodeTimeoutFor } from "../settings/settings.ts";

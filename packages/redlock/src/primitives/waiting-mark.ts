@@ -1,6 +1,6 @@
-import type { Mark } from "../protocol/attempt.ts";
 import type { Context } from "../protocol/context.ts";
 import { answerOf, questionOf } from "../protocol/question.ts";
+import type { Mark } from "../protocol/request.ts";
 import type { Timer } from "../time/runtime.ts";
 
 /** How long a mark lasts beside one `nodeTimeout` after its last renewal, and the time between two renewals, ms. */

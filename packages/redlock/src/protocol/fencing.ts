@@ -1,6 +1,5 @@
 import type { FencingProposals } from "./context.ts";
 import type { Answer } from "./node.ts";
-import type { Tally } from "./quorum.ts";
 
 // Fencing tokens over independent masters (PROTOCOL 8). The largest of counters that each master increments by
 // itself is not monotone: two leases may get the same number. So a lease *proposes* its token with its votes, and a
@@ -9,7 +8,7 @@ import type { Tally } from "./quorum.ts";
 // - If a quorum had smaller counters, the proposal is the token. Proposals are made from the clock, so this is the
 //   usual case, and adds no round. Nothing relies on the clock: a proposal that is too small only costs a second
 //   round.
-// - Otherwise the token is one more than those counters, and a second round (`fence`) stores it where the key is *still*
+// - Otherwise the token is one more than those counters, and a second round (`Ballot.fence`) stores it where the key is *still*
 //   this lease's.
 //
 // Any two leases share a master, where the earlier one stored its token while it held the key. The later one received
@@ -17,10 +16,6 @@ import type { Tally } from "./quorum.ts";
 
 /** The previous counters of the masters, by index; `undefined` where there is no fenced vote. */
 export type Counters = ReadonlyArray<number | undefined>;
-
-export function countersIn(tally: Tally): Counters {
-  return tally.map((answer) => (answer?.is === "yes" ? answer.counter : undefined));
-}
 
 /**
  * The token of a lease that a quorum has voted for: the proposal, or a larger token that has to be stored; none

@@ -67,6 +67,8 @@ export class RoundClaim implements Claim {
   lease: ClaimedLease | undefined;
   /** The proposed fencing token, if fencing is on. */
   proposal: number | undefined;
+  /** The time of the first send, in lease time. */
+  sentAt: number = Number.NEGATIVE_INFINITY;
   #givenUp = false;
 
   constructor(

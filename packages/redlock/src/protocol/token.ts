@@ -35,11 +35,6 @@ export class Tokens {
     return String.fromCharCode(...this.#characters);
   }
 
-  /** The token of the first round of a waiter: see {@link isOfWaiter}. */
-  first(): string {
-    return `${this.next()}.1`;
-  }
-
   #write(index: number, byte: number): void {
     this.#characters[2 * index] = hexadecimal[byte >> 4]!;
     this.#characters[2 * index + 1] = hexadecimal[byte & 15]!;

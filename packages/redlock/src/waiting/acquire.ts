@@ -1,11 +1,13 @@
 import { ExecutionError, type Owner, ResourceLockedError } from "../errors.ts";
 import type { Admission } from "../load/admission.ts";
-import { type AcquireResult, type Attempt, attempt, type LockRequest } from "../protocol/attempt.ts";
+import { Ballot } from "../protocol/ballot.ts";
 import type { Context } from "../protocol/context.ts";
 import { Attempts } from "../protocol/execution-stats.ts";
 import { type Contention, contentionIn, ownersIn } from "../protocol/quorum.ts";
 import { release } from "../protocol/release.ts";
+import type { LockRequest } from "../protocol/request.ts";
 import { foreignIn, tagIn } from "../protocol/token.ts";
+import { type AcquireResult, type Attempt, attempt } from "../protocol/vote.ts";
 import { hintFor, nodeTimeoutFor } from "../settings/settings.ts";
 import type { Cancellation } from "../time/cancellation.ts";
 import { randomFraction } from "../time/runtime.ts";
@@ -66,7 +68,8 @@ export async function acquire(asked: Acquisition): Promise<AcquireResult> {
   let firstAttempt: Attempt | undefined;
   if (!queues?.isContended(resources) && context.admission.enter()) {
     firstAttempt = await attempt(context, request, cancellation, attempts);
-    if (firstAttempt.lease) return { lease: firstAttempt.lease, attempts };
+    const { lease } = firstAttempt.ballot;
+    if (lease) return { lease, attempts };
   }
   // The uncontended case ends above; the rest is for calls that wait: others see in which place and who they are.
   if (mayWait(settings)) context.owners?.begin();
@@ -79,7 +82,9 @@ export async function acquire(asked: Acquisition): Promise<AcquireResult> {
     if (refused.hasSubscribers) traceRefusal(request, tried.resource, true);
     budget.useTimeLimit();
     const call = Math.floor(startedAt * 1000) + sinceStart;
-    const result = await queues!.wait(request, budget.ended, attempts, call);
+    // A ballot that was refused goes on as the waiter, in its next round.
+    const ballot = tried.ballot ?? new Ballot(context, request, attempts);
+    const result = await queues!.wait(ballot, budget.ended, call);
     attempts.countWait(budget.retriesWaited);
     return await resultOf(result, acquisition, tried, attempts, startedAt);
   } finally {
@@ -133,10 +138,11 @@ async function attemptUntilRefused(
     if (!last && !budget.ended.isOver) continue;
     if (queues && (last?.outcome === "locked" || last?.outcome === "split")) {
       queues.onRefused(request.resources);
-      return failedWith(last.outcome, contentionIn(last.round.answers), request);
+      const { ballot, outcome, round } = last;
+      return { ...failedWith(outcome, contentionIn(round.answers), request), ballot };
     }
     if (last?.outcome === "split") last = await revote(acquisition, budget, attempts, last);
-    if (last?.lease) return over({ lease: last.lease, attempts });
+    if (last?.ballot.lease) return over({ lease: last.ballot.lease, attempts });
     if (cancellation.reason) {
       // The rollback of an aborted acquire is awaited, for one nodeTimeout at most.
       await last?.rolledBack;
@@ -266,6 +272,8 @@ interface Failed {
   readonly ttl: number;
   /** The masked token of the owner. */
   readonly owner?: string | undefined;
+  /** It goes on in the queues. */
+  readonly ballot?: Ballot;
 }
 
 function failedWith(

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Lock } from "../holding/lock.ts";
-import type { AcquireCall } from "../protocol/attempt.ts";
+import type { AcquireCall } from "../protocol/ballot.ts";
 import { Attempts } from "../protocol/execution-stats.ts";
 import { Redlock } from "../redlock.ts";
 import { virtualSetting } from "../virtual-time.test.ts";

@@ -1,4 +1,4 @@
-import type { AcquireCall } from "../protocol/attempt.ts";
+import type { AcquireCall, Ballot } from "../protocol/ballot.ts";
 import type { Context } from "../protocol/context.ts";
 import type { ExecutionResult, Lease } from "../protocol/lease.ts";
 import type { Contention } from "../protocol/quorum.ts";
@@ -6,8 +6,9 @@ import { waiterOf } from "../protocol/token.ts";
 import type { Latch } from "../time/cancellation.ts";
 import type { GrantListener } from "./grant-listener.ts";
 import { reuseLease } from "./local-hand-off.ts";
-import { QueuedAcquire, type QueuedCall } from "./queue-entry.ts";
+import { Place } from "./place.ts";
 import type { TicketClock } from "./ticket-clock.ts";
+import { Wait } from "./wait.ts";
 
 /**
  * The result of waiting. Without a lease: the masters' latest answers, if any, or the error of the user's
@@ -20,10 +21,17 @@ export interface WaitResult {
 }
 
 /** A call that waits in this process. */
-export interface LocalWaiter extends QueuedCall {
+export class LocalWaiter extends Place {
   /** Its entry in the masters' queues. */
-  entry: QueuedAcquire | undefined;
+  entry: Wait | undefined = undefined;
+  readonly ballot: Ballot;
   readonly resolve: (result: WaitResult) => void;
+
+  constructor(ballot: Ballot, clock: TicketClock, call: number, resolve: (result: WaitResult) => void) {
+    super(clock, call);
+    this.ballot = ballot;
+    this.resolve = resolve;
+  }
 }
 
 export interface LocalQueueEvents {
@@ -161,7 +169,7 @@ export class LocalQueue {
   }
 
   #enqueue(waiter: LocalWaiter): void {
-    const entry = new QueuedAcquire(this.#context, this.#grantListener, this.#clock, waiter, {
+    const entry = new Wait(this.#context, this.#grantListener, waiter.ballot, waiter, {
       onAway: () => this.#enter(),
       onRaised: () => {
         this.#remove(waiter);
@@ -175,17 +183,18 @@ export class LocalQueue {
   }
 
   #onFinished(waiter: LocalWaiter, lease: Lease | undefined, error: unknown): void {
-    const { contention, wasRefused, nextTicket } = waiter.entry!;
+    const { contention } = waiter.entry!;
+    const { request, wasRefused, nextTicket } = waiter.ballot;
     waiter.entry = undefined;
     this.#entered.delete(waiter);
     // A won round says nothing to the calls that still wait.
     this.#contention = lease ? undefined : contention;
-    if (wasRefused) this.#events.onRefused(waiter.request.resources);
+    if (wasRefused) this.#events.onRefused(request.resources);
     this.#remove(waiter);
     if (lease) {
       // PROTOCOL 7.15: no later call is served before one that the masters know, or did not know yet at the grant.
       this.#bound = Math.min(nextTicket, this.#clock.now());
-      this.#setLease(lease, waiter);
+      this.#setLease(lease, waiter.ballot);
     }
     waiter.resolve({ lease, contention, error });
     this.#enter();
@@ -236,7 +245,7 @@ export class LocalQueue {
   #onRelease(lease: Lease): Promise<ExecutionResult> | undefined {
     // A lost lease that its holder releases while it is notified is still here, and is handed on to nobody (PROTOCOL 7.16).
     const next = this.#lease === lease && !lease.loss ? this.#next : undefined;
-    const reused = next && reuseLease(lease, this.#holder!, next);
+    const reused = next && reuseLease(lease, this.#holder!, next.ballot);
     if (reused) {
       // The token stays in use: an extension may find and count its grants (PROTOCOL 7.18).
       this.#handOver(next, reused.successor);
@@ -251,7 +260,7 @@ export class LocalQueue {
   }
 
   #handOver(next: LocalWaiter, successor: Lease): void {
-    this.#setLease(successor, next);
+    this.#setLease(successor, next.ballot);
     this.#remove(next);
     next.resolve({ lease: successor });
     this.#enter();

@@ -1,10 +1,10 @@
-import type { LockRequest } from "../protocol/attempt.ts";
+import type { Ballot } from "../protocol/ballot.ts";
 import type { Context } from "../protocol/context.ts";
-import type { Attempts } from "../protocol/execution-stats.ts";
+import type { LockRequest } from "../protocol/request.ts";
 import { nodeTimeoutFor } from "../settings/settings.ts";
 import type { Latch } from "../time/cancellation.ts";
 import { GrantListener } from "./grant-listener.ts";
-import { LocalQueue, type LocalQueueEvents, type WaitResult } from "./local-queue.ts";
+import { LocalQueue, type LocalQueueEvents, LocalWaiter, type WaitResult } from "./local-queue.ts";
 import { SharedWork } from "./shared-work.ts";
 import { TicketClock } from "./ticket-clock.ts";
 
@@ -57,13 +57,12 @@ export class LocalQueues implements LocalQueueEvents {
    * Waits until the lock is granted, or until `ended`. `call`: the microsecond in which the call began, by the
    * monotonic clock.
    */
-  wait(request: LockRequest, ended: Latch, attempts: Attempts, call: number): Promise<WaitResult> {
+  wait(ballot: Ballot, ended: Latch, call: number): Promise<WaitResult> {
+    const { request } = ballot;
     return new Promise((resolve) => {
       const prepared = this.#prepare().within(nodeTimeoutFor(request.ttl, request.settings));
       void ended.race(prepared).then(() => {
-        const ticket = this.clock.ticketOf(call);
-        const place = { call, ticket, isOwnTime: this.clock.isAlone, isProvisional: true };
-        this.#queueFor(request).join({ request, attempts, ...place, entry: undefined, resolve }, ended);
+        this.#queueFor(request).join(new LocalWaiter(ballot, this.clock, call, resolve), ended);
       });
     });
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Attempt } from "../protocol/attempt.ts";
+import type { Attempt } from "../protocol/vote.ts";
 import { defaultSettings, type Settings } from "../settings/settings.ts";
 import { Cancellation } from "../time/cancellation.ts";
 import { VirtualMachine, VirtualTime } from "../virtual-time.test.ts";

@@ -1,7 +1,8 @@
 import type { Lateness } from "../load/admission.ts";
-import type { Attempt, LockRequest } from "../protocol/attempt.ts";
 import { contentionIn } from "../protocol/quorum.ts";
+import type { LockRequest } from "../protocol/request.ts";
 import { lateTimerThreshold } from "../protocol/round.ts";
+import type { Attempt } from "../protocol/vote.ts";
 import { pauseBetween, pauseUntilGone, timeOfRetries } from "../settings/backoff.ts";
 import type { Settings } from "../settings/settings.ts";
 import { Latch } from "../time/cancellation.ts";

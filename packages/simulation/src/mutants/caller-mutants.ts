@@ -36,7 +36,7 @@ export const callerMutants: readonly Mutant[] = [
     name: "a call that demands more than a lease has keeps its place before others",
     from: 19,
     breaks: ["2.5"],
-    edits: { "waiting/queue-entry.ts #backOffFromTooLate condition": "false" },
+    edits: { "waiting/wait.ts #backOffFromTooLate condition": "false" },
   },
   {
     name: "the ticket is drawn when the call begins to wait",
@@ -53,14 +53,14 @@ export const callerMutants: readonly Mutant[] = [
 export const lateGrantMutant: Mutant = {
   name: "a waiter that is handed votes too late for it makes no other round",
   breaks: ["2.5"],
-  edits: { "waiting/queue-entry.ts onGrant hasWaited value": "false" },
+  edits: { "waiting/wait.ts onGrant hasWaited value": "false" },
 };
 
 /** Found by an error that nothing catches: only a thread of a pool survives that. */
 export const throwingMutant: Mutant = {
   name: "a backoff that throws ends the process",
   breaks: ["7.15"],
-  edits: { "waiting/queue-entry.ts #unlessItThrows body": "{ step(); }" },
+  edits: { "waiting/wait.ts #unlessItThrows body": "{ step(); }" },
 };
 
 /** Too rare for the budget of the others: the seed bank keeps a run that shows it. */
@@ -84,8 +84,7 @@ export const rareCallerMutants: readonly Mutant[] = [
     edits: {
       "waiting/ticket-clock.ts ticketOf offset value":
         "this.#reading?.ofMonotonic ?? Math.max(this.#wallOffset, this.#floor)",
-      "waiting/queue-entry.ts #observeTickets wasBehind value": (observed) =>
-        `${observed} && this.#clock.isAlone`,
+      "waiting/place.ts observe wasBehind value": (observed) => `${observed} && this.#clock.isAlone`,
     },
   },
   {
@@ -97,8 +96,8 @@ export const rareCallerMutants: readonly Mutant[] = [
     name: "a waiter leaves the queues before the next caller of its process enters them",
     breaks: ["7.15"],
     edits: {
-      "waiting/queue-entry.ts #backOff onAway": "undefined",
-      "waiting/queue-entry.ts #backOff #dequeue": (leave) => `${leave}, this.#events?.onAway()`,
+      "waiting/wait.ts #backOff onAway": "undefined",
+      "waiting/wait.ts #backOff #leaveQueues": (leave) => `${leave}, this.#events?.onAway()`,
     },
   },
   {

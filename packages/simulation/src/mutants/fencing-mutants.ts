@@ -1,6 +1,6 @@
 import type { Edits, Mutant } from "./mutant.ts";
 
-const noSecondRound: Edits = { "protocol/attempt.ts fence 8.2 condition": "true" };
+const noSecondRound: Edits = { "protocol/ballot.ts fence 8.2 condition": "true" };
 
 /**
  * Faults in fencing tokens: PROTOCOL 8. (The exhaustive model and the tests of fencing.ts find the fault that an

@@ -23,20 +23,20 @@ const queueMutants: readonly Mutant[] = [
   {
     name: "a waiter uses one token in all its rounds",
     breaks: ["2.13"],
-    edits: { "waiting/queue-entry.ts #enqueue 2.13": "this.#roundCount = 1;" },
+    edits: { "protocol/ballot.ts ask 2.13": "if (entry) this.rounds = 1;" },
   },
   {
     name: "a grant counts in whichever round it is heard",
     breaks: ["2.14"],
-    edits: { "waiting/queue-entry.ts onGrant 2.14 condition": "!claim" },
+    edits: { "protocol/ballot.ts hear 2.14 condition": "!claim" },
   },
   {
     name: "a vote that was given up counts again",
     breaks: ["7.9"],
     from: 13,
     edits: {
-      "waiting/queue-entry.ts #forgetVotes #deadlines": (statement) =>
-        `if (this.#deadlines.length === 0) ${statement}`,
+      "protocol/ballot.ts ask #deadlines": (statement) => `if (this.#deadlines.length === 0) ${statement}`,
+      "protocol/ballot.ts forget #deadlines": "",
     },
   },
   {
@@ -69,31 +69,31 @@ const queueMutants: readonly Mutant[] = [
   {
     name: "the deadline of a grant counts from its receipt",
     breaks: ["7.7"],
-    edits: { "waiting/queue-entry.ts #onVote nodeDeadline argument": "clock.now()" },
+    edits: { "protocol/ballot.ts hear #count argument": "this.#context.clock.now()" },
   },
   {
     name: "a waiter that few masters answer stays in the queues",
     breaks: ["7.12"],
     from: 14,
-    edits: { "waiting/queue-entry.ts 7.12 condition": "false" },
+    edits: { "waiting/wait.ts 7.12 condition": "false" },
   },
   {
     name: "the next round waits for masters that hang",
     breaks: ["7.11"],
     edits: {
-      "waiting/queue-entry.ts #enqueue onAnswer #unlessItThrows": "void 0",
-      "waiting/queue-entry.ts #onRoundClosed #isHeard": "this.#isHeard || this.#onHeard(answers)",
+      "waiting/wait.ts onAnswer #unlessItThrows": "void 0",
+      "waiting/wait.ts onClosed #contention": "this.#onHeard(answers);",
     },
   },
   {
     name: "no heartbeat follows an answered round",
     breaks: ["7.11"],
-    edits: { "waiting/queue-entry.ts #onHeard #scheduleNextRound": "void 0" },
+    edits: { "waiting/wait.ts #onHeard #scheduleNextRound": "void 0" },
   },
   {
     name: "a wake starts no round",
     breaks: ["7.11", "7.13"],
-    edits: { "waiting/queue-entry.ts onWake #startNextRound": "void 0" },
+    edits: { "waiting/wait.ts onWake renew": "void 0" },
   },
   {
     name: "a waiter stays in the queue after its grant",
@@ -164,7 +164,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "the time is read when the reply comes, not before the send",
     breaks: ["2.4"],
-    edits: { "protocol/attempt.ts 3.1 nodeDeadline argument": "clock.now()" },
+    edits: { "protocol/ballot.ts #heard #count argument": "this.#context.clock.now()" },
   },
   {
     name: "an extension counts from its reply",
@@ -179,7 +179,10 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a client uses one token for ever",
     breaks: ["2.1", "6.2"],
-    edits: { "protocol/attempt.ts 2.1 value": "(runtime as any).onlyToken ??= tokens.first()" },
+    edits: {
+      "protocol/ballot.ts id 2.1":
+        "this.#id = (this.#context.runtime as any).onlyToken ??= this.#context.tokens.next();",
+    },
   },
   {
     name: "the deadline has no timer",
@@ -248,18 +251,18 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a failed attempt is not rolled back",
     breaks: ["2.6"],
-    edits: { "protocol/attempt.ts rolledBack value": "Promise.resolve()" },
+    edits: { "protocol/vote.ts attempt rolledBack value": "Promise.resolve()" },
   },
   {
     name: "only masters that said yes are rolled back",
     breaks: ["2.6"],
-    edits: { "protocol/attempt.ts mayHold body": '{ return answer?.is === "yes"; }' },
+    edits: { "protocol/vote.ts mayHold body": '{ return answer?.is === "yes"; }' },
   },
   {
     name: "late votes make a lock",
     breaks: ["2.5"],
     from: 178,
-    edits: { "protocol/attempt.ts 2.5 condition": "!won" },
+    edits: { "protocol/vote.ts 2.5 condition": "!won" },
   },
   {
     name: "an extension that is answered after the deadline revives the lease",
@@ -329,7 +332,7 @@ export const mutants: readonly Mutant[] = [
     name: "a late reply of one round counts in the next",
     breaks: ["2.14"],
     from: 80,
-    edits: { "waiting/queue-entry.ts onAnswer 2.14 condition": 'answer.is === "yes" && this.#claim' },
+    edits: { "protocol/ballot.ts #heard 2.14 condition": 'answer.is === "yes" && this.#claim' },
   },
 ];
 

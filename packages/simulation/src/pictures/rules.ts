@@ -45,7 +45,7 @@ const commands: ReadonlyArray<readonly [command: RegExp, rule: Rule]> = [
     rule(
       "7.1",
       "A waiter asks by a script that votes or, where it refuses, makes a queue entry in the same step.",
-      "waiting/queue-entry.ts",
+      "waiting/wait.ts",
     ),
   ],
   [
@@ -53,7 +53,7 @@ const commands: ReadonlyArray<readonly [command: RegExp, rule: Rule]> = [
     rule(
       "7.10",
       "A waiter that leaves removes its entries and passes on what it was granted",
-      "waiting/queue-entry.ts",
+      "waiting/wait.ts",
     ),
   ],
   [
@@ -70,7 +70,7 @@ const commands: ReadonlyArray<readonly [command: RegExp, rule: Rule]> = [
 
 const violations: Readonly<Record<string, Rule>> = {
   effect: paused,
-  expired: rule("2.5", "A lease without validity is a failed attempt.", "protocol/attempt.ts"),
+  expired: rule("2.5", "A lease without validity is a failed attempt.", "protocol/vote.ts"),
   untold: rule("1.11", "The holder is notified before another client can hold.", "protocol/lease.ts"),
   unsettled: settles,
   margin: rule("3.1", "Each master has a deadline.", "protocol/lease.ts"),

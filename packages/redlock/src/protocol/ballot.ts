@@ -1,0 +1,309 @@
+import { nodeTimeoutFor } from "../settings/settings.ts";
+import type { Latch } from "../time/cancellation.ts";
+import { leaseDeadline, never, nodeDeadline } from "../time/lease-clock.ts";
+import { sleep } from "../time/sleep.ts";
+import type { Context, Deletion } from "./context.ts";
+import type { Attempts } from "./execution-stats.ts";
+import { isStored, tokenOf } from "./fencing.ts";
+import { reportForeign } from "./foreign.ts";
+import { Lease } from "./lease.ts";
+import type { Answer, Entry, Grant, LockNode, Question, Timed } from "./node.ts";
+import { RoundClaim } from "./question.ts";
+import { type Contention, contentionIn, decide, isDecided, type Tally, type Verdict } from "./quorum.ts";
+import type { LockRequest } from "./request.ts";
+import { Round, type RoundPlan } from "./round.ts";
+import type { RoundClocks } from "./round-clocks.ts";
+
+/** One call of `acquire` with its attempts. */
+export interface AcquireCall {
+  readonly request: LockRequest;
+  readonly attempts: Attempts;
+}
+
+/** Told of the current round of a ballot that waits. */
+export interface Told {
+  /** An answer of the round is a vote that counts: it has been counted. */
+  onVote(): void;
+  /** Any answer, after that. */
+  onAnswer(answer: Answer, answers: Tally): void;
+  /** Every master has answered or timed out. */
+  onClosed(answers: Tally): void;
+}
+
+/**
+ * A token further ahead of the proposal than this is not explained by clocks that differ: an hour, in microseconds.
+ */
+const farAhead = 3_600_000_000;
+
+const none: never[] = [];
+
+/**
+ * One caller's candidature for a lock, through all rounds: what each master has given it, and until when for sure.
+ *
+ * A ballot begins with a plain vote (`attempt`), which is its round 0. If it is refused where masters keep
+ * queues, the same ballot waits: it asks in further rounds, and grants that are heard meanwhile are votes like others
+ * (PROTOCOL 7.7). What it does next is not decided here (`waiting/wait.ts`).
+ *
+ * - Each round has a token of its own (2.13), and begins without votes (2.14).
+ * - A vote counts from the send of the round that asked for it (3.1), however it is heard.
+ * - Votes that were given up never count again (7.9).
+ */
+export class Ballot implements AcquireCall {
+  readonly request: LockRequest;
+  readonly attempts: Attempts;
+  /** Set once it has won. */
+  lease: Lease | undefined;
+  /** The proposed fencing token of the next round, if fencing is on. */
+  proposal: number | undefined;
+  /** The number of rounds in the queue. */
+  rounds = 0;
+  /** The smallest ticket of others that wait for any of the resources, as far as the votes show. */
+  nextTicket: number = Number.POSITIVE_INFINITY;
+  /** Whether any master refused because of another owner. */
+  wasRefused = false;
+  readonly #context: Context;
+  #id: string | undefined;
+  /** The claim of the round whose votes count; `undefined` while none may. */
+  #claim: RoundClaim | undefined;
+  /** That round; of a ballot that waits, until it is closed. */
+  #round: Round | undefined;
+  /** Judges grants that arrive after the round was closed, if the masters' clocks are watched. */
+  #clocks: RoundClocks | undefined;
+  /** By the index of the master: until when it keeps its vote for sure, and its counter before that vote. */
+  #deadlines: number[] = none;
+  #counters: (number | undefined)[] = none;
+
+  constructor(context: Context, request: LockRequest, attempts: Attempts) {
+    this.#context = context;
+    this.request = request;
+    this.attempts = attempts;
+  }
+
+  /** What its tokens begin with. */
+  get id(): string {
+    // PROTOCOL 2.1: a new one for each attempt: a late rollback of the previous attempt cannot touch the votes of this one.
+    this.#id ??= this.#context.tokens.next();
+    return this.#id;
+  }
+
+  /** The token of the current round. */
+  get token(): string {
+    return this.#context.isQueued ? `${this.id}.${this.rounds}` : this.id;
+  }
+
+  get hasVotes(): boolean {
+    return this.#deadlines.some((deadline) => deadline !== never);
+  }
+
+  get voteCount(): number {
+    return this.#deadlines.filter((deadline) => deadline !== never).length;
+  }
+
+  /** How long the lease of its votes would last, ms; `-Infinity` without a quorum (PROTOCOL 3.2). */
+  get left(): number {
+    const { quorum, clock } = this.#context;
+    return leaseDeadline(this.#deadlines, quorum) - clock.now();
+  }
+
+  /** PROTOCOL 2.15: votes in a database that was left do not count. */
+  get isPlaced(): boolean {
+    return this.#claim !== undefined && this.#claim.placement.whyLeft === undefined;
+  }
+
+  /** Whether masters may still answer the current round. */
+  get isOpen(): boolean {
+    return this.#round !== undefined;
+  }
+
+  /** Whether a quorum of masters has answered the current round (PROTOCOL 7.11). */
+  get isHeard(): boolean {
+    if (!this.#round) return true;
+    const answered = this.#round.answers.filter((answer) => answer && answer.is !== "fault");
+    return answered.length >= this.#context.quorum;
+  }
+
+  /** The result of the current round, if it has any answers. */
+  get contention(): Contention | undefined {
+    return this.#round?.answers.some(Boolean) ? contentionIn(this.#round.answers) : undefined;
+  }
+
+  /** Asks for votes in the next round: `entry` is its place in the queues where it is refused. */
+  ask(entry?: Entry, told?: Told): Round {
+    const { placements, proposals } = this.#context;
+    const { resources, ttl, unless } = this.request;
+    this.forget();
+    // PROTOCOL 2.13: each round of a waiter has a token of its own.
+    if (entry) this.rounds += 1;
+    const claim = new RoundClaim(placements.current, resources, this.token, ttl);
+    claim.proposal = this.proposal;
+    this.#claim = claim;
+    this.#deadlines = this.#context.nodes.map(() => never);
+    if (proposals) this.#counters = [];
+    const verb = entry ? "enqueue" : unless === undefined ? "vote" : "voteUnless";
+    const question = claim.question(verb, entry, entry ? undefined : unless);
+    // PROTOCOL 2.3: a plain vote is decided as soon as possible: at q yes votes, or with more than N - q against.
+    const decides = entry ? undefined : isDecided;
+    const round = this.#roundOf(question, claim, decides, (index, answer, asked) =>
+      this.#heard(claim, index, answer, asked, told),
+    );
+    claim.sentAt = round.sentAt;
+    this.#round = round;
+    this.attempts.add(round, entry ? this.rounds > 1 : undefined);
+    // PROTOCOL 2.2: all masters are asked in parallel.
+    round.ask();
+    if (told) round.onClosed(() => this.#onClosed(round, told));
+    return round;
+  }
+
+  #roundOf(
+    question: Question,
+    claim: RoundClaim,
+    decides: RoundPlan["isDecided"],
+    onAnswer: RoundPlan["onAnswer"],
+  ): Round {
+    const { nodes, runtime, clock, log } = this.#context;
+    const timeout = nodeTimeoutFor(this.request.ttl, this.request.settings);
+    return new Round({ nodes, runtime, clock, timeout, log, question, claim, isDecided: decides, onAnswer });
+  }
+
+  #heard(claim: RoundClaim, index: number, answer: Answer, round: Round, told: Told | undefined): void {
+    const { admission, report } = this.#context;
+    if (!told && round.answers[index] !== answer && answer.is !== "fault")
+      admission.recordLateAnswer(round.timeout);
+    // PROTOCOL 2.14: a late yes does not count in a later round.
+    if (answer.is === "yes" && claim === this.#claim) {
+      this.#count(round.sentAt, index, answer.counter, answer.nextTicket);
+      told?.onVote();
+    } else if (answer.is === "no") {
+      this.wasRefused = true;
+      reportForeign(this.#context, index, answer);
+    } else if (answer.is === "fault") report(answer.error);
+    if (round === this.#round) told?.onAnswer(answer, round.answers);
+  }
+
+  #onClosed(round: Round, told: Told): void {
+    if (round !== this.#round) return;
+    // Only the result is kept: a wait may be long, and a round is large.
+    this.#round = undefined;
+    this.#clocks = round.clocks;
+    told.onClosed(round.answers);
+  }
+
+  /** Master `index` has granted the keys: calls `counted` once that is counted as a vote. */
+  hear(index: number, grant: Grant | Timed<Grant>, counted: () => void): void {
+    const claim = this.#claim;
+    const { token, counter, nextTicket } = grant.is === "timed" ? grant.vote : grant;
+    // PROTOCOL 2.14: a grant to an earlier round is found and counted by the next one.
+    if (token !== claim?.token) return;
+    const count = (): void => {
+      // PROTOCOL 7.7: when it was granted is not known, only that it was after the send of its round.
+      this.#count(claim.sentAt, index, counter, nextTicket);
+      counted();
+    };
+    if (grant.is === "grant") count();
+    else {
+      const clocks = this.#round ? this.#round.clocks : this.#clocks;
+      clocks?.judge(index, grant, (judged) => {
+        if (judged.is === "grant" && claim === this.#claim) count();
+      });
+    }
+  }
+
+  /** The master keeps the key for at least the ttl from the send (PROTOCOL 3.1). */
+  #count(sentAt: number, index: number, counter?: number, nextTicket = Number.POSITIVE_INFINITY): void {
+    const { ttl, settings } = this.request;
+    const deadline = nodeDeadline(sentAt, ttl, settings.driftFactor);
+    this.#deadlines[index] = deadline;
+    if (this.proposal !== undefined) this.#counters[index] = counter;
+    this.nextTicket = Math.min(this.nextTicket, nextTicket);
+    // A vote after the quorum's still prolongs the lease.
+    this.lease?.renew(index, deadline);
+  }
+
+  /** Makes the lease of its votes. */
+  grant(fencingToken?: number, unasked?: readonly number[]): Lease {
+    const claim = this.#claim!;
+    const { placement, resources, token, ttl } = claim;
+    const { driftFactor } = this.request.settings;
+    const deadlines = this.#deadlines;
+    if (this.rounds > 0) this.#recordVotes();
+    const terms = { placement, resources, token, ttl, deadlines, fencingToken, unasked, driftFactor };
+    this.lease = new Lease(this.#context, terms);
+    claim.lease = this.lease;
+    return this.lease;
+  }
+
+  /** Grants arrive outside the replies of the round. */
+  #recordVotes(): void {
+    const { latestVotes } = this.attempts;
+    const answers = this.#deadlines.map((deadline, index) =>
+      deadline === never ? latestVotes[index] : ({ is: "yes", remaining: this.request.ttl } as const),
+    );
+    this.attempts.add({ answers }, true);
+  }
+
+  /**
+   * Returns the token of the lease that it has won, once a quorum has stored it; `undefined` if that fails. A second round
+   * renews the keys as well, and with them the deadlines. The caller checks the remaining time afterwards.
+   *
+   * A counter that is far ahead may be corrupt: then the other masters are awaited, of which a quorum may not know it.
+   * Once stored, honest masters would return it from then on. Only a number that two masters have returned is
+   * remembered.
+   */
+  async fence(ended: Latch): Promise<number | undefined> {
+    const { nodes, quorum, runtime, report, proposals } = this.#context;
+    const { placement, resources, ttl, proposal, token: key } = this.#claim!;
+    const { settings } = this.request;
+    const deadlines = this.#deadlines;
+    let token = tokenOf(proposal!, this.#counters, quorum);
+    if (token !== undefined && token > proposal! + farAhead) {
+      // (Of a round that is closed, later votes arrive as grants.)
+      await ended.race(this.#round?.closed ?? sleep(runtime, nodeTimeoutFor(ttl, settings), ended));
+      token = tokenOf(proposal!, this.#counters, quorum);
+    }
+    // The votes have stored the proposal; a larger token takes another round (PROTOCOL 8.2).
+    if (token === undefined || token === proposal) return token;
+    const madeOf = [...this.#counters];
+    const isVouchedFor = madeOf.filter((counter) => counter !== undefined).length > quorum;
+    if (isVouchedFor || token <= proposal! + farAhead) proposals!.saw(token);
+    const storing = new RoundClaim(placement, resources, key, ttl);
+    storing.proposal = token;
+    const verdict = (answers: Tally): Verdict => {
+      const stored = answers.filter((answer, index) => isStored(token, madeOf[index], answer)).length;
+      return decide(nodes.length, stored, answers.filter(Boolean).length - stored);
+    };
+    const isStoredOrNot = (answers: Tally): boolean => verdict(answers) !== "open";
+    const question = storing.question("extend");
+    const round = this.#roundOf(question, storing, isStoredOrNot, (index, answer, { sentAt }) => {
+      if (answer.is === "yes") deadlines[index] = nodeDeadline(sentAt, ttl, settings.driftFactor);
+      else if (answer.is === "no") deadlines[index] = never;
+      else if (answer.is === "fault") report(answer.error);
+    });
+    await round.ask().decidedOr(ended);
+    if (verdict(round.answers) === "won") return token;
+    storing.giveUp();
+    return undefined;
+  }
+
+  /** From here on no vote of the round counts (PROTOCOL 2.14, 7.9). */
+  forget(): void {
+    this.#claim?.giveUp();
+    this.#claim = undefined;
+    this.#round = undefined;
+    this.#clocks = undefined;
+    this.nextTicket = Number.POSITIVE_INFINITY;
+    this.#deadlines = none;
+    this.#counters = none;
+  }
+
+  /**
+   * Gives its votes up, and deletes them on these masters, behind the question on the same connection, before anything else
+   * (PROTOCOL 2.6); with them its queue entries, and what was granted to it is passed on (7.10).
+   */
+  withdraw(nodes: readonly LockNode[] = this.#context.nodes): Deletion {
+    const { resources, ttl, settings } = this.request;
+    this.forget();
+    const leftover = { resources, token: this.token, ttl };
+    return this.#context.rollbacks.removal(leftover, nodes, nodeTimeoutFor(ttl, settings)).ask();
+  }
+}

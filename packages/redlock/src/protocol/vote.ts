@@ -1,0 +1,119 @@
+import type { RedlockError } from "../errors.ts";
+import type { Cancellation, Latch } from "../time/cancellation.ts";
+import { Ballot } from "./ballot.ts";
+import type { Context } from "./context.ts";
+import type { Attempts } from "./execution-stats.ts";
+import type { Lease } from "./lease.ts";
+import type { Answer } from "./node.ts";
+import { contentionIn, type Tally, verdictOf } from "./quorum.ts";
+import type { LockRequest } from "./request.ts";
+import type { Round } from "./round.ts";
+
+/** The lease of an acquire, or the error if there is none. */
+export type AcquireResult =
+  | { readonly lease: Lease; readonly attempts: Attempts }
+  | { readonly lease?: undefined; readonly contended: boolean; readonly error: RedlockError };
+
+export interface Attempt {
+  readonly ballot: Ballot;
+  readonly round: Round;
+  /**
+   * `granted`: the ballot has a lease. `late`: a quorum said yes, but too slowly to leave any validity. `moved`: a
+   * client was switched to another database meanwhile. The others are distinguished by {@link contentionIn}.
+   */
+  readonly outcome: "granted" | "late" | "cancelled" | "locked" | "split" | "unavailable" | "moved";
+  /** Resolves when the masters have rolled the votes back, or the time for that is over. */
+  readonly rolledBack: Promise<void>;
+}
+
+const nothingToRollBack = Promise.resolve();
+
+/**
+ * One attempt to win a quorum: PROTOCOL 2, line by line. The caller has been admitted; this function gives the
+ * admission back.
+ */
+export async function attempt(
+  context: Context,
+  request: LockRequest,
+  cancellation: Cancellation,
+  attempts: Attempts,
+): Promise<Attempt> {
+  const { nodes, runtime, clock, admission, proposals } = context;
+  let ballot: Ballot;
+  let round: Round;
+  let won: boolean;
+  try {
+    ballot = new Ballot(context, request, attempts);
+    if (proposals) ballot.proposal = proposals.at(runtime.wall());
+    round = ballot.ask();
+    // PROTOCOL 2.3 to 2.5.
+    won = await isWon(ballot, round, cancellation);
+  } finally {
+    admission.leave();
+  }
+  if (ballot.lease) {
+    admission.recordRound(clock.now() - round.sentAt, round.timeout);
+    return { ballot, round, outcome: "granted", rolledBack: nothingToRollBack };
+  }
+  const { isPlaced } = ballot;
+  // PROTOCOL 2.6: roll back on every master that the vote may have reached, behind it on the same connection, before
+  // anything else.
+  const reached = nodes.filter((_, index) => mayHold(round.answers[index]));
+  const rolledBack = ballot.withdraw(reached).decided;
+  if (cancellation.isOver) return { ballot, round, outcome: "cancelled", rolledBack };
+  if (!isPlaced) return { ballot, round, outcome: "moved", rolledBack };
+  const outcome = won ? "late" : await reasonFor(round, cancellation);
+  if (outcome !== "unavailable") admission.recordRound(clock.now() - round.sentAt, round.timeout);
+  return { ballot, round, outcome, rolledBack };
+}
+
+/** Makes the lease of a plain vote, if it is won in time. Resolves to whether a quorum said yes. */
+async function isWon(ballot: Ballot, round: Round, cancellation: Latch): Promise<boolean> {
+  const { minimumValidity } = ballot.request.settings;
+  await round.decidedOr(cancellation);
+  const isWanted = (): boolean => !cancellation.isOver && ballot.isPlaced;
+  const won = isWanted() && verdictOf(round.answers) === "won";
+  // PROTOCOL 2.4, 2.5: the remaining validity, net of drift, by the larger of the two clocks. Less than required is a
+  // failure.
+  if (!won || ballot.left <= minimumValidity) return won;
+  if (ballot.proposal === undefined) ballot.grant(undefined, unaskedIn(round.answers));
+  else {
+    // PROTOCOL 8.2: the votes stored the proposed token; if it was too small, another round stores a larger one.
+    const fencingToken = await ballot.fence(cancellation);
+    const isInTime = ballot.left > minimumValidity;
+    if (fencingToken !== undefined && isWanted() && isInTime) ballot.grant(fencingToken);
+  }
+  return won;
+}
+
+/**
+ * A refusal is certain to have set nothing (all keys or none), and so is a command never sent. A master without an
+ * answer may hold the key.
+ */
+function mayHold(answer: Answer | undefined): boolean {
+  if (answer === undefined || answer.is === "yes") return true;
+  return answer.is === "fault" && answer.sent;
+}
+
+/** The masters that were not sent the vote. That is known at the send, before any vote arrives. */
+function unaskedIn(answers: Tally): readonly number[] | undefined {
+  let unasked: number[] | undefined;
+  for (let index = 0; index < answers.length; index += 1) {
+    const answer = answers[index];
+    if (answer?.is !== "fault" || answer.sent) continue;
+    unasked ??= [];
+    unasked.push(index);
+  }
+  return unasked;
+}
+
+/**
+ * The pause before the next attempt depends on whether another client holds the lock or rivals split the votes. A lost
+ * round is decided before all masters have answered; those that are missing are awaited as long as they matter, which one that hangs need not
+ * (PROTOCOL 2.3: of four masters, two decide that the round is lost, and the third says to whom).
+ */
+async function reasonFor(round: Round, cancellation: Latch): Promise<"locked" | "split" | "unavailable"> {
+  const isClear = (): boolean => !contentionIn(round.answers).open;
+  if (!isClear()) await cancellation.race(round.until(isClear));
+  return contentionIn(round.answers).kind;
+}
