@@ -1,6 +1,6 @@
+import { roundFor } from "../protocol/ask.ts";
 import type { Lease } from "../protocol/lease.ts";
 import { RoundClaim } from "../protocol/question.ts";
-import { Round } from "../protocol/round.ts";
 import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import type { DetachedLock } from "./lock.ts";
 
@@ -13,21 +13,10 @@ import type { DetachedLock } from "./lock.ts";
  * is an extension by 1 ms without repair, which changes nothing.
  */
 export async function detach(lease: Lease, settings: Settings): Promise<DetachedLock> {
-  const { nodes, runtime, clock, report } = lease.context;
   const { placement, resources, token: value, ttl, fencingToken } = lease;
-  const timeout = nodeTimeoutFor(ttl, settings);
   const claim = new RoundClaim(placement, resources, value, 1);
-  const round = new Round({
-    nodes,
-    runtime,
-    clock,
-    timeout,
-    question: claim.question("extend"),
-    claim,
-    onAnswer: (_, answer) => {
-      if (answer.is === "fault") report(answer.error);
-    },
-  });
+  const timeout = nodeTimeoutFor(ttl, settings);
+  const round = roundFor(lease.context, claim, claim.question("extend"), { timeout });
   await round.ask().closed;
   return { resources, value, ttl, ...(fencingToken === undefined ? {} : { fencingToken }) };
 }

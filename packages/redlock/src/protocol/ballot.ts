@@ -2,16 +2,17 @@ import { nodeTimeoutFor } from "../settings/settings.ts";
 import type { Latch } from "../time/cancellation.ts";
 import { leaseDeadline, never, nodeDeadline } from "../time/lease-clock.ts";
 import { sleep } from "../time/sleep.ts";
+import { roundFor } from "./ask.ts";
 import type { Context, Deletion } from "./context.ts";
 import type { Attempts } from "./execution-stats.ts";
 import { isStored, tokenOf } from "./fencing.ts";
 import { reportForeign } from "./foreign.ts";
 import { Lease } from "./lease.ts";
-import type { Answer, Entry, Grant, LockNode, Question, Timed } from "./node.ts";
+import type { Answer, Entry, Grant, LockNode, Timed } from "./node.ts";
 import { RoundClaim } from "./question.ts";
 import { type Contention, contentionIn, decide, isDecided, type Tally, type Verdict } from "./quorum.ts";
 import type { LockRequest } from "./request.ts";
-import { Round, type RoundPlan } from "./round.ts";
+import type { Round } from "./round.ts";
 import type { RoundClocks } from "./round-clocks.ts";
 
 /** One call of `acquire` with its attempts. */
@@ -91,6 +92,10 @@ export class Ballot implements AcquireCall {
     return this.#context.isQueued ? `${this.id}.${this.rounds}` : this.id;
   }
 
+  get #timeout(): number {
+    return nodeTimeoutFor(this.request.ttl, this.request.settings);
+  }
+
   get hasVotes(): boolean {
     return this.#deadlines.some((deadline) => deadline !== never);
   }
@@ -142,10 +147,11 @@ export class Ballot implements AcquireCall {
     const verb = entry ? "enqueue" : unless === undefined ? "vote" : "voteUnless";
     const question = claim.question(verb, entry, entry ? undefined : unless);
     // PROTOCOL 2.3: a plain vote is decided as soon as possible: at q yes votes, or with more than N - q against.
-    const decides = entry ? undefined : isDecided;
-    const round = this.#roundOf(question, claim, decides, (index, answer, asked) =>
-      this.#heard(claim, index, answer, asked, told),
-    );
+    const round = roundFor(this.#context, claim, question, {
+      timeout: this.#timeout,
+      isDecided: entry ? undefined : isDecided,
+      onAnswer: (index, answer, asked) => this.#heard(claim, index, answer, asked, told),
+    });
     claim.sentAt = round.sentAt;
     this.#round = round;
     this.attempts.add(round, entry ? this.rounds > 1 : undefined);
@@ -155,19 +161,8 @@ export class Ballot implements AcquireCall {
     return round;
   }
 
-  #roundOf(
-    question: Question,
-    claim: RoundClaim,
-    decides: RoundPlan["isDecided"],
-    onAnswer: RoundPlan["onAnswer"],
-  ): Round {
-    const { nodes, runtime, clock, log } = this.#context;
-    const timeout = nodeTimeoutFor(this.request.ttl, this.request.settings);
-    return new Round({ nodes, runtime, clock, timeout, log, question, claim, isDecided: decides, onAnswer });
-  }
-
   #heard(claim: RoundClaim, index: number, answer: Answer, round: Round, told: Told | undefined): void {
-    const { admission, report } = this.#context;
+    const { admission } = this.#context;
     if (!told && round.answers[index] !== answer && answer.is !== "fault")
       admission.recordLateAnswer(round.timeout);
     // PROTOCOL 2.14: a late yes does not count in a later round.
@@ -177,7 +172,7 @@ export class Ballot implements AcquireCall {
     } else if (answer.is === "no") {
       this.wasRefused = true;
       reportForeign(this.#context, index, answer);
-    } else if (answer.is === "fault") report(answer.error);
+    }
     if (round === this.#round) told?.onAnswer(answer, round.answers);
   }
 
@@ -251,14 +246,14 @@ export class Ballot implements AcquireCall {
    * remembered.
    */
   async fence(ended: Latch): Promise<number | undefined> {
-    const { nodes, quorum, runtime, report, proposals } = this.#context;
+    const { nodes, quorum, runtime, proposals } = this.#context;
     const { placement, resources, ttl, proposal, token: key } = this.#claim!;
     const { settings } = this.request;
     const deadlines = this.#deadlines;
     let token = tokenOf(proposal!, this.#counters, quorum);
     if (token !== undefined && token > proposal! + farAhead) {
       // (Of a round that is closed, later votes arrive as grants.)
-      await ended.race(this.#round?.closed ?? sleep(runtime, nodeTimeoutFor(ttl, settings), ended));
+      await ended.race(this.#round?.closed ?? sleep(runtime, this.#timeout, ended));
       token = tokenOf(proposal!, this.#counters, quorum);
     }
     // The votes have stored the proposal; a larger token takes another round (PROTOCOL 8.2).
@@ -272,12 +267,13 @@ export class Ballot implements AcquireCall {
       const stored = answers.filter((answer, index) => isStored(token, madeOf[index], answer)).length;
       return decide(nodes.length, stored, answers.filter(Boolean).length - stored);
     };
-    const isStoredOrNot = (answers: Tally): boolean => verdict(answers) !== "open";
-    const question = storing.question("extend");
-    const round = this.#roundOf(question, storing, isStoredOrNot, (index, answer, { sentAt }) => {
-      if (answer.is === "yes") deadlines[index] = nodeDeadline(sentAt, ttl, settings.driftFactor);
-      else if (answer.is === "no") deadlines[index] = never;
-      else if (answer.is === "fault") report(answer.error);
+    const round = roundFor(this.#context, storing, storing.question("extend"), {
+      timeout: this.#timeout,
+      isDecided: (answers) => verdict(answers) !== "open",
+      onAnswer: (index, answer, { sentAt }) => {
+        if (answer.is === "yes") deadlines[index] = nodeDeadline(sentAt, ttl, settings.driftFactor);
+        else if (answer.is === "no") deadlines[index] = never;
+      },
     });
     await round.ask().decidedOr(ended);
     if (verdict(round.answers) === "won") return token;
@@ -301,9 +297,9 @@ export class Ballot implements AcquireCall {
    * (PROTOCOL 2.6); with them its queue entries, and what was granted to it is passed on (7.10).
    */
   withdraw(nodes: readonly LockNode[] = this.#context.nodes): Deletion {
-    const { resources, ttl, settings } = this.request;
+    const { resources, ttl } = this.request;
     this.forget();
     const leftover = { resources, token: this.token, ttl };
-    return this.#context.rollbacks.removal(leftover, nodes, nodeTimeoutFor(ttl, settings)).ask();
+    return this.#context.rollbacks.removal(leftover, nodes, this.#timeout).ask();
   }
 }

@@ -7,12 +7,12 @@ import { nodeDeadline } from "../time/lease-clock.ts";
 import { sleep } from "../time/sleep.ts";
 import { extending } from "../tracing/channels.ts";
 import { traceExtend } from "../tracing/traces.ts";
+import { roundFor } from "./ask.ts";
 import { Attempts } from "./execution-stats.ts";
 import { inQuarantine } from "./faults.ts";
 import type { Lease } from "./lease.ts";
 import { RoundClaim } from "./question.ts";
 import { isDecided, isRefused, type Tally, verdictOf } from "./quorum.ts";
-import { Round } from "./round.ts";
 
 /** The pause after an attempt that no quorum answered is at most this part of the remaining time. */
 export const retryFraction: number = 1 / 4;
@@ -119,7 +119,7 @@ interface Asked {
  * which accepts it only before its deadline; a refusal by a majority ends the lease.
  */
 async function confirm(lease: Lease, asked: Asked, attempts: Attempts, ended: Latch): Promise<Tally> {
-  const { nodes, runtime, clock, report, admission, quorum } = lease.context;
+  const { nodes, clock, admission, quorum } = lease.context;
   const { repair, settings, due } = asked;
   const driftFactor = Math.max(settings.driftFactor, lease.driftFactor);
   // Computed for each attempt, since time has passed: no key outlives the handle that requested it.
@@ -128,15 +128,9 @@ async function confirm(lease: Lease, asked: Asked, attempts: Attempts, ended: La
   const newClaim = () => new RoundClaim(lease.placement, lease.resources, lease.token, ttl, lease);
   const claim = newClaim();
   const repaired: number[] = [];
-  const round = new Round({
-    nodes,
-    runtime,
-    clock,
+  const round = roundFor(lease.context, claim, claim.question("extend"), {
     timeout: nodeTimeoutFor(lease.ttl, settings),
     maxTimeout: lease.ttl,
-    log: lease.context.log,
-    question: claim.question("extend"),
-    claim,
     isDecided: (answers) => {
       const unheard = nodes.filter((_, index) => !answers[index] && !repaired.includes(index)).length;
       // What was set again confirms nothing while the gaps of a quorum may show.
@@ -167,7 +161,6 @@ async function confirm(lease: Lease, asked: Asked, attempts: Attempts, ended: La
         const remaining = Math.min(answer.remaining, lease.ttl);
         lease.renew(index, nodeDeadline(sentAt, remaining, driftFactor));
       } else if (answer.is === "no") lease.refuse(index);
-      else if (answer.is === "fault") report(answer.error);
     },
   });
   attempts.add(round);

@@ -169,10 +169,10 @@ export class Rollbacks implements Deletions {
       maxTimeout: leftover.ttl,
       question: deletionOf(leftover),
       isDecided,
+      report: this.#report,
       onAnswer: (index, answer, asked) => {
         if (!asked.isOpen) this.#open.delete(asked);
         if (answer.is !== "fault") return;
-        this.#report(answer.error);
         // A hung master is asked for nothing, and while it hangs thousands of locks come and go.
         if (leftover.unasked?.includes(index)) return;
         const until = this.#runtime.monotonic() + leftover.ttl;

@@ -1,3 +1,4 @@
+import type { NodeError } from "../errors.ts";
 import { isInFrame, outside } from "../time/async-context.ts";
 import { Latch } from "../time/cancellation.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
@@ -23,12 +24,14 @@ export interface RoundPlan {
    * The time a master has, ms, while it works off other requests of this client: the delay is not its own fault
    * (PROTOCOL 12.9). Default: `timeout`.
    */
-  readonly maxTimeout?: number;
+  readonly maxTimeout?: number | undefined;
   /** Told of each master's answer. */
   readonly log?: StateLog | undefined;
+  /** Gets the error of each answer that is a fault. */
+  readonly report?: ((error: NodeError) => void) | undefined;
   readonly question: Question;
   /** What a master is asked behind such an answer, which does not count as its answer then. */
-  readonly followUp?: (index: number, answer: Answer) => Question | undefined;
+  readonly followUp?: ((index: number, answer: Answer) => Question | undefined) | undefined;
   /** Abandoned when the round is closed: commands not sent by then are not sent any more. */
   readonly claim?: { giveUp(): void };
   /**
@@ -182,6 +185,7 @@ export class Round implements Sink {
       if (answered.hasSubscribers)
         traceAnswer(plan.nodes[index]!.name, plan.question.verb, plan.clock.now() - this.sentAt, answer);
     }
+    if (answer.is === "fault") plan.report?.(answer.error);
     plan.onAnswer?.(index, answer, this);
     // The rules may have made a fault of it.
     if (!late) plan.log?.onAnswer(plan.nodes[index]!, plan.question.verb, this.answers[index]!);
