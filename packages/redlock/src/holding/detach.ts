@@ -1,6 +1,6 @@
-import { roundFor } from "../protocol/ask.ts";
 import type { Lease } from "../protocol/lease.ts";
 import { RoundClaim } from "../protocol/question.ts";
+import { roundFor } from "../protocol/round.ts";
 import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import type { DetachedLock } from "./lock.ts";
 

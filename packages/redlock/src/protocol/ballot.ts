@@ -2,7 +2,6 @@ import { nodeTimeoutFor } from "../settings/settings.ts";
 import type { Latch } from "../time/cancellation.ts";
 import { leaseDeadline, never, nodeDeadline } from "../time/lease-clock.ts";
 import { sleep } from "../time/sleep.ts";
-import { roundFor } from "./ask.ts";
 import type { Context, Deletion } from "./context.ts";
 import type { Attempts } from "./execution-stats.ts";
 import { isStored, tokenOf } from "./fencing.ts";
@@ -11,15 +10,9 @@ import { Lease } from "./lease.ts";
 import type { Answer, Entry, Grant, LockNode, Timed } from "./node.ts";
 import { RoundClaim } from "./question.ts";
 import { type Contention, contentionIn, decide, isDecided, type Tally, type Verdict } from "./quorum.ts";
-import type { LockRequest } from "./request.ts";
-import type { Round } from "./round.ts";
+import type { AcquireCall, LockRequest } from "./request.ts";
+import { type Round, roundFor } from "./round.ts";
 import type { RoundClocks } from "./round-clocks.ts";
-
-/** One call of `acquire` with its attempts. */
-export interface AcquireCall {
-  readonly request: LockRequest;
-  readonly attempts: Attempts;
-}
 
 /** Told of the current round of a ballot that waits. */
 export interface Told {

@@ -7,12 +7,12 @@ import { nodeDeadline } from "../time/lease-clock.ts";
 import { sleep } from "../time/sleep.ts";
 import { extending } from "../tracing/channels.ts";
 import { traceExtend } from "../tracing/traces.ts";
-import { roundFor } from "./ask.ts";
 import { Attempts } from "./execution-stats.ts";
 import { inQuarantine } from "./faults.ts";
 import type { Lease } from "./lease.ts";
 import { RoundClaim } from "./question.ts";
 import { isDecided, isRefused, type Tally, verdictOf } from "./quorum.ts";
+import { roundFor } from "./round.ts";
 
 /** The pause after an attempt that no quorum answered is at most this part of the remaining time. */
 export const retryFraction: number = 1 / 4;

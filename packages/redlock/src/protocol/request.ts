@@ -1,5 +1,6 @@
 import type { Settings } from "../settings/settings.ts";
 import type { AcquireMessage } from "../tracing/tracing.ts";
+import type { Attempts } from "./execution-stats.ts";
 
 /** A lock on all of the resources, or none, for `ttl` ms. */
 export interface LockRequest {
@@ -23,4 +24,10 @@ export interface Mark {
   /** Others hold the resources, and another attempt follows. */
   keep(): void;
   remove(): void;
+}
+
+/** One call of `acquire` with its attempts. */
+export interface AcquireCall {
+  readonly request: LockRequest;
+  readonly attempts: Attempts;
 }

@@ -44,6 +44,34 @@ export interface RoundPlan {
   readonly isDecided?: ((answers: Tally) => boolean) | undefined;
 }
 
+type Asking = "nodes" | "runtime" | "clock" | "log" | "report";
+type Terms = "maxTimeout" | "followUp" | "onAnswer" | "isDecided";
+
+/** A round for a claim: of votes, queue entries, extensions. The caller asks directly afterwards (PROTOCOL 2.4). */
+export function roundFor(
+  { nodes, runtime, clock, log, report }: Pick<RoundPlan, Asking>,
+  claim: { giveUp(): void },
+  question: Question,
+  { timeout, maxTimeout, followUp, onAnswer, isDecided }: Pick<RoundPlan, Terms | "timeout">,
+): Round {
+  // Always the same properties in the same order: an engine finds those without a lookup.
+  const plan = {
+    nodes,
+    runtime,
+    clock,
+    timeout,
+    maxTimeout,
+    log,
+    report,
+    question,
+    followUp,
+    claim,
+    onAnswer,
+    isDecided,
+  };
+  return new Round(plan);
+}
+
 /** A timer later than this was delayed by a busy event loop, ms: unread answers may be waiting behind it. */
 export const lateTimerThreshold = 5;
 /** As a part of the timeout: an event loop that was blocked for longer took part of the masters' time. */

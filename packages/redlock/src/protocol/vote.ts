@@ -46,8 +46,14 @@ export async function attempt(
     ballot = new Ballot(context, request, attempts);
     if (proposals) ballot.proposal = proposals.at(runtime.wall());
     round = ballot.ask();
-    // PROTOCOL 2.3 to 2.5.
-    won = await isWon(ballot, round, cancellation);
+    // PROTOCOL 2.3: it is decided as soon as possible.
+    await round.decidedOr(cancellation);
+    won = isWanted(ballot, cancellation) && verdictOf(round.answers) === "won";
+    // PROTOCOL 2.4, 2.5: the remaining validity, net of drift, by the larger of the two clocks. Less than required is a
+    // failure.
+    const isFailed = !won || ballot.left <= request.settings.minimumValidity;
+    if (!isFailed && proposals) await grantFenced(ballot, cancellation);
+    else if (!isFailed) ballot.grant(undefined, unaskedIn(round.answers));
   } finally {
     admission.leave();
   }
@@ -67,23 +73,15 @@ export async function attempt(
   return { ballot, round, outcome, rolledBack };
 }
 
-/** Makes the lease of a plain vote, if it is won in time. Resolves to whether a quorum said yes. */
-async function isWon(ballot: Ballot, round: Round, cancellation: Latch): Promise<boolean> {
-  const { minimumValidity } = ballot.request.settings;
-  await round.decidedOr(cancellation);
-  const isWanted = (): boolean => !cancellation.isOver && ballot.isPlaced;
-  const won = isWanted() && verdictOf(round.answers) === "won";
-  // PROTOCOL 2.4, 2.5: the remaining validity, net of drift, by the larger of the two clocks. Less than required is a
-  // failure.
-  if (!won || ballot.left <= minimumValidity) return won;
-  if (ballot.proposal === undefined) ballot.grant(undefined, unaskedIn(round.answers));
-  else {
-    // PROTOCOL 8.2: the votes stored the proposed token; if it was too small, another round stores a larger one.
-    const fencingToken = await ballot.fence(cancellation);
-    const isInTime = ballot.left > minimumValidity;
-    if (fencingToken !== undefined && isWanted() && isInTime) ballot.grant(fencingToken);
-  }
-  return won;
+function isWanted(ballot: Ballot, cancellation: Latch): boolean {
+  return !cancellation.isOver && ballot.isPlaced;
+}
+
+/** PROTOCOL 8.2: the votes stored the proposed token; if it was too small, another round stores a larger one. */
+async function grantFenced(ballot: Ballot, cancellation: Latch): Promise<void> {
+  const fencingToken = await ballot.fence(cancellation);
+  const isInTime = ballot.left > ballot.request.settings.minimumValidity;
+  if (fencingToken !== undefined && isInTime && isWanted(ballot, cancellation)) ballot.grant(fencingToken);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Lock } from "../holding/lock.ts";
-import type { AcquireCall } from "../protocol/ballot.ts";
 import { Attempts } from "../protocol/execution-stats.ts";
+import type { AcquireCall } from "../protocol/request.ts";
 import { Redlock } from "../redlock.ts";
 import { virtualSetting } from "../virtual-time.test.ts";
 import { reuseLease } from "./local-hand-off.ts";

@@ -1,8 +1,7 @@
-import type { AcquireCall } from "../protocol/ballot.ts";
 import type { ExecutionResult } from "../protocol/lease.ts";
 import { Lease } from "../protocol/lease.ts";
 import { Released } from "../protocol/release.ts";
-import type { LockRequest } from "../protocol/request.ts";
+import type { AcquireCall, LockRequest } from "../protocol/request.ts";
 import { leaseDeadline } from "../time/lease-clock.ts";
 
 export interface HandedOff {

@@ -1,7 +1,8 @@
-import type { AcquireCall, Ballot } from "../protocol/ballot.ts";
+import type { Ballot } from "../protocol/ballot.ts";
 import type { Context } from "../protocol/context.ts";
 import type { ExecutionResult, Lease } from "../protocol/lease.ts";
 import type { Contention } from "../protocol/quorum.ts";
+import type { AcquireCall } from "../protocol/request.ts";
 import { waiterOf } from "../protocol/token.ts";
 import type { Latch } from "../time/cancellation.ts";
 import type { GrantListener } from "./grant-listener.ts";
@@ -9,16 +10,7 @@ import { reuseLease } from "./local-hand-off.ts";
 import { Place } from "./place.ts";
 import type { TicketClock } from "./ticket-clock.ts";
 import { Wait } from "./wait.ts";
-
-/**
- * The result of waiting. Without a lease: the masters' latest answers, if any, or the error of the user's
- * backoff.
- */
-export interface WaitResult {
-  readonly lease?: Lease | undefined;
-  readonly contention?: Contention | undefined;
-  readonly error?: unknown;
-}
+import type { WaitResult } from "./waiting-room.ts";
 
 /** A call that waits in this process. */
 export class LocalWaiter extends Place {

@@ -4,9 +4,10 @@ import type { LockRequest } from "../protocol/request.ts";
 import { nodeTimeoutFor } from "../settings/settings.ts";
 import type { Latch } from "../time/cancellation.ts";
 import { GrantListener } from "./grant-listener.ts";
-import { LocalQueue, type LocalQueueEvents, LocalWaiter, type WaitResult } from "./local-queue.ts";
+import { LocalQueue, type LocalQueueEvents, LocalWaiter } from "./local-queue.ts";
 import { SharedWork } from "./shared-work.ts";
 import { TicketClock } from "./ticket-clock.ts";
+import type { WaitingRoom, WaitResult } from "./waiting-room.ts";
 
 /**
  * The time for which a resource counts as contended after a refusal, ms. Calls within it go to the queue
@@ -17,8 +18,8 @@ const contendedTime = 1000;
 const maxContended = 1000;
 
 /** The local queues of one process (PROTOCOL 7.15), one for each list of resources. */
-export class LocalQueues implements LocalQueueEvents {
-  readonly clock: TicketClock;
+export class LocalQueues implements LocalQueueEvents, WaitingRoom {
+  readonly #clock: TicketClock;
   readonly #context: Context;
   readonly #grantListener: GrantListener;
   readonly #queues = new Map<string, LocalQueue>();
@@ -31,11 +32,14 @@ export class LocalQueues implements LocalQueueEvents {
 
   constructor(context: Context, driftFactor: number) {
     this.#context = context;
-    this.clock = new TicketClock(context, driftFactor);
+    this.#clock = new TicketClock(context, driftFactor);
     this.#grantListener = new GrantListener(context);
   }
 
-  /** Whether an attempt would very likely be refused. Then the first vote is a queue entry. */
+  callNow(): number {
+    return this.#clock.callNow();
+  }
+
   isContended(resources: readonly string[]): boolean {
     if (this.#contended.size === 0) return false;
     const now = this.#context.runtime.monotonic();
@@ -62,13 +66,13 @@ export class LocalQueues implements LocalQueueEvents {
     return new Promise((resolve) => {
       const prepared = this.#prepare().within(nodeTimeoutFor(request.ttl, request.settings));
       void ended.race(prepared).then(() => {
-        this.#queueFor(request).join(new LocalWaiter(ballot, this.clock, call, resolve), ended);
+        this.#queueFor(request).join(new LocalWaiter(ballot, this.#clock, call, resolve), ended);
       });
     });
   }
 
   #prepare(): SharedWork {
-    const { clock } = this;
+    const clock = this.#clock;
     if (!this.#preparation || clock.mustAsk) {
       this.#opening ??= this.#grantListener.open();
       this.#preparation = new SharedWork(this.#context.runtime, Promise.all([this.#opening, clock.read()]));
@@ -82,7 +86,7 @@ export class LocalQueues implements LocalQueueEvents {
     const key = JSON.stringify(isShared ? this.#sharedCount : [...resources].sort());
     let queue = this.#queues.get(key);
     if (!queue) {
-      queue = new LocalQueue(this.#context, this.#grantListener, this.clock, key, this);
+      queue = new LocalQueue(this.#context, this.#grantListener, this.#clock, key, this);
       this.#queues.set(key, queue);
     }
     return queue;

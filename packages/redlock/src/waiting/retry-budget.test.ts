@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import type { Attempt } from "../protocol/vote.ts";
 import { defaultSettings, type Settings } from "../settings/settings.ts";
 import { Cancellation } from "../time/cancellation.ts";
 import { VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
@@ -54,9 +53,9 @@ test("a wait in the queue with an infinite backoff does not end by itself, and i
 function pausesFor(remaining: number, given: Partial<Settings>): number {
   const settings = { ...defaultSettings, retryJitter: 0, ...given };
   const budget = new RetryBudget(new VirtualMachine(new VirtualTime()), settings, new Cancellation(), 0);
-  const answers = [{ is: "no", resource: "r", owner: "rival", remaining }];
+  const answers = [{ is: "no", resource: "r", owner: "rival", remaining }] as const;
   let count = 0;
-  while (budget.pauseAfter({ round: { answers } } as unknown as Attempt) !== undefined) count += 1;
+  while (budget.pauseAfter(answers) !== undefined) count += 1;
   return count;
 }
 

@@ -1,8 +1,7 @@
 import type { Lateness } from "../load/admission.ts";
-import { contentionIn } from "../protocol/quorum.ts";
+import { contentionIn, type Tally } from "../protocol/quorum.ts";
 import type { LockRequest } from "../protocol/request.ts";
 import { lateTimerThreshold } from "../protocol/round.ts";
-import type { Attempt } from "../protocol/vote.ts";
 import { pauseBetween, pauseUntilGone, timeOfRetries } from "../settings/backoff.ts";
 import type { Settings } from "../settings/settings.ts";
 import { Latch } from "../time/cancellation.ts";
@@ -140,8 +139,8 @@ export class RetryBudget {
     return this.#pause > 0 ? Math.min(limit, Math.round(waited / this.#pause)) : limit;
   }
 
-  /** The pause before the next attempt, ms; `undefined` if there are no further attempts. */
-  pauseAfter(last: Attempt): number | undefined {
+  /** The pause before the next attempt, behind these answers, ms; `undefined` if there are no further attempts. */
+  pauseAfter(last: Tally): number | undefined {
     const { retryCount, waitTimeout } = this.#settings;
     const timed = waitTimeout !== undefined;
     const left = timed ? this.#startedAt + waitTimeout - this.#runtime.monotonic() : Number.POSITIVE_INFINITY;
@@ -181,8 +180,8 @@ export class RetryBudget {
   }
 
   /** No pause is longer than the remaining time of the lock that is in the way. */
-  #freeAfter(last: Attempt): number {
-    const { freeIn, kind } = contentionIn(last.round.answers);
+  #freeAfter(last: Tally): number {
+    const { freeIn, kind } = contentionIn(last);
     if (kind === "unavailable") return Number.POSITIVE_INFINITY;
     return pauseUntilGone(freeIn, this.#runtime);
   }

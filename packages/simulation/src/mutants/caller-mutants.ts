@@ -43,8 +43,8 @@ export const callerMutants: readonly Mutant[] = [
     breaks: ["7.2"],
     from: 70,
     edits: {
-      "waiting/acquire.ts acquire wait": (call) =>
-        call.replace(/, call\)$/, ", Math.floor(context.runtime.monotonic() * 1000))"),
+      "waiting/acquire.ts waitInQueues wait": (call) =>
+        call.replace(/, call.call\)$/, ", Math.floor(context.runtime.monotonic() * 1000))"),
     },
   },
 ];

@@ -262,7 +262,7 @@ export const mutants: readonly Mutant[] = [
     name: "late votes make a lock",
     breaks: ["2.5"],
     from: 178,
-    edits: { "protocol/vote.ts 2.5 condition": "!won" },
+    edits: { "protocol/vote.ts 2.5 value": "!won" },
   },
   {
     name: "an extension that is answered after the deadline revives the lease",

@@ -1,0 +1,25 @@
+import type { Ballot } from "../protocol/ballot.ts";
+import type { Lease } from "../protocol/lease.ts";
+import type { Contention } from "../protocol/quorum.ts";
+import type { Latch } from "../time/cancellation.ts";
+
+/**
+ * The result of waiting. Without a lease: the masters' latest answers, if any, or the error of the user's
+ * backoff.
+ */
+export interface WaitResult {
+  readonly lease?: Lease | undefined;
+  readonly contention?: Contention | undefined;
+  readonly error?: unknown;
+}
+
+/** Where refused calls wait: `LocalQueues`, as far as a call uses it. */
+export interface WaitingRoom {
+  /** The microsecond of a call that begins now. */
+  callNow(): number;
+  /** Whether an attempt would very likely be refused. Then the first vote is a queue entry. */
+  isContended(resources: readonly string[]): boolean;
+  onRefused(resources: readonly string[]): void;
+  /** Waits until the lock is granted, or until `ended`. `call`: the microsecond in which the call began. */
+  wait(ballot: Ballot, ended: Latch, call: number): Promise<WaitResult>;
+}
