@@ -32,13 +32,10 @@ test("an error that nothing catches is found in its own run, and does not reach 
   await using one = new Pool(1);
   const plan = promisedPlan(104);
   const [thrown, next] = await Promise.all([
-    one.runner(throwingMutant.name).run(plan, "any"),
+    one.runner(throwingMutant.name).run(plan, "error"),
     one.runner().run(plan),
   ]);
-  const [first] = thrown.violations;
-  expect([first?.kind, first?.detail]).toEqual([
-    "error",
-    expect.stringMatching(/^nothing catches Error: no backoff after attempt \d+$/),
-  ]);
+  const errors = thrown.violations.filter(({ kind }) => kind === "error").map(({ detail }) => detail);
+  expect(errors).toEqual([expect.stringMatching(/^nothing catches Error: no backoff after attempt \d+$/)]);
   expect(next.verdict).toBe("ok");
 });
