@@ -98,6 +98,11 @@ export async function waitingCall(
   return { redlock, lock, waiter, waiting };
 }
 
+/** The claims that commands name, by what their tokens begin with. */
+export function claimsIn(commands: ReadonlyArray<readonly string[]>): ReadonlySet<string> {
+  return new Set(commands.flat().flatMap((word) => word.match(/[0-9a-f]{32}(?=\.\d)/g) ?? []));
+}
+
 /** How many masters vote for one more lock; 0 if it is refused. */
 export async function votesFor(redlock: Redlock, ttl = 2000): Promise<number> {
   const lock = await redlock.tryAcquire("any", ttl).catch(() => null);

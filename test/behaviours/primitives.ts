@@ -4,7 +4,7 @@ import type { WriteLock } from "@quorlock/redlock/read-write-lock";
 import { type Behaviour, type Bench, behaviour } from "./bench.ts";
 import { jobsOnce } from "./jobs.ts";
 import { leaders } from "./leaders.ts";
-import { failed, lasted, occupy } from "./looking.ts";
+import { claimsIn, failed, lasted, occupy } from "./looking.ts";
 import { permits } from "./permits.ts";
 
 const noQueue = { "without scripts": "it keeps no queue", "a Cluster": "it keeps no queue" } as const;
@@ -17,6 +17,16 @@ async function readWriteLocks(bench: Bench, count: number, options = {}) {
   const redlocks = await Promise.all(Array.from({ length: count }, () => bench.redlock(options)));
   const locks = redlocks.map((redlock) => new bench.client.ReadWriteLock(redlock, "r"));
   return { redlocks, locks };
+}
+
+/** Until so many calls wait for the lock on each master. */
+function untilQueued({ masters, time }: Bench, count: number): Promise<void> {
+  return time.until(`${count} wait`, async () => {
+    const lengths = masters.map((master) =>
+      master.call("ZCARD", "quorlock:queue:tagged:quorlock:rw:{r}:write"),
+    );
+    return (await Promise.all(lengths)).every((length) => length === count);
+  });
 }
 
 const readWriteCases: readonly Behaviour[] = [
@@ -127,6 +137,51 @@ const readWriteCases: readonly Behaviour[] = [
       assert.ok(!isWriting, "a writer beside a reader");
       await reading[1]!.release();
       await writing;
+    },
+    queued,
+  ),
+
+  behaviour(
+    "10.4",
+    "The readers of a process that wait share one place in the queues, and those before the next writer come in together",
+    async (bench) => {
+      const { time } = bench;
+      const { locks } = await readWriteLocks(bench, 3);
+      const [own, first, second] = locks;
+      const before = await first!.write(20_000);
+      const readers = Array.from({ length: 100 }, () => time.took(own!.read(20_000, patient)));
+      await time.pass(500);
+      await untilQueued(bench, 1);
+      const writing = time.took(second!.write(20_000, patient));
+      await time.pass(300);
+      const late = time.took(own!.read(20_000, patient));
+      await time.pass(300);
+      await before.release();
+      const reading = (await Promise.all(readers)).map(({ value }) => value!);
+      assert.ok(reading.every(({ state }) => state === "held"));
+      await Promise.all(reading.map((lock) => lock.release()));
+      await (await writing).value!.release();
+      assert.equal((await late).value?.state, "held");
+    },
+    queued,
+  ),
+
+  behaviour(
+    "10.4",
+    "A reader that is done hands its lock to the next that has waited in its process",
+    async (bench) => {
+      const { masters, time } = bench;
+      const { locks } = await readWriteLocks(bench, 2);
+      const [own, other] = locks;
+      const before = await other!.write(20_000);
+      const readers = Array.from({ length: 300 }, () => own!.usingRead(20_000, patient, async () => {}));
+      await time.pass(500);
+      await untilQueued(bench, 1);
+      const tap = await masters[0]!.tap();
+      await before.release();
+      await Promise.all(readers);
+      const claims = claimsIn(await tap.commands());
+      assert.ok(claims.size < 200, `${claims.size} claims of 300 readers`);
     },
     queued,
   ),

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { AcquireOptions, Lock, Redlock } from "@quorlock/redlock";
 import { type Behaviour, type Bench, behaviour } from "./bench.ts";
 import {
+  claimsIn,
   endsBeforeItsKeys,
   failed,
   type Held,
@@ -652,6 +653,32 @@ export const waiting: readonly Behaviour[] = [
       await lock.release();
       await line.isServed("own", "other");
       await own!.quit();
+    },
+    terms,
+  ),
+
+  behaviour(
+    "7.15",
+    "Calls whose time ends together leave together: none enters the queues only to leave them",
+    async (bench) => {
+      const { masters, time } = bench;
+      const { redlock } = await held(bench, 60_000);
+      const [own] = await warm(bench, 1);
+      for (const isAborted of [true, false]) {
+        const controller = new AbortController();
+        const ends = isAborted ? { signal: controller.signal } : { waitTimeout: 1500 };
+        const calls = Array.from({ length: 100 }, () =>
+          time.took(own!.acquire("r", 20_000, { waitTimeout: 60_000, ...ends })),
+        );
+        await untilWaiting(bench, redlock, 1);
+        await time.pass(500);
+        const tap = await masters[0]!.tap();
+        controller.abort();
+        for (const call of calls) failed(await call, isAborted ? "ABORTED" : "RESOURCE_LOCKED");
+        await untilWaiting(bench, redlock, 0);
+        const left = claimsIn(await tap.commands());
+        assert.ok(left.size <= 10, `${left.size} entries`);
+      }
     },
     terms,
   ),

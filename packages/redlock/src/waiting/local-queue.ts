@@ -1,3 +1,4 @@
+import type { Paced } from "../load/paced.ts";
 import type { Ballot } from "../protocol/ballot.ts";
 import type { Context } from "../protocol/context.ts";
 import type { ExecutionResult, Lease } from "../protocol/lease.ts";
@@ -11,6 +12,9 @@ import { Place } from "./place.ts";
 import type { TicketClock } from "./ticket-clock.ts";
 import { Wait } from "./wait.ts";
 import type { WaitResult } from "./waiting-room.ts";
+
+/** The number of readers that ask at a time once they are let in: as many as one batch takes. */
+const maxLetIn = 64;
 
 /** A call that waits in this process. */
 export class LocalWaiter extends Place {
@@ -31,6 +35,8 @@ export interface LocalQueueEvents {
   onRefused(resources: readonly string[]): void;
   /** No call waits in the queue of this key, and none of its calls has a lease. */
   onEmpty(key: string): void;
+  /** Settles calls that have left: thousands may leave in one turn. */
+  readonly departures: Paced;
 }
 
 /**
@@ -57,8 +63,6 @@ export class LocalQueue {
   #lease: Lease | undefined;
   /** The lease is handed on to smaller tickets only. */
   #bound = 0;
-  /** The current holder, or the latest. */
-  #holder: AcquireCall | undefined;
   /** The masters' latest answers to an entry of this process. */
   #contention: Contention | undefined;
 
@@ -114,17 +118,19 @@ export class LocalQueue {
   }
 
   #giveUp(waiter: LocalWaiter): void {
-    // One with an entry leaves the masters' queues before it resolves.
-    if (waiter.entry) waiter.entry.giveUp();
+    // One with an entry leaves the masters' queues before it resolves. PROTOCOL 7.15: those whose time ends in this turn go
+    // before the next one enters.
+    if (waiter.entry) this.#context.runtime.setTimer(() => waiter.entry?.giveUp(), 0);
     else if (this.#remove(waiter)) {
-      waiter.resolve({ contention: this.#latestContention });
+      const contention = this.#latestContention;
+      this.#events.departures.call(() => waiter.resolve({ contention }));
       this.#enter();
     }
   }
 
   get #latestContention(): Contention | undefined {
-    for (const { entry } of this.#entered)
-      if (entry!.isStanding && entry!.contention) return entry!.contention;
+    for (const { entry, ballot } of this.#entered)
+      if (entry!.isStanding && ballot.isHeard && entry!.contention) return entry!.contention;
     return this.#contention;
   }
 
@@ -135,16 +141,24 @@ export class LocalQueue {
     return index >= 0;
   }
 
-  /** Puts the first call that the lease will not be handed to here into the masters' queues. */
+  /**
+   * Puts the first call that the lease will not be handed to here into the masters' queues. Behind a reader that is let in,
+   * readers that called before ask as well, as many at a time as may (PROTOCOL 10.4).
+   */
   #enter(): void {
     const from = this.#lease ? this.#placeOf(this.#bound) : 0;
     for (const waiter of this.#entered)
       if (waiter.entry!.isStanding && this.#waiters.indexOf(waiter) < from) return;
+    let places = 0;
     for (let index = from; index < this.#waiters.length; index += 1) {
-      const first = this.#waiters[index]!;
-      if (first.entry?.isStanding === false) continue;
-      if (!first.entry) this.#enqueue(first);
-      return;
+      const waiter = this.#waiters[index]!;
+      if (waiter.entry?.isStanding === false) continue;
+      const { request, isHeard } = waiter.ballot;
+      const isLetIn = request.isShared === true && waiter.ticket < this.#bound;
+      if (places > 0 && !(isLetIn && places < maxLetIn)) return;
+      places += 1;
+      if (!waiter.entry) this.#enqueue(waiter);
+      else if (isHeard) return;
     }
     if (this.#waiters.length === 0 && !this.#lease) this.#events.onEmpty(this.#key);
   }
@@ -193,10 +207,11 @@ export class LocalQueue {
   }
 
   #setLease(lease: Lease, { request, attempts }: AcquireCall): void {
-    this.#lease = lease;
+    // Readers hold beside each other, and wait for none of their leases.
+    if (!request.isShared) this.#lease = lease;
     // Not the whole waiter, which would keep its promise in memory.
-    this.#holder = { request, attempts };
-    lease.handOff = () => this.#onRelease(lease);
+    const holder = { request, attempts };
+    lease.handOff = () => this.#onRelease(lease, holder);
     lease.onEnd(() => this.#onLeaseEnd(lease));
   }
 
@@ -224,9 +239,11 @@ export class LocalQueue {
     this.#enter();
   }
 
-  /** The next call to hand the lease to: the first that does not back off, unless others come before it. */
+  /** The next call to hand the lease to: the first that does not back off, unless others come before it. (Readers never do.) */
   get #next(): LocalWaiter | undefined {
-    const first = this.#waiters.find(({ entry }) => !entry || entry.isStanding);
+    const first = this.#waiters.find(
+      ({ entry, ballot }) => !entry || (entry.isStanding && !ballot.request.isShared),
+    );
     return first && !first.entry && first.ticket < this.#bound ? first : undefined;
   }
 
@@ -234,10 +251,11 @@ export class LocalQueue {
    * The holder releases: hands the lock off within this process, or returns `undefined` to release it on the
    * masters.
    */
-  #onRelease(lease: Lease): Promise<ExecutionResult> | undefined {
+  #onRelease(lease: Lease, holder: AcquireCall): Promise<ExecutionResult> | undefined {
     // A lost lease that its holder releases while it is notified is still here, and is handed on to nobody (PROTOCOL 7.16).
-    const next = this.#lease === lease && !lease.loss ? this.#next : undefined;
-    const reused = next && reuseLease(lease, this.#holder!, next.ballot);
+    const isHere = holder.request.isShared || this.#lease === lease;
+    const next = isHere && !lease.loss ? this.#next : undefined;
+    const reused = next && reuseLease(lease, holder, next.ballot);
     if (reused) {
       // The token stays in use: an extension may find and count its grants (PROTOCOL 7.18).
       this.#handOver(next, reused.successor);

@@ -1,3 +1,4 @@
+import { Paced } from "../load/paced.ts";
 import type { Ballot } from "../protocol/ballot.ts";
 import type { Context } from "../protocol/context.ts";
 import type { LockRequest } from "../protocol/request.ts";
@@ -14,6 +15,8 @@ import type { WaitingRoom, WaitResult } from "./waiting-room.ts";
  * without an attempt.
  */
 const contendedTime = 1000;
+/** The number of calls that have left and settle in one turn of the event loop: each makes an error, with a stack. */
+const maxSettledPerTurn = 128;
 /** The maximum number of contended resources that are remembered. */
 const maxContended = 1000;
 
@@ -25,7 +28,7 @@ export class LocalQueues implements LocalQueueEvents, WaitingRoom {
   readonly #queues = new Map<string, LocalQueue>();
   /** The end of that time by the monotonic clock, ms. */
   readonly #contended = new Map<string, number>();
-  #sharedCount = 0;
+  readonly departures: Paced;
   #opening: Promise<void> | undefined;
   /** Waits need open subscriptions, and the time of the masters. */
   #preparation: SharedWork | undefined;
@@ -34,6 +37,7 @@ export class LocalQueues implements LocalQueueEvents, WaitingRoom {
     this.#context = context;
     this.#clock = new TicketClock(context, driftFactor);
     this.#grantListener = new GrantListener(context);
+    this.departures = new Paced(maxSettledPerTurn, context.runtime);
   }
 
   callNow(): number {
@@ -80,10 +84,8 @@ export class LocalQueues implements LocalQueueEvents, WaitingRoom {
     return this.#preparation;
   }
 
-  #queueFor({ resources, isShared }: LockRequest): LocalQueue {
-    // PROTOCOL 10.4: calls that may hold it together do not wait for each other here; each has its own entry.
-    if (isShared) this.#sharedCount += 1;
-    const key = JSON.stringify(isShared ? this.#sharedCount : [...resources].sort());
+  #queueFor({ resources }: LockRequest): LocalQueue {
+    const key = JSON.stringify([...resources].sort());
     let queue = this.#queues.get(key);
     if (!queue) {
       queue = new LocalQueue(this.#context, this.#grantListener, this.#clock, key, this);
