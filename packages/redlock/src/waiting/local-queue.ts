@@ -13,7 +13,7 @@ import type { TicketClock } from "./ticket-clock.ts";
 import { Wait } from "./wait.ts";
 import type { WaitResult } from "./waiting-room.ts";
 
-/** The number of readers that ask at a time once they are let in: as many as one batch takes. */
+/** The number of calls that ask at a time, once those that may hold it together are let in: as many as one batch takes. */
 const maxLetIn = 64;
 
 /** A call that waits in this process. */
@@ -142,8 +142,8 @@ export class LocalQueue {
   }
 
   /**
-   * Puts the first call that the lease will not be handed to here into the masters' queues. Behind a reader that is let in,
-   * readers that called before ask as well, as many at a time as may (PROTOCOL 10.4).
+   * Puts the first call that the lease will not be handed to here into the masters' queues. Of calls that may hold it
+   * together, those before the bound follow once the first is let in (PROTOCOL 10.4).
    */
   #enter(): void {
     const from = this.#lease ? this.#placeOf(this.#bound) : 0;
@@ -207,7 +207,7 @@ export class LocalQueue {
   }
 
   #setLease(lease: Lease, { request, attempts }: AcquireCall): void {
-    // Readers hold beside each other, and wait for none of their leases.
+    // Of calls that may hold it together, none waits for the lease of another.
     if (!request.isShared) this.#lease = lease;
     // Not the whole waiter, which would keep its promise in memory.
     const holder = { request, attempts };
@@ -239,7 +239,7 @@ export class LocalQueue {
     this.#enter();
   }
 
-  /** The next call to hand the lease to: the first that does not back off, unless others come before it. (Readers never do.) */
+  /** The next call to hand the lease to: the first that does not back off, unless one that may not hold it as well comes before. */
   get #next(): LocalWaiter | undefined {
     const first = this.#waiters.find(
       ({ entry, ballot }) => !entry || (entry.isStanding && !ballot.request.isShared),

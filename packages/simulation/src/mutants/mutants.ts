@@ -179,10 +179,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a client uses one token for ever",
     breaks: ["2.1", "6.2"],
-    edits: {
-      "protocol/ballot.ts id 2.1":
-        "this.#id = (this.#context.runtime as any).onlyToken ??= this.#context.tokens.next();",
-    },
+    edits: { "protocol/ballot.ts id 2.1": "return (this.#context as any).t ??= this.#context.tokens.next()" },
   },
   {
     name: "the deadline has no timer",
