@@ -220,7 +220,7 @@ const loadMutants: readonly Mutant[] = [
   {
     name: "the time in which a process was blocked is that of its masters",
     breaks: ["12.9"],
-    edits: { "protocol/round.ts #expire body": "{ this.#giveUp(this.#plan.clock.now() - due); }" },
+    edits: { "protocol/round.ts #expire body": "{ this.#giveUp(this.#asking.clock.now() - due); }" },
   },
   {
     name: "as many ask at a time however long their rounds take",

@@ -58,13 +58,8 @@ export async function inspect(
   timeout: number,
 ): Promise<readonly Inspection[]> {
   const { nodes, runtime, clock } = context;
-  const round = new Round({
-    nodes,
-    runtime,
-    clock,
-    timeout,
-    question: questionOf({ verb: "inspect", keys: [resource], words: [] }),
-  });
+  const question = questionOf({ verb: "inspect", keys: [resource], words: [] });
+  const round = new Round({ nodes, runtime, clock }, { question, timeout });
   const telling = toldBy(context, timeout, (records) => records.waitersOf(resource));
   await round.ask().decided;
   const waiters = await telling;

@@ -29,21 +29,20 @@ export async function ready(
   const until = runtime.monotonic() + timeout;
   const told: Array<Answer | undefined> = nodes.map(() => undefined);
   for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
-    const round = new Round({
-      nodes: nodes.map(tried),
-      runtime,
-      clock,
-      log,
-      timeout: Math.max(until - runtime.monotonic(), 1),
-      question: questionOf({ verb: "inspect", keys: [probe], words: [] }),
-      onAnswer: (index, answer) => {
-        if (lacks(answer) && !lacks(told[index])) report(answer.error);
-        // The last round is as short as the rest of the time: that a master is silent then is not why it was not reached.
-        const isSilent = answer.is === "fault" && answer.error.reason === "TIMEOUT";
-        if (told[index] === undefined || !isSilent) told[index] = answer;
+    const round = new Round(
+      { nodes: nodes.map(tried), runtime, clock, log },
+      {
+        timeout: Math.max(until - runtime.monotonic(), 1),
+        question: questionOf({ verb: "inspect", keys: [probe], words: [] }),
+        onAnswer: (index, answer) => {
+          if (lacks(answer) && !lacks(told[index])) report(answer.error);
+          // The last round is as short as the rest of the time: that a master is silent then is not why it was not reached.
+          const isSilent = answer.is === "fault" && answer.error.reason === "TIMEOUT";
+          if (told[index] === undefined || !isSilent) told[index] = answer;
+        },
+        isDecided: (answers) => verdictOf(answers) !== "open",
       },
-      isDecided: (answers) => verdictOf(answers) !== "open",
-    });
+    );
     await round.ask().decidedOr(ended);
     if (verdictOf(round.answers) === "won") return;
     const left = until - runtime.monotonic();

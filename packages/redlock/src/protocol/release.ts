@@ -11,7 +11,7 @@ import type { ExecutionResult, Lease } from "./lease.ts";
 import type { Fault, LockNode, Question } from "./node.ts";
 import { answerOf, questionOf } from "./question.ts";
 import { quorumOf, type Tally, toleratedFailures } from "./quorum.ts";
-import { Round } from "./round.ts";
+import { type Asking, Round } from "./round.ts";
 
 /**
  * Releases a lease: PROTOCOL 5. Never rejects and never retries: an expired lock is an outcome. Only the first call
@@ -113,10 +113,8 @@ const defaultMaxPending = 100_000;
  */
 export class Rollbacks implements Deletions {
   readonly #runtime: Runtime;
-  readonly #clock: LeaseClock;
-  readonly #report: (error: NodeError) => void;
+  readonly #asking: Omit<Asking, "nodes">;
   readonly #maxPending: number;
-  readonly #log: StateLog | undefined;
   readonly #open = new Set<Round>();
   readonly #pending = new Map<LockNode, PendingDelete[]>();
   /** The functions that remove the listeners on masters with pending deletes. */
@@ -131,11 +129,9 @@ export class Rollbacks implements Deletions {
     maxPending: number = defaultMaxPending,
     log?: StateLog,
   ) {
-    this.#log = log;
+    this.#asking = { runtime, clock, report, log };
     this.#maxPending = maxPending;
     this.#runtime = runtime;
-    this.#clock = clock;
-    this.#report = report;
   }
 
   /** The number of pending deletes. */
@@ -160,25 +156,23 @@ export class Rollbacks implements Deletions {
     timeout: number,
     isDecided?: (answers: Tally) => boolean,
   ): Round {
-    const round = new Round({
-      nodes,
-      runtime: this.#runtime,
-      clock: this.#clock,
-      log: this.#log,
-      timeout,
-      maxTimeout: leftover.ttl,
-      question: deletionOf(leftover),
-      isDecided,
-      report: this.#report,
-      onAnswer: (index, answer, asked) => {
-        if (!asked.isOpen) this.#open.delete(asked);
-        if (answer.is !== "fault") return;
-        // A hung master is asked for nothing, and while it hangs thousands of locks come and go.
-        if (leftover.unasked?.includes(index)) return;
-        const until = this.#runtime.monotonic() + leftover.ttl;
-        this.#keep(nodes[index]!, { leftover, until }, answer);
+    const round = new Round(
+      { ...this.#asking, nodes },
+      {
+        timeout,
+        maxTimeout: leftover.ttl,
+        question: deletionOf(leftover),
+        isDecided,
+        onAnswer: (index, answer, asked) => {
+          if (!asked.isOpen) this.#open.delete(asked);
+          if (answer.is !== "fault") return;
+          // A hung master is asked for nothing, and while it hangs thousands of locks come and go.
+          if (leftover.unasked?.includes(index)) return;
+          const until = this.#runtime.monotonic() + leftover.ttl;
+          this.#keep(nodes[index]!, { leftover, until }, answer);
+        },
       },
-    });
+    );
     if (round.isOpen) this.#open.add(round);
     return round;
   }

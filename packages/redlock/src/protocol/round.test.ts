@@ -38,15 +38,10 @@ function roundOf(nodes: readonly Voter[], plan: Partial<RoundPlan> = {}) {
     },
   };
   const told: string[] = [];
-  const round = new Round({
-    nodes,
-    runtime: runtime as Runtime,
-    clock: new LeaseClock(runtime as Runtime),
-    timeout: 50,
-    question,
-    onAnswer: (index, answer) => told.push(`${index} ${answer.is} at ${clock.now}`),
-    ...plan,
-  });
+  const asking = { nodes, runtime: runtime as Runtime, clock: new LeaseClock(runtime as Runtime) };
+  const onAnswer: RoundPlan["onAnswer"] = (index, answer) =>
+    told.push(`${index} ${answer.is} at ${clock.now}`);
+  const round = new Round(asking, { timeout: 50, question, onAnswer, ...plan });
   return { clock, told, round, unreferenced: () => unreferenced };
 }
 

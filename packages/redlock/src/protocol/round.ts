@@ -14,10 +14,19 @@ import { RoundClocks } from "./round-clocks.ts";
 /** A master, as a round asks it. */
 export type Voter = Pick<LockNode, "name" | "client" | "ask" | "drainedAt">;
 
-export interface RoundPlan {
+/** Who asks: which masters, by which clocks. */
+export interface Asking {
   readonly nodes: readonly Voter[];
   readonly runtime: Runtime;
   readonly clock: LeaseClock;
+  /** Told of each master's answer. */
+  readonly log?: StateLog | undefined;
+  /** Gets the error of each answer that is a fault. */
+  readonly report?: ((error: NodeError) => void) | undefined;
+}
+
+export interface RoundPlan {
+  readonly question: Question;
   /** The time one master has to answer, ms. All are asked at once, so one timer serves them all. */
   readonly timeout: number;
   /**
@@ -25,11 +34,6 @@ export interface RoundPlan {
    * (PROTOCOL 12.9). Default: `timeout`.
    */
   readonly maxTimeout?: number | undefined;
-  /** Told of each master's answer. */
-  readonly log?: StateLog | undefined;
-  /** Gets the error of each answer that is a fault. */
-  readonly report?: ((error: NodeError) => void) | undefined;
-  readonly question: Question;
   /** What a master is asked behind such an answer, which does not count as its answer then. */
   readonly followUp?: ((index: number, answer: Answer) => Question | undefined) | undefined;
   /** Abandoned when the round is closed: commands not sent by then are not sent any more. */
@@ -44,32 +48,15 @@ export interface RoundPlan {
   readonly isDecided?: ((answers: Tally) => boolean) | undefined;
 }
 
-type Asking = "nodes" | "runtime" | "clock" | "log" | "report";
-type Terms = "maxTimeout" | "followUp" | "onAnswer" | "isDecided";
-
 /** A round for a claim: of votes, queue entries, extensions. The caller asks directly afterwards (PROTOCOL 2.4). */
 export function roundFor(
-  { nodes, runtime, clock, log, report }: Pick<RoundPlan, Asking>,
+  asking: Asking,
   claim: { giveUp(): void },
   question: Question,
-  { timeout, maxTimeout, followUp, onAnswer, isDecided }: Pick<RoundPlan, Terms | "timeout">,
+  { timeout, maxTimeout, followUp, onAnswer, isDecided }: Omit<RoundPlan, "question" | "claim">,
 ): Round {
   // Always the same properties in the same order: an engine finds those without a lookup.
-  const plan = {
-    nodes,
-    runtime,
-    clock,
-    timeout,
-    maxTimeout,
-    log,
-    report,
-    question,
-    followUp,
-    claim,
-    onAnswer,
-    isDecided,
-  };
-  return new Round(plan);
+  return new Round(asking, { question, timeout, maxTimeout, followUp, claim, onAnswer, isDecided });
 }
 
 /** A timer later than this was delayed by a busy event loop, ms: unread answers may be waiting behind it. */
@@ -107,17 +94,19 @@ export class Round implements Sink {
   #hasStalled = false;
   /** Whether an answer came without the index of a master. */
   #hasStray = false;
+  readonly #asking: Asking;
   readonly #plan: RoundPlan;
 
-  constructor(plan: RoundPlan) {
+  constructor(asking: Asking, plan: RoundPlan) {
     this.timeout = plan.timeout;
-    this.#missing = plan.nodes.length;
+    this.#missing = asking.nodes.length;
     this.answers = [];
-    for (const _ of plan.nodes) this.answers.push(undefined);
+    for (const _ of asking.nodes) this.answers.push(undefined);
     this.decided = new Promise((resolve) => {
       this.#resolveDecided = resolve;
     });
-    this.sentAt = plan.clock.now();
+    this.sentAt = asking.clock.now();
+    this.#asking = asking;
     this.#plan = plan;
   }
 
@@ -125,15 +114,15 @@ export class Round implements Sink {
   ask(): this {
     // Batches, timers and connections that this starts serve other calls as well.
     if (isInFrame()) return outside(() => this.ask());
-    const { nodes, question } = this.#plan;
-    for (let index = 0; index < nodes.length; index += 1) this.#askOne(index, question);
+    const { question } = this.#plan;
+    for (let index = 0; index < this.answers.length; index += 1) this.#askOne(index, question);
     this.#setTimer(this.sentAt);
     if (this.#missing === 0) this.#close();
     return this;
   }
 
   #askOne(index: number, question: Question): void {
-    const node = this.#plan.nodes[index]!;
+    const node = this.#asking.nodes[index]!;
     try {
       node.ask(question, index, this);
     } catch (error) {
@@ -200,6 +189,7 @@ export class Round implements Sink {
   }
 
   #accept(index: number, answer: Answer): void {
+    const { nodes, clock, report, log } = this.#asking;
     const plan = this.#plan;
     const next = plan.followUp?.(index, answer);
     if (next) {
@@ -211,12 +201,12 @@ export class Round implements Sink {
       this.answers[index] = answer;
       this.#missing -= 1;
       if (answered.hasSubscribers)
-        traceAnswer(plan.nodes[index]!.name, plan.question.verb, plan.clock.now() - this.sentAt, answer);
+        traceAnswer(nodes[index]!.name, plan.question.verb, clock.now() - this.sentAt, answer);
     }
-    if (answer.is === "fault") plan.report?.(answer.error);
+    if (answer.is === "fault") report?.(answer.error);
     plan.onAnswer?.(index, answer, this);
     // The rules may have made a fault of it.
-    if (!late) plan.log?.onAnswer(plan.nodes[index]!, plan.question.verb, this.answers[index]!);
+    if (!late) log?.onAnswer(nodes[index]!, plan.question.verb, this.answers[index]!);
     if (late) return;
     if (plan.isDecided?.(this.answers)) this.#decide();
     if (this.#missing === 0) this.#close();
@@ -230,7 +220,7 @@ export class Round implements Sink {
    * (PROTOCOL 3.1), so this costs no safety.
    */
   #expire(due: number): void {
-    const { clock, runtime } = this.#plan;
+    const { clock, runtime } = this.#asking;
     const stall = clock.now() - due;
     if (stall <= lateTimerThreshold || this.#hasStalled) this.#giveUp(stall);
     else if (stall <= this.timeout * stalledFraction) {
@@ -246,8 +236,8 @@ export class Round implements Sink {
    * more.
    */
   #giveUp(stall: number): void {
-    const { nodes, runtime, clock, maxTimeout = 0 } = this.#plan;
-    const hasTime = clock.now() - this.sentAt < maxTimeout;
+    const { nodes, runtime, clock } = this.#asking;
+    const hasTime = clock.now() - this.sentAt < (this.#plan.maxTimeout ?? 0);
     const drainedSince = runtime.monotonic() - this.timeout - stall;
     for (const [index, node] of nodes.entries()) {
       const isDraining = (node.drainedAt ?? Number.NEGATIVE_INFINITY) > drainedSince;
@@ -261,10 +251,10 @@ export class Round implements Sink {
     if (this.#plan.question.verb === "release") this.#decide();
   }
 
-  #setTimer(from = this.#plan.clock.now()): void {
+  #setTimer(from = this.#asking.clock.now()): void {
     const delay = Math.min(this.timeout, maxTimerDelay);
     const due = from + delay;
-    this.#timer = this.#plan.runtime.setTimer(() => this.#expire(due), delay);
+    this.#timer = this.#asking.runtime.setTimer(() => this.#expire(due), delay);
     if (!this.#resolveDecided) this.#timer.unref();
   }
 
