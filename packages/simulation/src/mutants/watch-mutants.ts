@@ -45,7 +45,7 @@ export const watchMutants: readonly Mutant[] = [
   {
     name: "the grants of an excluded master count",
     breaks: ["11.4"],
-    from: 66,
+    from: 28,
     edits: { "redis/redis-node.ts #onPush condition": "judge" },
   },
 ];
