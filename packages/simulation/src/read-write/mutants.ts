@@ -97,15 +97,6 @@ const mixedRows: readonly Mutant[] = [
     breaks: ["10.3"],
     edits: { "redis/commands.ts needsOtherScript body": "{ return false; }" },
   },
-  {
-    name: "behind a time read a batch takes locks of any kind",
-    breaks: ["10.3"],
-    from: 5,
-    edits: {
-      "redis/window.ts batchEnd body": (body) =>
-        body.replace("if (question.keys.length > 0) keyed =", "keyed ="),
-    },
-  },
 ];
 
 export const readWriteMutants: readonly Mutant[] = readWriteRows.map((row) => ({
