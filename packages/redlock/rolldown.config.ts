@@ -46,8 +46,7 @@ const modules: Plugin = {
 
 export default defineConfig({
   input: entries,
-  // For browsers as well: nothing of Node's is assumed.
-  platform: "neutral",
+  platform: "node",
   resolve: { mainFields: ["module", "main"] },
   transform: { target: "es2022" },
   plugins: [licence, modules],

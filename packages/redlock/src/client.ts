@@ -72,8 +72,7 @@ export interface RedlockOptions extends Partial<Settings<undefined>> {
   /**
    * Whether a nested call for resources that its caller has locked gets a further handle on the same lease, which is
    * released with the last handle. `true`: calls within the routine of a `using`, wherever its async context leads,
-   * or with {@link AcquireOptions.parent}; InvalidArgumentError without AsyncLocalStorage. `"handle"`: only with
-   * `parent`. Default false.
+   * or with {@link AcquireOptions.parent}. `"handle"`: only with `parent`. Default false.
    */
   readonly reentrant?: boolean | "handle" | undefined;
   /**
@@ -95,7 +94,7 @@ export interface RedlockOptions extends Partial<Settings<undefined>> {
    * the first lock, or the first call that waits, until `quit` each master has a record with this name, the host, the process, the list of masters and the locks that
    * are held for longer than 10 s; it is written each 10 s, and expires after 30 s. Lists of masters that do not go with
    * this one are reported by an `error` event with reason `MEMBERSHIP`. `false`: nothing of this is written or read.
-   * 1 to 100 characters. Default `host:pid`; without a known host (a `runtime` of your own without `identity`, a browser) false.
+   * 1 to 100 characters. Default `host:pid`; without a known host (a `runtime` of your own without `identity`) false.
    */
   readonly owner?: string | false | undefined;
   /**

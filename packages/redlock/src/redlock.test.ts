@@ -94,12 +94,6 @@ describe("the constructor", () => {
   test("refuses the library's own keys on custom nodes as well", async () => {
     await expect(construct(threeNodes).acquire("quorlock:guard", 5000)).rejects.toThrow(InvalidArgumentError);
   });
-
-  test("refuses contexts where there is no AsyncLocalStorage, and no handles", () => {
-    vi.stubGlobal("process", undefined);
-    expect(() => construct(threeNodes, { reentrant: true })).toThrow('reentrant: "handle"');
-    expect(construct(threeNodes, { reentrant: "handle" })).toBeInstanceOf(Redlock);
-  });
 });
 
 describe("invalid arguments", () => {

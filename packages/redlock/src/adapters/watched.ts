@@ -38,7 +38,6 @@ const asText = { toString: text, toJSON: text, [Symbol.for("nodejs.util.inspect.
 
 /** The same for the library, and "?" for whoever prints it. */
 export function hidden(word: string): Uint8Array {
-  // biome-ignore lint/style/noRestrictedGlobals: client libraries take no other bytes.
   return Object.assign(Buffer.from(word), asText);
 }
 

@@ -48,7 +48,7 @@ export interface DetachedLock {
 /** The assumed ttl of a lock that was built by hand, ms. */
 const unknownTtl = 86_400_000;
 
-/** As in `node:util`. An import would exclude browsers. */
+/** As in `node:util`. */
 type Inspect = (value: unknown, options: object) => string;
 
 /**

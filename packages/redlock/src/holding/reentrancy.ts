@@ -16,7 +16,7 @@ import type { AcquireResult } from "../protocol/vote.ts";
 import { maxWaitOf } from "../settings/backoff.ts";
 import { ttlWithin } from "../settings/lease-limit.ts";
 import { nodeTimeoutFor } from "../settings/settings.ts";
-import { type AsyncContext, type Frame, frames } from "../time/async-context.ts";
+import { type Frames, frames } from "../time/async-context.ts";
 import { Cancellation, Latch } from "../time/cancellation.ts";
 import { maxTimerDelay, type Timer } from "../time/runtime.ts";
 import { sleep } from "../time/sleep.ts";
@@ -49,10 +49,10 @@ const minRemainingFraction = 1 / 2;
 /** Finds the handles that the calls of one Redlock are nested in. */
 export class Reentrancy {
   readonly #context: Context;
-  readonly #asyncContext: AsyncContext<Frame | undefined> | undefined;
+  readonly #asyncContext: Frames | undefined;
 
   /** @param asyncContext `undefined`: only handles given as `parent` count. */
-  constructor(context: Context, asyncContext: AsyncContext<Frame | undefined> | undefined) {
+  constructor(context: Context, asyncContext: Frames | undefined) {
     this.#context = context;
     this.#asyncContext = asyncContext;
   }
@@ -90,17 +90,12 @@ export class Reentrancy {
   }
 }
 
-/** @throws InvalidArgumentError if async contexts are required and the runtime has none. */
 export function reentrancyOf(
   context: Context,
   reentrant: boolean | "handle" | undefined,
 ): Reentrancy | undefined {
   if (!reentrant) return undefined;
-  const asyncContext = reentrant === "handle" ? undefined : frames();
-  if (asyncContext || reentrant === "handle") return new Reentrancy(context, asyncContext);
-  throw new InvalidArgumentError(
-    'reentrant: true needs AsyncLocalStorage, which this runtime lacks; use reentrant: "handle" and pass the lock: { parent }',
-  );
+  return new Reentrancy(context, reentrant === "handle" ? undefined : frames());
 }
 
 /** The handle to enter for `resources`; `undefined` if the masters must be asked. */

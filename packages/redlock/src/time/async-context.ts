@@ -1,8 +1,4 @@
-/** A value that follows a call through everything that it awaits. */
-export interface AsyncContext<T> {
-  getStore(): T | undefined;
-  run<R>(store: T, callback: () => R): R;
-}
+import { AsyncLocalStorage } from "node:async_hooks";
 
 /** A routine that is running under a lock, and the routine that it is nested in. */
 export interface Frame {
@@ -12,7 +8,7 @@ export interface Frame {
   readonly outer: Frame | undefined;
 }
 
-type Frames = AsyncContext<Frame | undefined>;
+export type Frames = AsyncLocalStorage<Frame | undefined>;
 
 /**
  * Stored under this name on the global object: a bundler may load this module twice, and there must be only one
@@ -23,13 +19,11 @@ const shared = globalThis as { [name]?: Frames };
 
 /**
  * The frames of the current call, of all Redlocks: one storage for the process, since connections and batches are
- * shared. Created when a reentrant Redlock first uses it. `undefined` without AsyncLocalStorage, as in browsers.
+ * shared. Created when a reentrant Redlock first uses it.
  */
-export function frames(): Frames | undefined {
-  // Loaded at run time: an import would not work in browsers.
-  const hooks = globalThis.process?.getBuiltinModule?.("node:async_hooks");
-  if (hooks) shared[name] ??= new hooks.AsyncLocalStorage<Frame | undefined>();
-  return hooks && shared[name];
+export function frames(): Frames {
+  shared[name] ??= new AsyncLocalStorage();
+  return shared[name];
 }
 
 const frameOf = ([first]: readonly string[]): string => `routine of the lock on ${JSON.stringify(first)}`;

@@ -1,10 +1,10 @@
+import { hostname } from "node:os";
 import type { Runtime, Timer } from "./runtime.ts";
 
-// The only file that reads the system's clocks, timers and randomness (a lint rule enforces it). It uses only globals
-// that Node and browsers share.
+// The only file that reads the system's clocks, timers and randomness (a lint rule enforces it).
 
 class SystemTimer implements Timer {
-  /** A number in browsers, where a timer does not keep anything alive. */
+  /** A number where jsdom has put the timers of a browser in place of Node's. */
   readonly #timeout: ReturnType<typeof setTimeout> | number;
   readonly #setBy = setTimeout;
 
@@ -62,14 +62,12 @@ function randomBytes(count: number): Uint8Array {
   return bytes;
 }
 
-/** Read at run time: an import would not work in browsers. Deno asks its user, or throws, before it tells the host. */
+/** Deno asks its user, or throws, before it tells the host. */
 function identity(): ReturnType<NonNullable<Runtime["identity"]>> {
-  const process: Partial<NodeJS.Process> = globalThis.process ?? {};
   const { permissions } = (globalThis as { Deno?: DenoPermissions }).Deno ?? {};
   if (permissions && permissions.querySync({ name: "sys", kind: "hostname" }).state !== "granted")
     return undefined;
-  const host = process.getBuiltinModule?.("node:os")?.hostname();
-  return host && process.pid !== undefined ? { host, pid: process.pid } : undefined;
+  return { host: hostname(), pid: process.pid };
 }
 
 interface DenoPermissions {
@@ -87,7 +85,7 @@ export const systemRuntime: Runtime = {
   identity,
 };
 
-/** Calls `callback` after the callbacks of the present turn that were set before. Missing in browsers. */
+/** Calls `callback` after the callbacks of the present turn that were set before. */
 export function afterTurn(callback: () => void): void {
   setImmediate(callback);
 }

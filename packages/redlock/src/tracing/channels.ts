@@ -1,7 +1,8 @@
+import * as diagnostics from "node:diagnostics_channel";
 import { outside } from "../time/async-context.ts";
 import { channelNames, type PlainMessages, type TracedMessages, tracingChannelNames } from "./tracing.ts";
 
-/** A channel of `node:diagnostics_channel`, as far as it is used. An import of its types would exclude browsers. */
+/** A channel of `node:diagnostics_channel`, as far as it is used. */
 interface Channel<Message> {
   readonly hasSubscribers: boolean;
   publish(message: Message): void;
@@ -17,38 +18,14 @@ interface Tracing<Message> {
   readonly error: Channel<Message>;
 }
 
-interface Diagnostics {
-  channel(name: string): unknown;
-  tracingChannel?(name: string): unknown;
-}
-
-const silentChannel: Channel<unknown> = {
-  hasSubscribers: false,
-  publish: () => {},
-  runStores: (_, callback) => callback(),
-};
-
-const silentTracing: Tracing<unknown> = {
-  hasSubscribers: false,
-  start: silentChannel,
-  end: silentChannel,
-  asyncStart: silentChannel,
-  asyncEnd: silentChannel,
-  error: silentChannel,
-};
-
-/** Loaded at run time: an import would not work in browsers. Channels are found by name, so a second copy shares them. */
-const diagnostics = globalThis.process?.getBuiltinModule?.("node:diagnostics_channel") as
-  | Diagnostics
-  | undefined;
+// Found by name: a second copy of this package publishes on the same channels.
 
 function channel<Name extends keyof PlainMessages>(name: Name): Channel<PlainMessages[Name]> {
-  return (diagnostics?.channel(channelNames[name]) ?? silentChannel) as Channel<PlainMessages[Name]>;
+  return diagnostics.channel(channelNames[name]) as Channel<PlainMessages[Name]>;
 }
 
 function tracing<Name extends keyof TracedMessages>(name: Name): Tracing<TracedMessages[Name]> {
-  const found = diagnostics?.tracingChannel?.(tracingChannelNames[name]);
-  return (found ?? silentTracing) as Tracing<TracedMessages[Name]>;
+  return diagnostics.tracingChannel(tracingChannelNames[name]) as unknown as Tracing<TracedMessages[Name]>;
 }
 
 // The reading of `hasSubscribers` is all that a lock costs here without a subscriber.

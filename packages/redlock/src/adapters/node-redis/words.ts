@@ -1,3 +1,4 @@
+import { channel } from "node:diagnostics_channel";
 import type { Args } from "../../redis/connection.ts";
 import { isPatched, keysIn, type Sender, withoutSecrets } from "../watched.ts";
 
@@ -31,21 +32,20 @@ export function firstKeyOf(words: readonly string[]): string | undefined {
   return first < end ? words[first] : undefined;
 }
 
-const tracing = globalThis.process?.getBuiltinModule?.("node:diagnostics_channel");
 /** The channels on which node-redis publishes the words of commands, and the one of dd-trace, which patches its queue of commands. */
 const channels = [
   ...["start", "end", "asyncStart", "asyncEnd", "error"].map(
     (event) => `tracing:node-redis:command:${event}`,
   ),
   "apm:redis:command:start",
-].map((name) => tracing?.channel(name));
+].map((name) => channel(name));
 
 /**
  * The words as `client` gets them. Tools that watch it record those of scripts in full, and tokens are among them: a
  * token is enough to release a lock. So if there is one, what follows the keys is passed as buffers, whose text is "?".
  */
 export function untraced(words: readonly string[], client: Sender): readonly (string | Uint8Array)[] {
-  if (!isPatched(client) && !channels.some((channel) => channel?.hasSubscribers)) return words;
+  if (!isPatched(client) && !channels.some(({ hasSubscribers }) => hasSubscribers)) return words;
   if (latestHidden?.of !== words) latestHidden = { of: words, words: withoutSecrets(words) };
   return latestHidden.words;
 }
