@@ -1,5 +1,4 @@
 import type { Latch } from "../time/cancellation.ts";
-import { Fifo } from "../time/fifo.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import { maxTimerDelay, type Runtime, type Timer } from "../time/runtime.ts";
 import type { Timers } from "../time/timers.ts";
@@ -19,7 +18,7 @@ import { Paced } from "./paced.ts";
 const minRounds = 8;
 /** The initial limit: enough to keep fast masters busy. */
 const initialRounds = 64;
-/** The growth of the limit for each round in time, until the first late one: it doubles with each round trip. */
+/** The growth of the limit for each round in time; until the first late one it doubles with each round trip. */
 const initialGrowth = 1;
 const growth = 1 / 4;
 
@@ -71,10 +70,22 @@ interface Waiting {
   readonly budget: Waits;
   readonly resolve: (isAdmitted: boolean) => void;
   forget: () => void;
-  isOver: boolean;
-  /** Whether it was ever held back because extensions were late. */
-  wasHeld: boolean;
 }
+
+/** What late extensions hold back; all times in lease time, ms. `period`: the time in which each lease is extended once. */
+type Pace =
+  | { readonly is: "free" }
+  /** No round begins before `until`. */
+  | { readonly is: "late"; readonly late: Lateness; readonly until: number; readonly period: number }
+  /** At most `most` leases until then; `surplus`: how many more than were held, as a part of these. */
+  | {
+      readonly is: "capped";
+      readonly late: Lateness;
+      readonly until: number;
+      readonly period: number;
+      readonly most: number;
+      readonly surplus: number;
+    };
 
 /** Admits vote rounds, in the order of the calls. */
 export class Admission {
@@ -86,12 +97,12 @@ export class Admission {
   readonly #most: number;
   /** The rounds that may be in flight now. */
   #limit: number;
-  #growth = initialGrowth;
   #active = 0;
-  #waiting = new Fifo<Waiting>();
+  /** In the order of the calls. */
+  readonly #waiting = new Set<Waiting>();
+  /** Goes through them once: to find the first of a set takes as long as many have left it since. */
+  #line: Iterator<Waiting, undefined> = this.#waiting.values();
   readonly #refusals: Paced;
-  /** The number of entries in the line that have given up. */
-  #over = 0;
   /** When masters have last decided a round, or answered one after its time, by the monotonic clock. */
   answeredAt: number = Number.NEGATIVE_INFINITY;
   /** The shortest recent round, ms: the time that the network takes. */
@@ -100,19 +111,9 @@ export class Admission {
   #nextCut = 0;
   /** The extensions in flight, by due time as far as timers keep the order. */
   readonly #extensions = new Set<Extension>();
-  /** The lateness of the latest late extension. */
-  #late: Lateness | undefined;
-  #isLate = false;
-  /** The end of the pause after it, in lease time. */
-  #lateUntil = Number.NEGATIVE_INFINITY;
-  /** The leases that may be held now, and how long this cap is valid; set after late extensions. */
-  #cap = Number.POSITIVE_INFINITY;
-  #capUntil = 0;
-  #surplus = initialSurplus;
-  /** The time in which each lease is extended once, ms. */
-  #period = 0;
+  #pace: Pace = { is: "free" };
   /**
-   * Looks again when the pause or the cap is over. Set exactly while a living caller is held back because extensions
+   * Looks again when the pause or the cap is over. Set exactly while a caller is held back because extensions
    * are late, and not because too many rounds run.
    */
   #timer: Timer | undefined;
@@ -135,7 +136,7 @@ export class Admission {
 
   /** Admits a vote round, if the next caller may have one. */
   enter(): boolean {
-    if (this.#active + 1 > this.#limit || this.#waiting.length > this.#over || this.#isBehind()) return false;
+    if (this.#active + 1 > this.#limit || this.#waiting.size > 0 || this.#isBehind()) return false;
     this.#active += 1;
     return true;
   }
@@ -143,10 +144,10 @@ export class Admission {
   /** Waits for admission; resolves to false if the caller's budget ends first. */
   wait(budget: Waits): Promise<boolean> {
     return new Promise((resolve) => {
-      const waiting: Waiting = { budget, resolve, forget: () => {}, isOver: false, wasHeld: false };
-      this.#waiting.push(waiting);
+      const waiting: Waiting = { budget, resolve, forget: () => {} };
+      this.#waiting.add(waiting);
       waiting.forget = budget.ended.onEnd(() => this.#giveUp(waiting));
-      if (this.#timer) holdBack(waiting);
+      if (this.#timer) this.#holdBack(budget);
       this.#admitNext();
     });
   }
@@ -154,7 +155,7 @@ export class Admission {
   /** A round that was admitted is over. */
   leave(): void {
     this.#active -= 1;
-    if (this.#waiting.length > 0) this.#admitNext();
+    if (this.#waiting.size > 0) this.#admitNext();
   }
 
   /** Records the duration of a round that masters have decided, ms. */
@@ -165,7 +166,7 @@ export class Admission {
     else if (this.#limit <= minRounds) this.#roundTrip += (elapsed - this.#roundTrip) / minRounds;
     const spare = Math.max(0, nodeTimeout - this.#roundTrip);
     if (elapsed > this.#roundTrip + spare / 2) this.#cut(elapsed);
-    else this.#limit = Math.min(this.#limit + this.#growth, this.#most);
+    else this.#limit = Math.min(this.#limit + (this.#nextCut === 0 ? initialGrowth : growth), this.#most);
   }
 
   /** Records that a master answered after the round's timeout: it is not unresponsive, it is overloaded. */
@@ -180,8 +181,7 @@ export class Admission {
 
   /** `isConfirmed`: by a quorum; otherwise masters have failed, which says nothing about the load. */
   extensionEnded(extension: Extension, isConfirmed: boolean): void {
-    const areMany = this.#extensions.size + this.#timers.waiting >= fewExtensions;
-    if (isConfirmed && areMany) this.#look(extension, this.#clock.now());
+    if (isConfirmed && this.#areMany) this.#look(extension, this.#clock.now());
     this.#extensions.delete(extension);
     this.#admitNext();
   }
@@ -191,24 +191,29 @@ export class Admission {
     return Math.floor(this.#limit);
   }
 
+  get #areMany(): boolean {
+    return this.#extensions.size + this.#timers.waiting >= fewExtensions;
+  }
+
   /** Whether extensions are late: confirmed ones, or the oldest unconfirmed one; or were recently. */
   #isBehind(): boolean {
-    const areMany = this.#extensions.size + this.#timers.waiting >= fewExtensions;
-    if (!areMany && !this.#isLate && this.#cap === Number.POSITIVE_INFINITY) return false;
+    const areMany = this.#areMany;
+    if (!areMany && this.#pace.is === "free") return false;
     const now = this.#clock.now();
     const [oldest] = this.#extensions as Iterable<Extension | undefined>;
     if (areMany && oldest) this.#look(oldest, now);
-    if (this.#isLate && now < this.#lateUntil) return true;
-    if (this.#isLate) this.#raiseCap(initialSurplus, now);
-    else if (now >= this.#capUntil) this.#raiseCap(this.#surplus * 2, now);
-    this.#isLate = false;
-    return this.#leases.size + this.#active >= this.#cap;
+    const pace = this.#pace;
+    if (pace.is === "free") return false;
+    if (now >= pace.until) this.#pace = this.#paceAfter(pace, now);
+    else if (pace.is === "late") return true;
+    return this.#pace.is === "capped" && this.#leases.size + this.#active >= this.#pace.most;
   }
 
-  #raiseCap(surplus: number, now: number): void {
-    this.#surplus = surplus;
-    this.#cap = surplus > 1 ? Number.POSITIVE_INFINITY : this.#leases.size * (1 + surplus) + fewExtensions;
-    this.#capUntil = now + this.#period;
+  #paceAfter(before: Exclude<Pace, { readonly is: "free" }>, now: number): Pace {
+    const surplus = before.is === "late" ? initialSurplus : before.surplus * 2;
+    if (surplus > 1) return { is: "free" };
+    const most = this.#leases.size * (1 + surplus) + fewExtensions;
+    return { ...before, is: "capped", until: now + before.period, most, surplus };
   }
 
   #look({ due, ttl }: Extension, now: number): void {
@@ -216,61 +221,57 @@ export class Admission {
     const allowed = roundTrip + Math.max(ttl * latenessFraction, minLateness);
     const by = now - due;
     if (by <= allowed) return;
-    this.#isLate = true;
-    this.#late = { by, allowed };
-    this.#period = ttl * recoveryFraction;
-    this.#lateUntil = now + this.#period;
+    const period = ttl * recoveryFraction;
+    this.#pace = { is: "late", late: { by, allowed }, until: now + period, period };
   }
 
   #cut(elapsed: number): void {
     const now = this.#clock.now();
     if (now < this.#nextCut) return;
     this.#nextCut = now + elapsed;
-    this.#growth = growth;
     this.#limit = Math.max(this.#limit / 2, Math.min(minRounds, this.#most));
   }
 
   #admitNext(): void {
-    while (this.#waiting.length > this.#over && this.#active + 1 <= this.#limit) {
+    while (this.#waiting.size > 0 && this.#active + 1 <= this.#limit) {
       if (this.#isBehind()) {
         if (!this.#timer) this.#hold();
         return;
       }
-      const waiting = this.#waiting.shift()!;
-      if (waiting.isOver) this.#over -= 1;
-      else this.#admit(waiting);
+      this.#admit(this.#first());
     }
     // Nobody waits, or a round that ends goes on with the next caller.
     this.#stopLooking();
   }
 
+  #first(): Waiting {
+    const { value } = this.#line.next();
+    if (value) return value;
+    // One that has come to its end sees none that come later.
+    this.#line = this.#waiting.values();
+    return this.#line.next().value!;
+  }
+
   #admit(waiting: Waiting): void {
-    waiting.isOver = true;
+    this.#waiting.delete(waiting);
     waiting.forget();
+    waiting.budget.lateness = undefined;
     this.#active += 1;
     waiting.resolve(true);
   }
 
   #giveUp(waiting: Waiting): void {
-    if (waiting.isOver) return;
-    waiting.isOver = true;
-    this.#over += 1;
-    if (this.#over === this.#waiting.length) this.#stopLooking();
-    if (waiting.wasHeld) waiting.budget.lateness = this.#late;
+    if (!this.#waiting.delete(waiting)) return;
+    if (this.#waiting.size === 0) this.#stopLooking();
     this.#refusals.call(() => waiting.resolve(false));
-    // Tens of thousands of callers may come and go while none is admitted.
-    if (this.#over * 2 <= this.#waiting.length) return;
-    this.#waiting = this.#waiting.filter(({ isOver }) => !isOver);
-    this.#over = 0;
   }
 
   /** Stops admitting callers until the timer. Extensions that end admit the next caller as well. */
   #hold(): void {
-    for (const waiting of this.#waiting) if (!waiting.isOver) holdBack(waiting);
-    if (this.#waiting.length === this.#over) return;
+    for (const { budget } of this.#waiting) this.#holdBack(budget);
+    if (this.#waiting.size === 0 || this.#pace.is === "free") return;
     // Still to come, see `#isBehind`: so each timer ends the pause or doubles the cap, or extensions are late again.
-    const until = this.#isLate ? this.#lateUntil : this.#capUntil;
-    const delay = Math.max(1, Math.ceil(until - this.#clock.now()));
+    const delay = Math.max(1, Math.ceil(this.#pace.until - this.#clock.now()));
     this.#timer = this.#runtime.setTimer(
       () => {
         this.#timer = undefined;
@@ -280,13 +281,13 @@ export class Admission {
     );
   }
 
+  #holdBack(budget: Waits): void {
+    if (this.#pace.is !== "free") budget.lateness = this.#pace.late;
+    budget.holdBack();
+  }
+
   #stopLooking(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
   }
-}
-
-function holdBack(waiting: Waiting): void {
-  waiting.wasHeld = true;
-  waiting.budget.holdBack();
 }

@@ -1,4 +1,3 @@
-import { Fifo } from "../time/fifo.ts";
 import type { Runtime } from "../time/runtime.ts";
 
 /**
@@ -8,8 +7,8 @@ import type { Runtime } from "../time/runtime.ts";
 export class Paced {
   readonly #maxPerTurn: number;
   readonly #runtime: Pick<Runtime, "setTimer">;
-  readonly #waiting = new Fifo<() => void>();
-  #called = 0;
+  /** Those of this turn, and behind them those of later ones. */
+  #calls: Array<() => void> = [];
 
   constructor(maxPerTurn: number, runtime: Pick<Runtime, "setTimer">) {
     this.#maxPerTurn = maxPerTurn;
@@ -17,19 +16,14 @@ export class Paced {
   }
 
   call(callback: () => void): void {
-    if (this.#called >= this.#maxPerTurn) {
-      this.#waiting.push(callback);
-      return;
-    }
-    if (this.#called === 0) this.#runtime.setTimer(() => this.#nextTurn(), 0);
-    this.#called += 1;
-    callback();
+    const count = this.#calls.push(callback);
+    if (count === 1) this.#runtime.setTimer(() => this.#nextTurn(), 0);
+    if (count <= this.#maxPerTurn) callback();
   }
 
   #nextTurn(): void {
-    this.#called = 0;
-    for (let count = Math.min(this.#maxPerTurn, this.#waiting.length); count > 0; count -= 1) {
-      this.call(this.#waiting.shift()!);
-    }
+    const later = this.#calls.slice(this.#maxPerTurn);
+    this.#calls = [];
+    for (const callback of later) this.call(callback);
   }
 }
