@@ -1,24 +1,14 @@
 import { NodeError, type Owner } from "../errors.ts";
 import type { ActiveLease, Context, OwnerNames } from "../protocol/context.ts";
 import type { Inspection } from "../protocol/inspect.ts";
-import type { LockNode, RecordStore } from "../protocol/node.ts";
-import { SharedReads } from "../protocol/shared-reads.ts";
-import { ownerScript } from "../scripts.generated.ts";
 import { outside } from "../time/async-context.ts";
 import { Latch } from "../time/cancellation.ts";
 import { sleep } from "../time/sleep.ts";
 import type { TimerHandle, TimerTask } from "../time/timers.ts";
 import { Lists } from "./lists.ts";
 import type { ListedMaster } from "./membership.ts";
-import {
-  maxRecordedLocks,
-  type OwnerRecord,
-  ownerKey,
-  ownersKey,
-  recordIn,
-  recordInterval,
-  recordLifetime,
-} from "./owner-record.ts";
+import { maxRecordedLocks, type OwnerRecord, recordInterval, recordLifetime } from "./owner-record.ts";
+import { MasterRecords } from "./records.ts";
 import { version } from "./version.ts";
 
 const interval = recordInterval;
@@ -34,31 +24,26 @@ const minHeld = 10_000;
 export class Owners implements OwnerNames {
   readonly self: Owner;
   readonly #context: Context;
-  #hasBegun = false;
-  #hasEnded = false;
+  #state: "new" | "writing" | "ended" = "new";
   #timer: TimerHandle | undefined;
   /** How often it was written. */
   #turn = 0;
-  /** The session of the connection on which each master has refused a write, or a read: it is not asked again there. */
-  readonly #unwritable: Array<number | undefined> = [];
-  readonly #unreadable: Array<number | undefined> = [];
-  readonly #unanswered = new Set<number>();
   /** Leases that have ended here, and whose keys stay: those of `once`, and those that may be resumed elsewhere. */
   #kept: readonly ActiveLease[] = [];
-  readonly #reads: readonly SharedReads[];
+  readonly #masters: readonly MasterRecords[];
   /** Those of other owners. */
   readonly #lists = new Lists();
 
   constructor(context: Context, self: Omit<Owner, "tag">) {
     this.#context = context;
-    this.#reads = context.nodes.map(() => new SharedReads());
+    this.#masters = context.nodes.map((node) => new MasterRecords(node));
     this.self = { ...self, tag: context.tokens.tag };
   }
 
   /** From the first lock on, or from the first call that waits. */
   begin(): void {
-    if (this.#hasBegun) return;
-    this.#hasBegun = true;
+    if (this.#state !== "new") return;
+    this.#state = "writing";
     // It serves later calls as well.
     outside(() => this.write());
   }
@@ -77,14 +62,13 @@ export class Owners implements OwnerNames {
    */
   async end(timeout: number): Promise<void> {
     this.#context.timers.cancel(this.#timer);
-    const wasWritten = this.#hasBegun;
-    this.#hasBegun = true;
-    this.#hasEnded = true;
-    if (!wasWritten) return;
+    const before = this.#state;
+    this.#state = "ended";
+    if (before === "new") return;
     // Whoever asks for the locks that it leaves finds its name.
     const [text, ttl] = this.#keptNow().length > 0 ? this.#record() : ["", 0];
-    await this.#fromMost(timeout, new Latch(), async ({ records }, index) => {
-      await this.#writeTo(records, index, text, ttl);
+    await this.#fromMost(timeout, new Latch(), async (master) => {
+      await master.write(this.self.tag, text, ttl, this.#turn);
     });
   }
 
@@ -114,9 +98,9 @@ export class Owners implements OwnerNames {
     if (tags.length === 0) return found;
     const done = new Latch();
     const forget = ended.onEnd(() => done.end());
-    await this.#fromMost(timeout, done, async ({ records }, index) => {
+    await this.#fromMost(timeout, done, async (master, index) => {
       if (isSkipped(index)) return;
-      for (const record of await this.#recordsAt(records, index, tags)) found.set(record.tag, record);
+      for (const record of await master.read(tags)) found.set(record.tag, record);
       if (found.size === tags.length) done.end();
     });
     forget();
@@ -127,12 +111,11 @@ export class Owners implements OwnerNames {
   async #fromMost(
     timeout: number,
     done: Latch,
-    ask: (node: LockNode, index: number) => Promise<void>,
+    ask: (master: MasterRecords, index: number) => Promise<void>,
   ): Promise<void> {
-    const { nodes, runtime } = this.#context;
-    const asking = nodes.map((node, index) => ask(node, index).catch(() => {}));
+    const asking = this.#masters.map((master, index) => ask(master, index).catch(() => {}));
     void Promise.all(asking).then(() => done.end());
-    await sleep(runtime, timeout, done);
+    await sleep(this.#context.runtime, timeout, done);
   }
 
   /** With the names of the owners, and since when they hold the resource. */
@@ -164,8 +147,8 @@ export class Owners implements OwnerNames {
     this.#turn += 1;
     const [text, ttl] = this.#record();
     // One command for each master.
-    await this.#fromMost(interval / 4, new Latch(), async ({ records }, index) => {
-      const reply = await this.#writeTo(records, index, text, ttl);
+    await this.#fromMost(interval / 4, new Latch(), async (master) => {
+      const reply = await master.write(this.self.tag, text, ttl, this.#turn);
       const [count, tags] = Array.isArray(reply) ? (reply as readonly unknown[]) : [];
       for (const tag of Array.isArray(tags) ? (tags as readonly unknown[]) : [])
         if (typeof tag === "string" && tag !== this.self.tag)
@@ -178,19 +161,19 @@ export class Owners implements OwnerNames {
 
   /** Reports each list of masters that does not go with its own, once for as long as it is in use (PROTOCOL 1.13). */
   async #compare(): Promise<void> {
-    const own = this.#masters;
+    const own = this.#list;
     const suspects = this.#lists.suspects(own);
     if (suspects.length === 0) return;
     // As they are now, and where they are: a master that has a record of the other client is in the list of the other.
     const found = new Map<string, { record: OwnerRecord; on: Set<number> }>();
-    await this.#fromMost(interval / 4, new Latch(), async ({ records }, index) => {
-      for (const record of await this.#recordsAt(records, index, suspects)) {
+    await this.#fromMost(interval / 4, new Latch(), async (master, index) => {
+      for (const record of await master.read(suspects)) {
         const { on = new Set<number>(), record: other } = found.get(record.tag) ?? {};
         const isNewer = other === undefined || record.writes > other.writes;
         found.set(record.tag, { record: isNewer ? record : other, on: on.add(index) });
       }
     });
-    if (this.#hasEnded) return;
+    if (this.#state === "ended") return;
     for (const tag of suspects) {
       const { record, on } = found.get(tag) ?? {};
       const fault = record && on ? this.#lists.judge(own, record, (place) => on.has(place)) : undefined;
@@ -220,8 +203,8 @@ export class Owners implements OwnerNames {
       version,
       writes: this.#turn,
       ttl,
-      hasQuit: this.#hasEnded,
-      masters: this.#masters,
+      hasQuit: this.#state === "ended",
+      masters: this.#list,
       locks,
     };
     return [JSON.stringify(record), ttl];
@@ -237,59 +220,8 @@ export class Owners implements OwnerNames {
     return [...old, ...this.#keptNow()].slice(0, maxRecordedLocks);
   }
 
-  /** A server that is not connected, or silent, may be another one by now. */
-  get #masters(): readonly ListedMaster[] {
-    return this.#context.nodes.map(({ name, server, records }, index) => {
-      const isHere = records?.session !== undefined && !this.#unanswered.has(index);
-      return { name, ids: isHere ? (server?.ids ?? []) : [] };
-    });
-  }
-
-  /**
-   * A refusal is no fault, since the master goes on to vote: nothing is written again on that connection. Nor is it while
-   * the last write is unanswered.
-   */
-  async #writeTo(
-    records: RecordStore | undefined,
-    index: number,
-    text: string,
-    ttl: number,
-  ): Promise<unknown> {
-    const session = records?.session;
-    if (!records || session === undefined || session === this.#unwritable[index]) return undefined;
-    if (this.#unanswered.has(index) && ttl > 0) return undefined;
-    this.#unanswered.add(index);
-    const { tag } = this.self;
-    const { isCluster } = records;
-    const keys = [ownersKey(isCluster), ownerKey(tag, isCluster)];
-    try {
-      return await records.send("EVAL", [ownerScript.source, 2, ...keys, tag, text, ttl, this.#turn]);
-    } catch {
-      this.#unwritable[index] = session;
-      return undefined;
-    } finally {
-      this.#unanswered.delete(index);
-    }
-  }
-
-  async #recordsAt(
-    records: RecordStore | undefined,
-    index: number,
-    tags: readonly string[],
-  ): Promise<readonly OwnerRecord[]> {
-    const session = records?.session;
-    if (!records || session === undefined || session === this.#unreadable[index]) return [];
-    // A right that locks need: MGET would be one more.
-    const reads = tags.map(async (tag) =>
-      this.#reads[index]!.read(session, tag, () => records.send("GET", [ownerKey(tag, records.isCluster)])),
-    );
-    try {
-      const texts = await Promise.all(reads);
-      return tags.flatMap((tag, place) => recordIn(tag, texts[place]) ?? []);
-    } catch {
-      this.#unreadable[index] = session;
-      return [];
-    }
+  get #list(): readonly ListedMaster[] {
+    return this.#masters.map(({ listed }) => listed);
   }
 }
 

@@ -44,6 +44,13 @@ export interface GuardCoordinator {
 /** A reading that fails is repeated after this, ms. It doubles with each failure, up to a tenth of `maxTtl`. */
 const minRetryDelay = 100;
 
+/** What this client knows of the epoch of the memory that the master has now. */
+type Reading =
+  | { readonly is: "known" | "unknown" }
+  | { readonly is: "asking"; readonly delay: number }
+  /** Asked again by this timer; after one more failure, `delay` ms later. */
+  | { readonly is: "failed"; readonly delay: number; readonly timer: Timer };
+
 /** The number of epochs in one millisecond. */
 const epochsPerMillisecond = 1000;
 
@@ -60,20 +67,16 @@ export class MasterGuard implements Guard {
   readonly #alreadyReported = new WeakSet<NodeError>();
   /** The largest epoch seen on this master: an older one belongs to another memory (PROTOCOL 9.5). */
   #maxSeenEpoch = 0;
-  /** Whether that is the epoch of the memory that the master has now, as far as this client can tell. */
-  #isEpochKnown = false;
-  #isReading = false;
+  /** Whether that is the epoch of the memory that the master has now. */
+  #reading: Reading = { is: "unknown" };
   #readAt = Number.NEGATIVE_INFINITY;
-  #retryDelay = minRetryDelay;
-  #retryTimer: Timer | undefined;
   #latestEpoch = 0;
   /** The one in which it was last asked whether it is new. */
   #initialEpoch = 0;
   /** Random within a millisecond, so that two clients do not draw the same epoch. */
   #epochOffset: number | undefined;
-  /** The time since which it is known to lack its fencing counters, by the monotonic clock. */
-  #unseededSince: number | undefined;
-  #isRestoring = false;
+  /** Set while it is known to lack its fencing counters: since when, by the monotonic clock. */
+  #unseeded: { readonly since: number; readonly isRestoring: boolean } | undefined;
   #distrustedAt = Number.NEGATIVE_INFINITY;
 
   constructor(node: LockNode, coordinator: GuardCoordinator, isDurable: boolean) {
@@ -111,24 +114,27 @@ export class MasterGuard implements Guard {
     const { runtime, maxTtl } = this.#coordinator;
     // Its votes are refused or repaired for as long as it lasts: a reading now and then is enough.
     if (runtime.monotonic() - this.#readAt < maxTtl / 10) return;
-    this.#isEpochKnown = false;
+    this.forgetConnection();
     this.readEpoch();
   }
 
   /** The server behind the connection may be another one. */
   forgetConnection(): void {
-    this.#isEpochKnown = false;
+    if (this.#reading.is === "known") this.#reading = { is: "unknown" };
   }
 
   /** Reads the epoch of the master's memory, unless it is known. */
   readEpoch(): void {
-    if (this.#isEpochKnown || this.#isReading) return;
-    this.#isReading = true;
+    const before = this.#reading;
+    if (before.is === "known" || before.is === "asking") return;
+    if (before.is === "failed") before.timer.cancel();
+    const asking: Reading = { is: "asking", delay: before.is === "failed" ? before.delay : minRetryDelay };
+    this.#reading = asking;
     this.#readAt = this.#coordinator.runtime.monotonic();
     void outside(() => this.#read(stateRead())).then((answer) => {
-      this.#isReading = false;
-      if (answer.is !== "fault") this.#retryDelay = minRetryDelay;
-      else this.#readAgainLater();
+      // It may have been heard with another answer.
+      if (this.#reading !== asking) return;
+      this.#reading = answer.is === "fault" ? this.#failed(asking.delay) : { is: "unknown" };
     });
   }
 
@@ -136,13 +142,12 @@ export class MasterGuard implements Guard {
    * PROTOCOL 9.5: a fail-back is not noticed by a client that has not read the epoch of the failover. Neither a vote nor
    * an extension may come for long. The weak reference does not keep an unused Redlock alive.
    */
-  #readAgainLater(): void {
+  #failed(delay: number): Reading {
     const { runtime, maxTtl } = this.#coordinator;
     const self = new WeakRef(this);
-    this.#retryTimer?.cancel();
-    this.#retryTimer = runtime.setTimer(() => self.deref()?.readEpoch(), this.#retryDelay);
-    this.#retryTimer.unref();
-    this.#retryDelay = Math.min(2 * this.#retryDelay, Math.max(minRetryDelay, maxTtl / 10));
+    const timer = runtime.setTimer(() => self.deref()?.readEpoch(), delay);
+    timer.unref();
+    return { is: "failed", delay: Math.min(2 * delay, Math.max(minRetryDelay, maxTtl / 10)), timer };
   }
 
   /** Whether this quarantine was reported before. */
@@ -153,8 +158,8 @@ export class MasterGuard implements Guard {
   /** Forgets everything: the node leads to another database. */
   forget(): void {
     this.#maxSeenEpoch = 0;
-    this.#isEpochKnown = false;
-    this.#unseededSince = undefined;
+    this.forgetConnection();
+    this.#unseeded = undefined;
     this.#distrustedAt = Number.NEGATIVE_INFINITY;
   }
 
@@ -162,7 +167,7 @@ export class MasterGuard implements Guard {
   hear(answer: Answer, database: number | undefined): void {
     if (database !== this.node.database || answer.is !== "guard" || !answer.isCurrent) return;
     this.#maxSeenEpoch = Math.max(this.#maxSeenEpoch, answer.epoch);
-    this.#isEpochKnown = true;
+    this.#reading = { is: "known" };
   }
 
   async #read(question: Question): Promise<Answer> {
@@ -190,12 +195,13 @@ export class MasterGuard implements Guard {
     // The floors are read after the quarantine of this epoch: during the quarantine they may still grow
     // unnoticed.
     const epoch = /UNSEEDED:? (\d+)/.exec(message)?.[1];
-    if (this.#isRestoring || epoch === undefined) return;
-    this.#isRestoring = true;
-    this.#unseededSince ??= this.#coordinator.runtime.monotonic();
-    if (await this.#coordinator.restoreCounters(this, epoch, this.#unseededSince))
-      this.#unseededSince = undefined;
-    this.#isRestoring = false;
+    if (this.#unseeded?.isRestoring || epoch === undefined) return;
+    const { since } = this.#unseeded ?? { since: this.#coordinator.runtime.monotonic() };
+    const restoring = { since, isRestoring: true };
+    this.#unseeded = restoring;
+    const isRestored = await this.#coordinator.restoreCounters(this, epoch, since);
+    // The node may lead to another database by now.
+    if (this.#unseeded === restoring) this.#unseeded = isRestored ? undefined : { since, isRestoring: false };
   }
 
   /** A master is asked whether it is new, and declared so, in one epoch. */
