@@ -48,7 +48,7 @@ import { onAbort } from "./time/abort.ts";
 import { outside } from "./time/async-context.ts";
 import { Cancellation, Latch } from "./time/cancellation.ts";
 import { never } from "./time/lease-clock.ts";
-import { sleep } from "./time/sleep.ts";
+import { endedFromOutside, sleep } from "./time/sleep.ts";
 import { acquiring, holding } from "./tracing/channels.ts";
 import { traceAcquire, traceHold } from "./tracing/traces.ts";
 import { acquire } from "./waiting/acquire.ts";
@@ -415,9 +415,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const signal = options?.signal ?? undefined;
     if (this.#quit) throw new ClosedError();
     if (signal !== undefined) throwIfAborted(signal);
-    const ended = new Cancellation();
-    const forgetSignal = signal && onAbort(signal, () => ended.cancel(() => new AbortError(signal.reason)));
-    const forgetQuit = this.#closed.onEnd(() => ended.cancel(new ClosedError()));
+    const { ended, forget } = endedFromOutside(signal, this.#closed);
     try {
       const { runtime } = this.#context;
       const startedAt = runtime.monotonic();
@@ -425,8 +423,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       await this.#parts.guard?.ready(startedAt, timeout, ended);
       if (ended.reason) throw ended.reason;
     } finally {
-      forgetSignal?.();
-      forgetQuit();
+      forget();
     }
   }
 

@@ -1,11 +1,4 @@
-import {
-  AbortError,
-  ClosedError,
-  ExecutionError,
-  InvalidArgumentError,
-  type Owner,
-  ResourceLockedError,
-} from "../errors.ts";
+import { ExecutionError, InvalidArgumentError, type Owner, ResourceLockedError } from "../errors.ts";
 import { Lock, type Routine, throwIfEnded } from "../holding/lock.ts";
 import { runWithLock } from "../holding/using.ts";
 import { retryFraction } from "../protocol/extend.ts";
@@ -22,12 +15,11 @@ import {
   nodeTimeoutFor,
   type Settings,
 } from "../settings/settings.ts";
-import { onAbort } from "../time/abort.ts";
 import { outside } from "../time/async-context.ts";
-import { Cancellation, Latch } from "../time/cancellation.ts";
+import { Latch } from "../time/cancellation.ts";
 import { validityLoss } from "../time/lease-clock.ts";
 import { maxTimerDelay } from "../time/runtime.ts";
-import { sleep, sleepUnless } from "../time/sleep.ts";
+import { endedFromOutside, sleep, sleepUnless } from "../time/sleep.ts";
 
 export interface OnceOptions extends Omit<AcquireOptions, "parent" | "waitTimeout" | "maxHoldTime"> {
   /**
@@ -270,19 +262,13 @@ async function stateOf(job: Job): Promise<{
 /** Within the limits of the call, since a master may hang (PROTOCOL 1.10). */
 async function inspect({ redlock, resource, ttl, options, settings }: Job): Promise<readonly Inspection[]> {
   const internals = Redlock.internalsOf(redlock);
-  const signal = options.signal ?? undefined;
-  const ended = new Cancellation();
-  const abort = (): void => ended.cancel(() => new AbortError(signal!.reason, [resource]));
-  if (signal?.aborted) abort();
-  const forgetSignal = signal && onAbort(signal, abort);
-  const forgetQuit = internals.closed.onEnd(() => ended.cancel(new ClosedError()));
+  const { ended, forget } = endedFromOutside(options.signal, internals.closed, [resource]);
   try {
     const found = await ended.race(internals.inspect([resource], nodeTimeoutFor(ttl, settings)));
     if (found) return found[0]!;
     throw ended.reason!;
   } finally {
-    forgetSignal?.();
-    forgetQuit();
+    forget();
   }
 }
 

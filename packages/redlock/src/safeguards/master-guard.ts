@@ -13,14 +13,8 @@ import { QuarantineReports } from "./quarantine-reports.ts";
  * - `declare new`: declare it new, after `ask whether new`;
  * - `distrust`: start the quarantine, whatever the marker says.
  */
-export type Permission = "nothing" | "quarantine" | "declare new" | "ask whether new" | "distrust";
-const permissions: readonly string[] = [
-  "nothing",
-  "quarantine",
-  "declare new",
-  "ask whether new",
-  "distrust",
-];
+export type Permission = (typeof permissions)[number];
+const permissions = ["nothing", "quarantine", "declare new", "ask whether new", "distrust"] as const;
 
 /** A reading of the guard state, with this permission. Default: that of any other question. */
 export function stateRead(...permission: readonly Permission[]): Question {
@@ -89,7 +83,7 @@ export class MasterGuard implements Guard {
   terms({ verb, words }: Question): string {
     const { maxTtl, runtime } = this.#coordinator;
     const usual: Permission = this.#coordinator.isAgreed() ? "quarantine" : "nothing";
-    const [permission = usual] = verb === "guardState" ? words : [];
+    const [permission = usual] = verb === "guardState" ? (words as readonly Permission[]) : [];
     const now = Math.floor(runtime.wall());
     const durable = this.#isDurable ? 1 : 0;
     const database = this.node.database ?? 0;
@@ -205,7 +199,7 @@ export class MasterGuard implements Guard {
   }
 
   /** A master is asked whether it is new, and declared so, in one epoch. */
-  #epochFor(permission: string): number {
+  #epochFor(permission: Permission): number {
     if (permission === "declare new") return this.#initialEpoch;
     const epoch = this.#newEpoch();
     if (permission === "ask whether new") this.#initialEpoch = epoch;

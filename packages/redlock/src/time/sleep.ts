@@ -1,5 +1,6 @@
+import { AbortError, ClosedError } from "../errors.ts";
 import { onAbort } from "./abort.ts";
-import { Latch } from "./cancellation.ts";
+import { Cancellation, type Latch } from "./cancellation.ts";
 import { maxTimerDelay, type Runtime } from "./runtime.ts";
 
 /** Waits `delay` ms, or until `ended`. */
@@ -20,12 +21,27 @@ export async function sleepUnless(
   signal: AbortSignal | undefined,
   closed: Latch,
 ): Promise<void> {
-  const ended = new Latch();
-  const end = (): void => ended.end();
-  const unsubscribeSignal = signal && onAbort(signal, end);
-  const unsubscribeClosed = closed.onEnd(end);
-  if (signal?.aborted) end();
+  const { ended, forget } = endedFromOutside(signal, closed);
   await sleep(runtime, delay, ended);
-  unsubscribeSignal?.();
-  unsubscribeClosed();
+  forget();
+}
+
+/** What ends a call from outside: its caller's signal, and `quit`, which ends `closed`. `forget` it once the call is over. */
+export function endedFromOutside(
+  signal: AbortSignal | null | undefined,
+  closed: Latch,
+  resources?: readonly string[],
+): { readonly ended: Cancellation; readonly forget: () => void } {
+  const ended = new Cancellation();
+  const abort = (): void => ended.cancel(() => new AbortError(signal!.reason, resources));
+  const forgetSignal = signal && onAbort(signal, abort);
+  const forgetQuit = closed.onEnd(() => ended.cancel(() => new ClosedError()));
+  if (signal?.aborted) abort();
+  return {
+    ended,
+    forget: () => {
+      forgetSignal?.();
+      forgetQuit();
+    },
+  };
 }
