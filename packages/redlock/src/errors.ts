@@ -176,10 +176,14 @@ export interface Owner {
   readonly tag: string;
 }
 
-/** Text of others for a message, without characters that a terminal acts on, and not too long. */
+/** Text without characters that a terminal acts on. */
+export function escaped(text: string): string {
+  return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`);
+}
+
+/** Text of others for a message: escaped, and not too long. */
 export function printable(text: string): string {
-  const start = text.length > 100 ? `${text.slice(0, 100)}…` : text;
-  return start.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`);
+  return escaped(text.length > 100 ? `${text.slice(0, 100)}…` : text);
 }
 
 /** An owner in a message. */

@@ -1,4 +1,4 @@
-import type { LockLostError, NodeError } from "../errors.ts";
+import { escaped, type LockLostError, type NodeError } from "../errors.ts";
 import type { Runtime } from "../time/runtime.ts";
 
 /** Any object with these methods, such as a logger of pino. */
@@ -125,12 +125,4 @@ export class StateLog {
   #write(level: keyof Logger, fields: object, message: string): void {
     this.#safely(() => this.#logger[level](fields, message));
   }
-}
-
-/** A name may hold codes that a terminal obeys. */
-function escaped(name: string): string {
-  return name.replaceAll(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`,
-  );
 }
