@@ -91,6 +91,20 @@ export const permits: readonly Behaviour[] = [
 
   behaviour(
     "10.2",
+    "A call waits for a permit for as long as its retries would take, by its backoff as well",
+    async (bench) => {
+      const [one, other] = await semaphores(bench, 1);
+      await one!.acquire(20_000);
+      const settings = { retryCount: 4, backoff: () => 75 };
+      const { took, error } = await bench.time.took(other!.acquire(20_000, settings));
+      assert.match(String(error), /"s" is locked/);
+      lasted(bench, took, 300, 400, "the wait");
+    },
+    queued,
+  ),
+
+  behaviour(
+    "10.2",
     "Permits are given in the order of the calls, also several together",
     async (bench) => {
       const { time } = bench;

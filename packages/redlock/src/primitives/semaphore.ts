@@ -10,7 +10,7 @@ import { Lock } from "../holding/lock.ts";
 import { runWithLock } from "../holding/using.ts";
 import type { Inspection } from "../protocol/inspect.ts";
 import { type AcquireOptions, Redlock, type RedlockInternals } from "../redlock.ts";
-import { pauseBetween } from "../settings/backoff.ts";
+import { maxWaitOf, pauseBetween } from "../settings/backoff.ts";
 import { placeOf, routineAmong } from "../settings/options.ts";
 import { shown } from "../settings/ranges.ts";
 import { checkName } from "../settings/resources.ts";
@@ -111,7 +111,7 @@ export class Semaphore {
   async acquire(ttl: number, options: SemaphoreOptions = {}): Promise<Lock> {
     const request = this.#requestOf(ttl, options);
     const { runtime } = this.#internals.context;
-    const end = runtime.monotonic() + maxWaitOf(request.settings);
+    const end = runtime.monotonic() + maxWaitOf(request.settings, runtime);
     const left = () => Math.max(0, end - runtime.monotonic());
     // Until that time, the last refusal of the calls that wait in this process applies to later ones as well.
     const isKnown = this.#waitingCount > 0 && this.#remaining > 0;
@@ -362,11 +362,6 @@ class Setback extends Error {
 /** Without waiting. */
 function withoutWaiting(settings: Settings): Settings {
   return { ...settings, retryCount: 0, waitTimeout: undefined };
-}
-
-/** The maximum time that `acquire` waits with these settings, ms. */
-function maxWaitOf({ waitTimeout, retryCount, retryDelay }: Settings): number {
-  return waitTimeout ?? (retryCount === -1 ? Number.POSITIVE_INFINITY : retryCount * retryDelay);
 }
 
 function checkCount(name: string, count: number, max: number): void {
