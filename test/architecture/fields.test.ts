@@ -1,0 +1,64 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import ts from "@typescript/typescript6";
+import { expect, test } from "vitest";
+import { source } from "./rooms.ts";
+
+// A class of the client has at most ten mutable fields: what more has is several things, or a state in the clothes of flags.
+// A collection is one field; an object of the client's own that a field is made with counts by its own fields.
+
+const most = 10;
+/** Those that have more. These numbers only fall. */
+const above: Readonly<Record<string, number>> = {
+  Admission: 11,
+  CommandQueue: 11,
+  Lease: 22,
+  LocalQueues: 12,
+  OwnConnection: 36,
+  Pipeline: 18,
+  QueuedAcquire: 24,
+  RedisNode: 11,
+  SendQueue: 30,
+};
+
+const collection = /^(?:Array|Fifo|Map|Set|TinyQueue|WeakMap|WeakSet)$/;
+
+/** How many, and the classes of the objects that it alone holds. */
+type Fields = { readonly own: number; readonly held: readonly string[] };
+
+/** "own", the class of the object that it alone holds, or `undefined` for a field that never changes. */
+function kindOf({ modifiers, name, initializer, type, parent }: ts.PropertyDeclaration): string | undefined {
+  const has = (kind: ts.SyntaxKind): boolean =>
+    modifiers?.some((modifier) => modifier.kind === kind) ?? false;
+  if (has(ts.SyntaxKind.StaticKeyword) || has(ts.SyntaxKind.DeclareKeyword)) return undefined;
+  if (!has(ts.SyntaxKind.ReadonlyKeyword)) return "own";
+  const value = initializer?.getText() ?? parent.getText().split(`this.${name.getText()} = `)[1] ?? "";
+  const made = /^new (\w+)/.exec(value)?.[1];
+  if (made !== undefined && !collection.test(made)) return made;
+  return (made ?? /^(?:\[|Array<|Map<|Set<)/.exec(value + (type?.getText() ?? ""))) ? "own" : undefined;
+}
+
+function classesIn(file: ts.SourceFile): ReadonlyArray<readonly [string, Fields]> {
+  return file.statements.filter(ts.isClassDeclaration).map((declared) => {
+    const kinds = declared.members.filter(ts.isPropertyDeclaration).flatMap((field) => kindOf(field) ?? []);
+    const held = kinds.filter((kind) => kind !== "own");
+    return [declared.name!.text, { own: kinds.length - held.length, held }];
+  });
+}
+
+test("a class of the client has at most ten mutable fields", () => {
+  const files = readdirSync(source, { recursive: true, encoding: "utf8" });
+  const all = new Map(
+    files
+      .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
+      .map((file) => [file, readFileSync(join(source, file), "utf8")] as const)
+      .flatMap(([file, text]) => classesIn(ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true))),
+  );
+  const countOf = (name: string): number => {
+    const { own, held } = all.get(name) ?? { own: 0, held: [] };
+    return held.reduce((sum, other) => sum + countOf(other), own);
+  };
+  const counts = [...all.keys()].map((name) => [name, countOf(name)] as const);
+  expect(all.size).toBeGreaterThan(80);
+  expect(Object.fromEntries(counts.filter(([, count]) => count > most))).toEqual(above);
+});
