@@ -43,14 +43,8 @@ const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
 /** Published modules of lower rooms, for other packages: no file of the client imports them. */
 const published: readonly string[] = ["redis/internal.ts"];
 
-/** What the client imports beside its own files, and the rooms that do. It describes client libraries by interfaces, and imports none. */
-const packages: Readonly<Record<string, readonly string[]>> = {
-  tinyqueue: ["time"],
-  "node:async_hooks": ["time"],
-  "node:os": ["time"],
-  "node:events": ["events.ts"],
-  "node:diagnostics_channel": ["tracing", "adapters"],
-};
+/** Packages that the client imports, and the room that does. It describes client libraries by interfaces, and imports none. */
+const packages: Readonly<Record<string, string>> = { tinyqueue: "time" };
 
 interface Import {
   /** A file of the client, by its path in `src`. */
@@ -102,8 +96,7 @@ export function faultsIn(folder: string = source): readonly string[] {
 
 function faultOf({ file, target, isPackage }: Import): string | undefined {
   const [from, to] = [roomOf(file), roomOf(target)];
-  if (isPackage)
-    return packages[target]?.includes(from) ? undefined : `${from} imports no package of this name`;
+  if (isPackage) return packages[target] === from ? undefined : `${from} imports no package of this name`;
   if (published.includes(target)) return "a published module is imported by other packages alone";
   const isLibrary = to === "adapters" && target.split("/").length > 2;
   if (isLibrary && from !== "adapters") return "only adapters knows one client library";

@@ -1,4 +1,3 @@
-import { EventEmitter } from "node:events";
 import { outside } from "./time/async-context.ts";
 
 type Listener = (...args: never[]) => void;
@@ -27,7 +26,8 @@ export interface Emitter<Signatures extends SignaturesOf<Signatures>> {
 
 type EmitterClass = new <Signatures extends SignaturesOf<Signatures>>() => Emitter<Signatures>;
 
-const Base: EmitterClass = EventEmitter as unknown as EmitterClass;
+/** Not imported: of the CommonJS code that is published, a bundle of ES modules cannot require it. */
+const Base = process.getBuiltinModule("node:events").EventEmitter as unknown as EmitterClass;
 
 /**
  * Typed events: an `EventEmitter` of Node, with one difference: an `error` event without a listener throws nothing.

@@ -43,8 +43,6 @@ const redlock5 = {
   },
 };
 
-const withoutNode = fileURLToPath(new URL("../src/lab/without-node.ts", import.meta.url));
-
 export default defineConfig({
   title: "Quorlock",
   description: "A distributed lock for TypeScript over several independent Redis servers.",
@@ -82,16 +80,8 @@ export default defineConfig({
     publicDir: fileURLToPath(new URL("../public", import.meta.url)),
     resolve: {
       conditions: ["quorlock-source"],
-      // What the client, the simulator and fake timers import from Node, as far as the lab needs it.
-      alias: {
-        "node:events": fileURLToPath(import.meta.resolve("events/")),
-        ...Object.fromEntries(
-          ["node:async_hooks", "node:diagnostics_channel", "node:os", "util"].map((name) => [
-            name,
-            withoutNode,
-          ]),
-        ),
-      },
+      // Fake timers ask it for names of Node alone.
+      alias: { util: fileURLToPath(new URL("../src/lab/no-util.ts", import.meta.url)) },
     },
     worker: { format: "es", plugins: () => [redlock5] },
     plugins: [vueOfThisPackage, redlock5, llms({ excludeIndexPage: false })],

@@ -1,4 +1,8 @@
-import { AsyncLocalStorage } from "node:async_hooks";
+/** A value that follows a call through everything that it awaits. */
+interface AsyncContext<T> {
+  getStore(): T | undefined;
+  run<R>(store: T, callback: () => R): R;
+}
 
 /** A routine that is running under a lock, and the routine that it is nested in. */
 export interface Frame {
@@ -8,7 +12,7 @@ export interface Frame {
   readonly outer: Frame | undefined;
 }
 
-export type Frames = AsyncLocalStorage<Frame | undefined>;
+export type Frames = AsyncContext<Frame | undefined>;
 
 /**
  * Stored under this name on the global object: a bundler may load this module twice, and there must be only one
@@ -22,7 +26,7 @@ const shared = globalThis as { [name]?: Frames };
  * shared. Created when a reentrant Redlock first uses it.
  */
 export function frames(): Frames {
-  shared[name] ??= new AsyncLocalStorage();
+  shared[name] ??= new (process.getBuiltinModule("node:async_hooks").AsyncLocalStorage)<Frame | undefined>();
   return shared[name];
 }
 

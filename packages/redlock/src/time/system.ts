@@ -1,4 +1,3 @@
-import { hostname } from "node:os";
 import type { Runtime, Timer } from "./runtime.ts";
 
 // The only file that reads the system's clocks, timers and randomness (a lint rule enforces it).
@@ -67,7 +66,7 @@ function identity(): ReturnType<NonNullable<Runtime["identity"]>> {
   const { permissions } = (globalThis as { Deno?: DenoPermissions }).Deno ?? {};
   if (permissions && permissions.querySync({ name: "sys", kind: "hostname" }).state !== "granted")
     return undefined;
-  return { host: hostname(), pid: process.pid };
+  return { host: process.getBuiltinModule("node:os").hostname(), pid: process.pid };
 }
 
 interface DenoPermissions {

@@ -1,4 +1,3 @@
-import * as diagnostics from "node:diagnostics_channel";
 import { outside } from "../time/async-context.ts";
 import { channelNames, type PlainMessages, type TracedMessages, tracingChannelNames } from "./tracing.ts";
 
@@ -17,6 +16,8 @@ interface Tracing<Message> {
   readonly asyncEnd: Channel<Message>;
   readonly error: Channel<Message>;
 }
+
+const diagnostics = process.getBuiltinModule("node:diagnostics_channel");
 
 // Found by name: a second copy of this package publishes on the same channels.
 

@@ -1,3 +1,4 @@
+import "./without-node.ts";
 import {
   type Action,
   actions,

@@ -8,3 +8,7 @@ declare module "*?raw" {
   const text: string;
   export default text;
 }
+
+declare module "events/events.js" {
+  export { EventEmitter } from "node:events";
+}

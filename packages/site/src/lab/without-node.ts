@@ -1,17 +1,15 @@
-// In place of Node's modules in the lab, where no lock is traced or nested, and no Redlock has the name of a host.
+import { EventEmitter } from "events/events.js";
+
+// What the client takes from Node, for the lab, where no lock is traced or nested, and no Redlock has the name of a host.
 
 const silent = { hasSubscribers: false, publish: () => {} };
 
-export const channel = (): typeof silent => silent;
+const modules: Readonly<Record<string, object>> = {
+  "node:events": { EventEmitter },
+  "node:diagnostics_channel": {
+    channel: () => silent,
+    tracingChannel: () => ({ ...silent, start: silent, end: silent, error: silent }),
+  },
+};
 
-export const tracingChannel = (): object => ({ ...silent, start: silent, end: silent, error: silent });
-
-export const hostname = (): string => "";
-
-export class AsyncLocalStorage {
-  readonly run = <Result>(_: unknown, act: () => Result): Result => act();
-  readonly getStore = (): undefined => undefined;
-}
-
-// Of `util` fake timers use a part only where it exists.
-export default {};
+Object.assign(globalThis, { process: { getBuiltinModule: (name: string) => modules[name] } });

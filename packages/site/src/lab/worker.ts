@@ -1,3 +1,4 @@
+import "./without-node.ts";
 import { pictureOf, record, type Subject, scenarioOutcome } from "@quorlock/simulation/lab";
 import type { Reply, Request } from "./runner.ts";
 

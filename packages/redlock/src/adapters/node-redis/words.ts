@@ -1,4 +1,3 @@
-import { channel } from "node:diagnostics_channel";
 import type { Args } from "../../redis/connection.ts";
 import { isPatched, keysIn, type Sender, withoutSecrets } from "../watched.ts";
 
@@ -32,6 +31,7 @@ export function firstKeyOf(words: readonly string[]): string | undefined {
   return first < end ? words[first] : undefined;
 }
 
+const { channel } = process.getBuiltinModule("node:diagnostics_channel");
 /** The channels on which node-redis publishes the words of commands, and the one of dd-trace, which patches its queue of commands. */
 const channels = [
   ...["start", "end", "asyncStart", "asyncEnd", "error"].map(
