@@ -33,7 +33,7 @@ test("storage is created with the first reentrant Redlock, and shared by all", (
 });
 
 test("`outside` runs a callback in no frame, then restores the frame", () => {
-  const storage = frames()!;
+  const storage = frames();
   const frame = { context: {}, lock: {}, outer: undefined };
   storage.run(frame, () => {
     expect(outside(() => storage.getStore())).toBeUndefined();

@@ -22,11 +22,11 @@ const diagnostics = process.getBuiltinModule("node:diagnostics_channel");
 // Found by name: a second copy of this package publishes on the same channels.
 
 function channel<Name extends keyof PlainMessages>(name: Name): Channel<PlainMessages[Name]> {
-  return diagnostics.channel(channelNames[name]) as Channel<PlainMessages[Name]>;
+  return diagnostics.channel(channelNames[name]);
 }
 
 function tracing<Name extends keyof TracedMessages>(name: Name): Tracing<TracedMessages[Name]> {
-  return diagnostics.tracingChannel(tracingChannelNames[name]) as unknown as Tracing<TracedMessages[Name]>;
+  return diagnostics.tracingChannel(tracingChannelNames[name]);
 }
 
 // The reading of `hasSubscribers` is all that a lock costs here without a subscriber.

@@ -1,3 +1,4 @@
+// oxlint-disable-next-line import/no-unassigned-import -- the imports behind it need it.
 import "./without-node.ts";
 import {
   type Action,

@@ -1,3 +1,4 @@
+// oxlint-disable-next-line import/no-unassigned-import -- the imports behind it need it.
 import "./without-node.ts";
 import { pictureOf, record, type Subject, scenarioOutcome } from "@quorlock/simulation/lab";
 import type { Reply, Request } from "./runner.ts";
