@@ -233,10 +233,12 @@ describe.each([
   test("a wait ends when its time is over", async () => {
     const redlock = fakeRedlock();
     await redlock.acquire("r", 3 * ttl);
-    const refused = redlock
-      .acquire("r", ttl, { waitTimeout: ttl })
-      .catch(({ code }: { code: string }) => code);
+    const [one, other, patient] = [ttl, ttl, 2 * ttl].map((waitTimeout) =>
+      redlock.acquire("r", ttl, { waitTimeout }).catch(({ code }: { code: string }) => code),
+    );
     await advance(ttl);
-    expect(await refused).toBe("RESOURCE_LOCKED");
+    expect(await Promise.all([one, other])).toEqual(["RESOURCE_LOCKED", "RESOURCE_LOCKED"]);
+    await advance(ttl);
+    expect(await patient).toBe("RESOURCE_LOCKED");
   });
 });

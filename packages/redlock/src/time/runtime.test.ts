@@ -62,7 +62,10 @@ describe("a token", () => {
 
   test("names its owner by the tag where it is masked, and a token of another form names none", () => {
     const tokens = new Tokens(systemRuntime);
-    expect([tagIn(masked(tokens.next())), tagIn(masked(`${tokens.next()}.1`))]).toEqual([tokens.tag, tokens.tag]);
+    expect([tagIn(masked(tokens.next())), tagIn(masked(`${tokens.next()}.1`))]).toEqual([
+      tokens.tag,
+      tokens.tag,
+    ]);
     const foreign = [
       "",
       "-",

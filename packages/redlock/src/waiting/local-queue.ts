@@ -5,16 +5,18 @@ import type { ExecutionResult, Lease } from "../protocol/lease.ts";
 import type { Contention } from "../protocol/quorum.ts";
 import type { AcquireCall } from "../protocol/request.ts";
 import { waiterOf } from "../protocol/token.ts";
-import type { Latch } from "../time/cancellation.ts";
 import type { GrantListener } from "./grant-listener.ts";
 import { reuseLease } from "./local-hand-off.ts";
 import { Place } from "./place.ts";
 import type { TicketClock } from "./ticket-clock.ts";
 import { Wait } from "./wait.ts";
-import type { WaitResult } from "./waiting-room.ts";
+import type { WaitEnd, WaitResult } from "./waiting-room.ts";
 
 /** The number of calls that ask at a time, once those that may hold it together are let in: as many as one batch takes. */
 const maxLetIn = 64;
+
+/** The times of calls that were made in one turn are over within this of each other, ms. */
+const togetherWithin = 50;
 
 /** A call that waits in this process. */
 export class LocalWaiter extends Place {
@@ -22,11 +24,19 @@ export class LocalWaiter extends Place {
   entry: Wait | undefined = undefined;
   readonly ballot: Ballot;
   readonly resolve: (result: WaitResult) => void;
+  readonly end: WaitEnd;
 
-  constructor(ballot: Ballot, clock: TicketClock, call: number, resolve: (result: WaitResult) => void) {
+  constructor(
+    ballot: Ballot,
+    clock: TicketClock,
+    call: number,
+    resolve: (result: WaitResult) => void,
+    end: WaitEnd,
+  ) {
     super(clock, call);
     this.ballot = ballot;
     this.resolve = resolve;
+    this.end = end;
   }
 }
 
@@ -59,6 +69,8 @@ export class LocalQueue {
   #waiters: LocalWaiter[] = [];
   /** Those of them that have an entry. */
   readonly #entered = new Set<LocalWaiter>();
+  /** Those of them whose time is over, and that wait for others whose time is about to be. */
+  readonly #leaving = new Set<LocalWaiter>();
   /** The lease, while it is in this process. */
   #lease: Lease | undefined;
   /** The lease is handed on to smaller tickets only. */
@@ -80,10 +92,9 @@ export class LocalQueue {
     this.#events = events;
   }
 
-  /** Waits until `ended`. */
-  join(waiter: LocalWaiter, ended: Latch): void {
+  join(waiter: LocalWaiter): void {
     this.#insert(waiter);
-    ended.onEnd(() => this.#giveUp(waiter));
+    waiter.end.ended.onEnd(() => this.#giveUp(waiter));
     this.#enter();
     // One that waits here has a place behind others of this process, whose tickets the masters know.
     if (!waiter.entry) waiter.isProvisional = false;
@@ -118,14 +129,30 @@ export class LocalQueue {
   }
 
   #giveUp(waiter: LocalWaiter): void {
-    // One with an entry leaves the masters' queues before it resolves. PROTOCOL 7.15: those whose time ends in this turn go
+    // One with an entry leaves the masters' queues before it resolves. PROTOCOL 7.15: those that end by the same signal go
     // before the next one enters.
-    if (waiter.entry) this.#context.runtime.setTimer(() => waiter.entry?.giveUp(), 0);
+    if (waiter.entry) void Promise.resolve().then(() => this.#leave(waiter));
     else if (this.#remove(waiter)) {
       const contention = this.#latestContention;
       this.#events.departures.call(() => waiter.resolve({ contention }));
       this.#enter();
+      for (const leaving of this.#leaving) this.#leave(leaving);
     }
+  }
+
+  /** PROTOCOL 7.15: those whose time ends in this turn go before the next one enters. Their timers come one by one. */
+  #leave(waiter: LocalWaiter): void {
+    const next = this.#waiters.find(({ entry }) => !entry);
+    const { runtime } = this.#context;
+    if (next && next.end.dueAt < runtime.monotonic() + togetherWithin) {
+      if (!this.#leaving.has(waiter)) runtime.setTimer(() => this.#leaveNow(waiter), 0);
+      this.#leaving.add(waiter);
+    } else this.#leaveNow(waiter);
+  }
+
+  #leaveNow(waiter: LocalWaiter): void {
+    this.#leaving.delete(waiter);
+    waiter.entry?.giveUp();
   }
 
   get #latestContention(): Contention | undefined {

@@ -3,12 +3,11 @@ import type { Ballot } from "../protocol/ballot.ts";
 import type { Context } from "../protocol/context.ts";
 import type { LockRequest } from "../protocol/request.ts";
 import { nodeTimeoutFor } from "../settings/settings.ts";
-import type { Latch } from "../time/cancellation.ts";
 import { GrantListener } from "./grant-listener.ts";
 import { LocalQueue, type LocalQueueEvents, LocalWaiter } from "./local-queue.ts";
 import { SharedWork } from "./shared-work.ts";
 import { TicketClock } from "./ticket-clock.ts";
-import type { WaitingRoom, WaitResult } from "./waiting-room.ts";
+import type { WaitEnd, WaitingRoom, WaitResult } from "./waiting-room.ts";
 
 /**
  * The time for which a resource counts as contended after a refusal, ms. Calls within it go to the queue
@@ -62,15 +61,15 @@ export class LocalQueues implements LocalQueueEvents, WaitingRoom {
   }
 
   /**
-   * Waits until the lock is granted, or until `ended`. `call`: the microsecond in which the call began, by the
+   * Waits until the lock is granted, or until `end`. `call`: the microsecond in which the call began, by the
    * monotonic clock.
    */
-  wait(ballot: Ballot, ended: Latch, call: number): Promise<WaitResult> {
+  wait(ballot: Ballot, end: WaitEnd, call: number): Promise<WaitResult> {
     const { request } = ballot;
     return new Promise((resolve) => {
       const prepared = this.#prepare().within(nodeTimeoutFor(request.ttl, request.settings));
-      void ended.race(prepared).then(() => {
-        this.#queueFor(request).join(new LocalWaiter(ballot, this.#clock, call, resolve), ended);
+      void end.ended.race(prepared).then(() => {
+        this.#queueFor(request).join(new LocalWaiter(ballot, this.#clock, call, resolve, end));
       });
     });
   }

@@ -46,7 +46,8 @@ export class RetryBudget {
   readonly #runtime: Runtime;
   readonly #settings: Settings;
   readonly #startedAt: number;
-  #timer: Timer | undefined;
+  /** What ends it when its time is over. */
+  #end: { readonly timer: Timer; readonly dueAt: number } | undefined;
   #attempts = 0;
   #retries = 0;
   /** Since the beginning of a wait without retries: the time, by the monotonic clock, and the mean time of a retry. */
@@ -90,8 +91,8 @@ export class RetryBudget {
   /** The call is admitted: what it waited beyond its time for that counts as retries. */
   endAdmissionWait(): void {
     if (!this.#isCounted) return;
-    this.#timer?.cancel();
-    this.#timer = undefined;
+    this.#end?.timer.cancel();
+    this.#end = undefined;
     const waited = this.#runtime.monotonic() - this.#waitingSince;
     if (this.#pause > 0) this.#retries += Math.max(0, waited - this.#admissionTime) / this.#pause;
     this.#admissionTime = Math.max(0, this.#admissionTime - waited);
@@ -153,8 +154,13 @@ export class RetryBudget {
     return shortened;
   }
 
+  /** When its time is over, as far as that is known now; monotonic, ms. */
+  get dueAt(): number {
+    return this.#end?.dueAt ?? Number.POSITIVE_INFINITY;
+  }
+
   end(): void {
-    this.#timer?.cancel();
+    this.#end?.timer.cancel();
   }
 
   /**
@@ -164,10 +170,10 @@ export class RetryBudget {
   #endAfter(delay: number, mayStall = false, answeredAt?: () => number): void {
     // Longer than the maximum timer delay: in practice, no limit.
     if (delay > maxTimerDelay) return;
-    const due = this.#runtime.monotonic() + delay;
-    this.#timer = this.#runtime.setTimer(() => {
+    const dueAt = this.#runtime.monotonic() + delay;
+    const timer = this.#runtime.setTimer(() => {
       const now = this.#runtime.monotonic();
-      const mayHaveStalled = mayStall && now - due > Math.max(delay * stalledFraction, lateTimerThreshold);
+      const mayHaveStalled = mayStall && now - dueAt > Math.max(delay * stalledFraction, lateTimerThreshold);
       const sinceAnswer = answeredAt ? now - answeredAt() : Number.POSITIVE_INFINITY;
       const more = Math.min(this.#admissionReserve, defaultAdmissionTime - sinceAnswer);
       if (mayHaveStalled) this.#endAfter(delay, false, answeredAt);
@@ -177,6 +183,7 @@ export class RetryBudget {
         this.#endAfter(more, false, answeredAt);
       } else this.ended.end();
     }, Math.ceil(delay));
+    this.#end = { timer, dueAt };
   }
 
   /** No pause is longer than the remaining time of the lock that is in the way. */

@@ -13,6 +13,12 @@ export interface WaitResult {
   readonly error?: unknown;
 }
 
+/** What ends the wait of a call. `dueAt`: when its time is over, by the monotonic clock. */
+export interface WaitEnd {
+  readonly ended: Latch;
+  readonly dueAt: number;
+}
+
 /** Where refused calls wait: `LocalQueues`, as far as a call uses it. */
 export interface WaitingRoom {
   /** The microsecond of a call that begins now. */
@@ -20,6 +26,6 @@ export interface WaitingRoom {
   /** Whether an attempt would very likely be refused. Then the first vote is a queue entry. */
   isContended(resources: readonly string[]): boolean;
   onRefused(resources: readonly string[]): void;
-  /** Waits until the lock is granted, or until `ended`. `call`: the microsecond in which the call began. */
-  wait(ballot: Ballot, ended: Latch, call: number): Promise<WaitResult>;
+  /** Waits until the lock is granted, or until `end`. `call`: the microsecond in which the call began. */
+  wait(ballot: Ballot, end: WaitEnd, call: number): Promise<WaitResult>;
 }
