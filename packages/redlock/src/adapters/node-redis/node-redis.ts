@@ -144,7 +144,8 @@ export class NodeRedisUser implements UserClient {
       this.#isEnded = true;
       this.#isEnding = false;
       this.#hasDialed = false;
-      onEnd();
+      // What was asked for before, in this turn, is sent first.
+      void Promise.resolve().then(onEnd);
     };
     client.on("end", onOver);
     // Emitted by a Cluster that is closed.
