@@ -275,7 +275,7 @@ export const differences: Readonly<Record<string, Difference>> = {
       return /^[0-9a-f]{32}$/.test(lock.value) ? "32 hex" : lock.value.replace(/^[0-9a-f]{32}/, "32 hex");
     },
     theirs: "32 hex",
-    ours: "32 hex.1",
+    ours: "32 hex.0",
   },
   "`lock.resources`": {
     line: async (bench) => {

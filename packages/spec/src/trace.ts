@@ -230,7 +230,8 @@ class Converter {
     const { waiter, round } = waiterOf(text);
     const of = this.#attempts.get(waiter) ?? this.#attempts.size + 1;
     this.#attempts.set(waiter, of);
-    return { of, round };
+    // That of the plain vote is 0 in a token; 0 is none in the specification.
+    return { of, round: round + 1 };
   }
 
   #add(step: Partial<Step> & Pick<Step, "what" | "of" | "words">): void {
