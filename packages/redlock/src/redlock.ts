@@ -192,7 +192,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    * ```
    */
   acquire(resources: string | readonly string[], ttl: number, options?: AcquireOptions): Promise<Lock> {
-    // Not awaited here: thousands of calls may wait, and suspended functions would be most of their memory.
+    // Not awaited here: of thousands of calls that wait, each would keep one suspended function more.
     return this.#acquire(resources, ttl, options).then(this.#lockFrom);
   }
 

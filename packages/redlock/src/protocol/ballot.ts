@@ -34,8 +34,8 @@ const none: never[] = [];
 /**
  * One caller's candidature for a lock, through all rounds: what each master has given it, and until when for sure.
  *
- * A ballot begins with a plain vote (`attempt`), which is its round 0. If it is refused where masters keep
- * queues, the same ballot waits: it asks in further rounds, and grants that are heard meanwhile are votes like others
+ * A ballot begins with a plain vote (`attempt`), its round 0; or, where a resource is known to be contended, with its round
+ * 1 in the queues. If the plain vote is refused where masters keep queues, the same ballot waits: it asks in further rounds, and grants that are heard meanwhile are votes like others
  * (PROTOCOL 7.7). What it does next is not decided here (`waiting/wait.ts`).
  *
  * - Each round has a token of its own (2.13), and begins without votes (2.14).
@@ -75,7 +75,7 @@ export class Ballot implements AcquireCall {
 
   /** What its tokens begin with. */
   get id(): string {
-    // PROTOCOL 2.1: a new one for each attempt: a late rollback of the previous attempt cannot touch the votes of this one.
+    // PROTOCOL 2.1: a new one for each ballot: a late rollback of an earlier one cannot touch the votes of this one.
     this.#id ??= this.#context.tokens.next();
     return this.#id;
   }
@@ -113,7 +113,7 @@ export class Ballot implements AcquireCall {
     return this.#round !== undefined;
   }
 
-  /** Whether a quorum of masters has answered the current round (PROTOCOL 7.11). */
+  /** Whether the next round may begin: a quorum of masters has answered this one (PROTOCOL 7.11), or it is closed. */
   get isHeard(): boolean {
     if (!this.#round) return true;
     const answered = this.#round.answers.filter((answer) => answer && answer.is !== "fault");

@@ -112,7 +112,7 @@ export class Round implements Sink {
 
   /** Sends the request; once only, directly after the round was made. */
   ask(): this {
-    // Batches, timers and connections that this starts serve other calls as well.
+    // Batches, timers and connections that this starts serve other calls as well: not in the routine of this one (PROTOCOL 10.7).
     if (isInFrame()) return outside(() => this.ask());
     const { question } = this.#plan;
     for (let index = 0; index < this.answers.length; index += 1) this.#askOne(index, question);

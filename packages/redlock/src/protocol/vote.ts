@@ -49,8 +49,7 @@ export async function attempt(
     // PROTOCOL 2.3: it is decided as soon as possible.
     await round.decidedOr(cancellation);
     won = isWanted(ballot, cancellation) && verdictOf(round.answers) === "won";
-    // PROTOCOL 2.4, 2.5: the remaining validity, net of drift, by the larger of the two clocks. Less than required is a
-    // failure.
+    // PROTOCOL 2.4, 2.5: the remaining validity, net of drift, in lease time. Less than required is a failure.
     const isFailed = !won || ballot.left <= request.settings.minimumValidity;
     if (!isFailed && proposals) await grantFenced(ballot, cancellation);
     else if (!isFailed) ballot.grant(undefined, unaskedIn(round.answers));
@@ -61,6 +60,7 @@ export async function attempt(
     admission.recordRound(clock.now() - round.sentAt, round.timeout);
     return { ballot, round, outcome: "granted", rolledBack: nothingToRollBack };
   }
+  // Read first: `withdraw` forgets the claim.
   const { isPlaced } = ballot;
   // PROTOCOL 2.6: roll back on every master that the vote may have reached, behind it on the same connection, before
   // anything else.
@@ -93,7 +93,7 @@ function mayHold(answer: Answer | undefined): boolean {
   return answer.is === "fault" && answer.sent;
 }
 
-/** The masters that were not sent the vote. That is known at the send, before any vote arrives. */
+/** The masters that are known by now not to have been sent the vote. One that turns out later costs a needless delete. */
 function unaskedIn(answers: Tally): readonly number[] | undefined {
   let unasked: number[] | undefined;
   for (let index = 0; index < answers.length; index += 1) {
@@ -107,7 +107,7 @@ function unaskedIn(answers: Tally): readonly number[] | undefined {
 
 /**
  * The pause before the next attempt depends on whether another client holds the lock or rivals split the votes. A lost
- * round is decided before all masters have answered; those that are missing are awaited as long as they matter, which one that hangs need not
+ * round is decided before all masters have answered; a missing answer is awaited only while it may tell the one from the other
  * (PROTOCOL 2.3: of four masters, two decide that the round is lost, and the third says to whom).
  */
 async function reasonFor(round: Round, cancellation: Latch): Promise<"locked" | "split" | "unavailable"> {

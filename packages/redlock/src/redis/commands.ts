@@ -102,11 +102,11 @@ function singleCommand(posted: Posted): Command {
   const { verb, keys, words, ttl, proposal = "", entry } = question;
   const [token = ""] = words;
   const wholeTtl = Math.ceil(ttl);
-  // A plain SET for one resource, so that a single lock costs no script call (PROTOCOL 13.1).
+  // A plain SET for one resource, so that a single lock costs no script call (PROTOCOL 2.2).
   if (verb === "vote" && keys.length === 1 && !guard && proposal === "")
     return { script: undefined, args: [keys[0]!, token, "NX", "PX", wholeTtl] };
   const letter = letterOf(posted);
-  // All claims and releases have a script of their own, except a guarded queue entry.
+  // All claims and releases have a script of their own, but `voteUnless` and a guarded queue entry.
   if (!(guard ? "vperl" : "vpeqrl").includes(letter))
     return { script: batchScript, args: batchArgs([posted]) };
   const count = keys.length;

@@ -107,7 +107,7 @@ export class Master implements LockNode, Asker {
     else this.window.post(posted);
   }
 
-  /** Sends once the first connection is ready, or not at all. */
+  /** Sends once the first connection is ready, or it is known where one in doubt leads (PROTOCOL 2.18); or not at all. */
   async #postWhenConnected(posted: Posted): Promise<void> {
     const before = this.#latestRefusal;
     await this.connection.connectFirst();

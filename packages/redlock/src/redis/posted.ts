@@ -18,7 +18,7 @@ export interface Posted {
   readonly asker: Asker;
 }
 
-/** The node that a question was posted by, with what it adds for its master. */
+/** The node of the master, by which a question is posted, with what it adds. */
 export interface Asker {
   readonly guard?: Guard | undefined;
   /** The channel of its grants, "-" for none; `undefined` if its master keeps no queue. */

@@ -77,7 +77,7 @@ function readingIn({ connection, owner }: Batch, reply: unknown, sent: Moment): 
 
 /**
  * The SET was refused: asks for the owner and the remaining time. The owner may be this very token, if an
- * earlier reply was lost (PROTOCOL 2.7). The question sets no key, so it may be asked even after the round
+ * earlier reply was lost (PROTOCOL 2.7). The question creates no key, so it may be asked even after the round
  * was rolled back.
  */
 function askForOwner(batch: Batch, vote: Posted): void {

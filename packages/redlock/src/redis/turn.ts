@@ -20,7 +20,7 @@ class Turn {
     return this.#senders.includes(sender);
   }
 
-  /** Flushes it in a microtask after the current turn. */
+  /** Flushes it in a microtask behind the code that asks now. */
   flushAtEnd(sender: Flushed): void {
     if (this.#senders.length === 0) void microtask.then(this.#flushAll);
     this.#senders.push(sender);

@@ -85,7 +85,7 @@ export type WindowRuntime = Pick<Runtime, "monotonic" | "wall" | "setTimer">;
  * releases along with new requests, which loses locks that are held.
  *
  * Solution:
- * - Questions requested in one turn of the event loop leave together, in a microtask after that turn. A
+ * - Questions requested in one turn leave together, in a microtask behind the code that asks. A
  *   single lock pays nothing for this.
  * - While {@link maxBatchesInFlight} batches are unanswered, questions collect here until an answer arrives,
  *   {@link maxWait} passes, or a batch is full. The batch size therefore adapts to the load.
@@ -166,7 +166,7 @@ export class Window implements BatchOwner {
     const isFull = this.#new.length >= maxBatchSize || posted.asker.isAlone;
     // (Looked up last: it goes through all that is in flight.)
     const isNow = this.#inFlight.length < maxBatchesInFlight || isFull || this.#isUrgent(posted);
-    // In a microtask after the current turn, together with everything that waits.
+    // In a microtask behind the code that asks now, together with everything that waits.
     if (isNow) turn.flushAtEnd(this);
     else this.#timer ??= this.#runtime.setTimer(this.flush, maxWait);
   }

@@ -52,7 +52,7 @@ function randomBytes(count: number): Uint8Array {
   const bytes = drawn.subarray(used - count, used);
   // Copies that continue at once, such as clones of a machine, have the same unused bytes and the same generator:
   // OpenSSL keeps its state in the memory of the process, so a draw for each token would not tell them apart either.
-  // They differ in the clocks, in nanoseconds. Random bytes stay as random with other bytes mixed in (PROTOCOL 2.1).
+  // They differ in the readings of both clocks. Random bytes stay as random with other bytes mixed in (PROTOCOL 2.1).
   clocks[0] = performance.now();
   clocks[1] = now;
   for (let index = 0; index < count && index < clockBytes.length; index += 1) {

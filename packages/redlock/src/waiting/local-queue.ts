@@ -50,7 +50,7 @@ export interface LocalQueueEvents {
 }
 
 /**
- * The calls of one process that wait for the same resources, in the order of their tickets.
+ * The calls of one Redlock that wait for the same resources, in the order of their tickets.
  *
  * The first of them is in the masters' queues: the first that neither backs off nor leaves, and that the lease will
  * not be handed to here. So no call waits for another one's pauses or time limits.

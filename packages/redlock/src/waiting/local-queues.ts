@@ -19,7 +19,7 @@ const maxSettledPerTurn = 128;
 /** The maximum number of contended resources that are remembered. */
 const maxContended = 1000;
 
-/** The local queues of one process (PROTOCOL 7.15), one for each list of resources. */
+/** The local queues of one Redlock (PROTOCOL 7.15), one for each list of resources. */
 export class LocalQueues implements LocalQueueEvents, WaitingRoom {
   readonly #clock: TicketClock;
   readonly #context: Context;

@@ -204,7 +204,7 @@ export class Wait implements GrantHandler, Told {
     this.#wokenBy.clear();
     this.#become({ is: "asking", again: wheneverWoken });
     if (this.#place!.drawAgain()) this.#events?.onRaised();
-    // It goes out with the ticket that it has now.
+    // That may have asked for one more round, which is not needed: this one has the new ticket.
     this.#become({ is: "asking", again: wheneverWoken });
     this.#ballot.ask({ ticket: this.#place!.ticket, ttl: entryTtlOf(this.#ballot.request) }, this);
   }
@@ -223,10 +223,13 @@ export class Wait implements GrantHandler, Told {
     } else if (left > never && isFresh && (this.#isTooSlow || !hasWaited)) {
       this.#isTooSlow = true;
       this.#unlessItThrows(() => this.#backOffFromTooLate(left));
+    } else if (left > never) {
       // PROTOCOL 2.5: the votes of another round have more time left.
-    } else if (left > never) this.renew();
-    // No quorum yet: another round soon finds where the other votes went.
-    else this.#askSoon();
+      this.renew();
+    } else {
+      // No quorum yet: another round soon finds where the other votes went.
+      this.#askSoon();
+    }
   }
 
   /**
