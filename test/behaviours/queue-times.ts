@@ -209,6 +209,20 @@ export const queueTimes: readonly Behaviour[] = [
 
   behaviour(
     "7.11",
+    "A waiter that has a vote asks again once the key of another program has expired",
+    async (bench) => {
+      const { time, masters } = bench;
+      const redlock = await bench.redlock();
+      await masters[1]!.call("SET", "r", "foreign", "PX", 150);
+      const { took, value } = await time.took(redlock.acquire("r", 30_000, { waitTimeout: 400 }));
+      assert.equal(value?.state, "held");
+      lasted(bench, took, 140, 200, "the wait");
+    },
+    { masters: 2, notOn: { "without scripts": "it keeps no queue", "a Cluster": "it keeps no queue" } },
+  ),
+
+  behaviour(
+    "7.11",
     "A heartbeat comes each quarter of the ttl, and a place in the queue outlives two that are lost",
     async (bench) => {
       const { faults, masters, time } = bench;

@@ -47,7 +47,7 @@ test("a record of the soak is held against the specification: with a hold that b
     expect(good.output).toContain("soak, k: 9 of 9 steps accepted");
     const bad = await recorded(5000.5);
     expect(bad.code, bad.errors).toBe(1);
-    expect(bad.output).toContain("client begins hold 0 of 1.1");
+    expect(bad.output).toContain("client begins hold 0 of 1.2");
     expect((await spec("--recorded", join(folder, "missing"))).code).toBe(64);
   } finally {
     rmSync(folder, { recursive: true });

@@ -15,6 +15,7 @@ import { fakeRedlock } from "./fake-redlock.ts";
 import { advance, timersToFake } from "./fake-timers.ts";
 
 const ttl = 10_000;
+const codeOf = ({ code }: { readonly code: string }): string => code;
 
 describe("fakeRedlock", () => {
   test("is a Redlock that excludes, and hands its locks on in order", async () => {
@@ -230,11 +231,23 @@ describe.each([
     expect(Date.now() - before).toBe(0);
   });
 
+  test("an aborted wait settles at once, though the time of another is nearly over", async () => {
+    const redlock = fakeRedlock();
+    await redlock.acquire("r", 3 * ttl);
+    const controller = new AbortController();
+    const aborted = redlock.acquire("r", ttl, { signal: controller.signal, retryCount: -1 }).catch(codeOf);
+    await advance(ttl / 2);
+    void redlock.acquire("r", ttl, { waitTimeout: 40 }).catch(codeOf);
+    await advance(5);
+    controller.abort();
+    expect(await aborted).toBe("ABORTED");
+  });
+
   test("a wait ends when its time is over", async () => {
     const redlock = fakeRedlock();
     await redlock.acquire("r", 3 * ttl);
     const [one, other, patient] = [ttl, ttl, 2 * ttl].map((waitTimeout) =>
-      redlock.acquire("r", ttl, { waitTimeout }).catch(({ code }: { code: string }) => code),
+      redlock.acquire("r", ttl, { waitTimeout }).catch(codeOf),
     );
     await advance(ttl);
     expect(await Promise.all([one, other])).toEqual(["RESOURCE_LOCKED", "RESOURCE_LOCKED"]);

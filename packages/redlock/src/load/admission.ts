@@ -102,6 +102,8 @@ export class Admission {
   readonly #waiting = new Set<Waiting>();
   /** Goes through them once: to find the first of a set takes as long as many have left it since. */
   #line: Iterator<Waiting, undefined> = this.#waiting.values();
+  /** Those that have given up since it was made: it keeps them. */
+  #gone = 0;
   readonly #refusals: Paced;
   /** When masters have last decided a round, or answered one after its time, by the monotonic clock. */
   answeredAt: number = Number.NEGATIVE_INFINITY;
@@ -262,6 +264,11 @@ export class Admission {
 
   #giveUp(waiting: Waiting): void {
     if (!this.#waiting.delete(waiting)) return;
+    this.#gone += 1;
+    if (this.#gone > this.#waiting.size) {
+      this.#gone = 0;
+      this.#line = this.#waiting.values();
+    }
     if (this.#waiting.size === 0) this.#stopLooking();
     this.#refusals.call(() => waiting.resolve(false));
   }

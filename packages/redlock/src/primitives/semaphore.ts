@@ -111,12 +111,13 @@ export class Semaphore {
   async acquire(ttl: number, options: SemaphoreOptions = {}): Promise<Lock> {
     const request = this.#requestOf(ttl, options);
     const { runtime } = this.#internals.context;
-    const end = runtime.monotonic() + maxWaitOf(request.settings, runtime);
-    const left = () => Math.max(0, end - runtime.monotonic());
+    const startedAt = runtime.monotonic();
     // Until that time, the last refusal of the calls that wait in this process applies to later ones as well.
     const isKnown = this.#waitingCount > 0 && this.#remaining > 0;
     const answer = isKnown ? undefined : await this.#tryFreeSlots(request, maxGuesses);
     if (answer instanceof Lock) return answer;
+    const end = startedAt + maxWaitOf(request.settings, runtime);
+    const left = () => Math.max(0, end - runtime.monotonic());
     this.#waitingCount += 1;
     try {
       return this.#recordGrant(await this.#wait(request, answer, left));

@@ -113,6 +113,11 @@ export class Ballot implements AcquireCall {
     return this.#round !== undefined;
   }
 
+  /** Whether an answer of the current round may still change what comes next. */
+  get isAwaited(): boolean {
+    return this.#round?.isOpen === true;
+  }
+
   /** Whether the next round may begin: a quorum of masters has answered this one (PROTOCOL 7.11), or it is closed. */
   get isHeard(): boolean {
     if (!this.#round) return true;

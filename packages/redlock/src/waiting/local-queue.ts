@@ -144,7 +144,7 @@ export class LocalQueue {
   #leave(waiter: LocalWaiter): void {
     const next = this.#waiters.find(({ entry }) => !entry);
     const { runtime } = this.#context;
-    if (next && next.end.dueAt < runtime.monotonic() + togetherWithin) {
+    if (next && Math.max(waiter.end.dueAt, next.end.dueAt) < runtime.monotonic() + togetherWithin) {
       if (!this.#leaving.has(waiter)) runtime.setTimer(() => this.#leaveNow(waiter), 0);
       this.#leaving.add(waiter);
     } else this.#leaveNow(waiter);

@@ -289,9 +289,9 @@ export class Wait implements GrantHandler, Told {
   }
 
   #pauseAfter(answers: Tally): number {
-    const { hasVotes, isOpen, request, rounds } = this.#ballot;
+    const { hasVotes, isAwaited, request, rounds } = this.#ballot;
     // Some votes, and no quorum yet: those of the last masters may make it.
-    if (hasVotes && isOpen) return heartbeatOf(request);
+    if (hasVotes && isAwaited) return heartbeatOf(request);
     this.#hasYielded &&= hasVotes;
     return pauseAfter(answers, request, rounds, this.#grantListener.isListening, this.#context.runtime);
   }
