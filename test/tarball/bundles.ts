@@ -48,8 +48,7 @@ function minifiedProgram(library: string, clientOf: string): string {
     const lock = await one.acquire("sale", 10_000);
     const waits = other.acquire("sale", 10_000, { waitTimeout: 30_000 });
     // On a quorum: the third master may have voted for the other.
-    const isWaiting = async () =>
-      (await one.inspect("sale")).filter(({ queueLength }) => queueLength === 1).length >= 2;
+    const isWaiting = async () => (await one.inspect("sale")).filter((it) => it.queueLength === 1).length > 1;
     while (!(await isWaiting()));
     await lock.extend(60_000);
     const extended = lock.remaining() > 30_000;
