@@ -1,4 +1,5 @@
 import type { Latch } from "../time/cancellation.ts";
+import { Fifo } from "../time/fifo.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import { maxTimerDelay, type Runtime, type Timer } from "../time/runtime.ts";
 import type { Timers } from "../time/timers.ts";
@@ -70,9 +71,10 @@ interface Waiting {
   readonly budget: Waits;
   readonly resolve: (isAdmitted: boolean) => void;
   forget: () => void;
+  isOver: boolean;
 }
 
-/** What late extensions hold back; all times in lease time, ms. `period`: the time in which each lease is extended once. */
+/** The pace that late extensions leave; all times in lease time, ms. `period`: the time in which each lease is extended once. */
 type Pace =
   | { readonly is: "free" }
   /** No round begins before `until`. */
@@ -99,11 +101,9 @@ export class Admission {
   #limit: number;
   #active = 0;
   /** In the order of the calls. */
-  readonly #waiting = new Set<Waiting>();
-  /** Goes through them once: to find the first of a set takes as long as many have left it since. */
-  #line: Iterator<Waiting, undefined> = this.#waiting.values();
-  /** Those that have given up since it was made: it keeps them. */
-  #gone = 0;
+  #waiting = new Fifo<Waiting>();
+  /** The number of entries in the line that have given up. */
+  #over = 0;
   readonly #refusals: Paced;
   /** When masters have last decided a round, or answered one after its time, by the monotonic clock. */
   answeredAt: number = Number.NEGATIVE_INFINITY;
@@ -138,7 +138,7 @@ export class Admission {
 
   /** Admits a vote round, if the next caller may have one. */
   enter(): boolean {
-    if (this.#active + 1 > this.#limit || this.#waiting.size > 0 || this.#isBehind()) return false;
+    if (this.#active + 1 > this.#limit || this.#waiting.length > this.#over || this.#isBehind()) return false;
     this.#active += 1;
     return true;
   }
@@ -146,8 +146,8 @@ export class Admission {
   /** Waits for admission; resolves to false if the caller's budget ends first. */
   wait(budget: Waits): Promise<boolean> {
     return new Promise((resolve) => {
-      const waiting: Waiting = { budget, resolve, forget: () => {} };
-      this.#waiting.add(waiting);
+      const waiting: Waiting = { budget, resolve, forget: () => {}, isOver: false };
+      this.#waiting.push(waiting);
       waiting.forget = budget.ended.onEnd(() => this.#giveUp(waiting));
       if (this.#timer) this.#holdBack(budget);
       this.#admitNext();
@@ -157,7 +157,7 @@ export class Admission {
   /** A round that was admitted is over. */
   leave(): void {
     this.#active -= 1;
-    if (this.#waiting.size > 0) this.#admitNext();
+    if (this.#waiting.length > 0) this.#admitNext();
   }
 
   /** Records the duration of a round that masters have decided, ms. */
@@ -235,27 +235,21 @@ export class Admission {
   }
 
   #admitNext(): void {
-    while (this.#waiting.size > 0 && this.#active + 1 <= this.#limit) {
+    while (this.#waiting.length > this.#over && this.#active + 1 <= this.#limit) {
       if (this.#isBehind()) {
         if (!this.#timer) this.#hold();
         return;
       }
-      this.#admit(this.#first());
+      const waiting = this.#waiting.shift()!;
+      if (waiting.isOver) this.#over -= 1;
+      else this.#admit(waiting);
     }
     // Nobody waits, or a round that ends goes on with the next caller.
     this.#stopLooking();
   }
 
-  #first(): Waiting {
-    const { value } = this.#line.next();
-    if (value) return value;
-    // One that has come to its end sees none that come later.
-    this.#line = this.#waiting.values();
-    return this.#line.next().value!;
-  }
-
   #admit(waiting: Waiting): void {
-    this.#waiting.delete(waiting);
+    waiting.isOver = true;
     waiting.forget();
     waiting.budget.lateness = undefined;
     this.#active += 1;
@@ -263,20 +257,21 @@ export class Admission {
   }
 
   #giveUp(waiting: Waiting): void {
-    if (!this.#waiting.delete(waiting)) return;
-    this.#gone += 1;
-    if (this.#gone > this.#waiting.size) {
-      this.#gone = 0;
-      this.#line = this.#waiting.values();
-    }
-    if (this.#waiting.size === 0) this.#stopLooking();
+    if (waiting.isOver) return;
+    waiting.isOver = true;
+    this.#over += 1;
+    if (this.#over === this.#waiting.length) this.#stopLooking();
     this.#refusals.call(() => waiting.resolve(false));
+    // Tens of thousands of callers may come and go while none is admitted.
+    if (this.#over * 2 <= this.#waiting.length) return;
+    this.#waiting = this.#waiting.filter(({ isOver }) => !isOver);
+    this.#over = 0;
   }
 
   /** Stops admitting callers until the timer. Extensions that end admit the next caller as well. */
   #hold(): void {
-    for (const { budget } of this.#waiting) this.#holdBack(budget);
-    if (this.#waiting.size === 0 || this.#pace.is === "free") return;
+    for (const { budget, isOver } of this.#waiting) if (!isOver) this.#holdBack(budget);
+    if (this.#waiting.length === this.#over || this.#pace.is === "free") return;
     // Still to come, see `#isBehind`: so each timer ends the pause or doubles the cap, or extensions are late again.
     const delay = Math.max(1, Math.ceil(this.#pace.until - this.#clock.now()));
     this.#timer = this.#runtime.setTimer(
