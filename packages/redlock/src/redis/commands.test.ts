@@ -128,6 +128,13 @@ describe("the command of a batch", () => {
     expect(turn.encoded(votes)).toBe(another);
   });
 
+  test("is not that of a master with the inbox that the first one has only since", () => {
+    const asker = { ...askerWith(undefined, inbox) };
+    const first = turn.encoded([{ ...votes[0]!, asker }]);
+    Object.assign(asker, { inbox: "-" });
+    expect(turn.encoded([{ ...votes[0]!, asker: askerWith(undefined, "-") }])).not.toBe(first);
+  });
+
   test.each([
     ["fewer", [votes[0]!]],
     ["more", [...votes, vote("r3", "t3")]],

@@ -46,6 +46,8 @@ export function needsOtherScript({ keys: [key] }: Question, { keys: [other] }: Q
 export interface Encoded extends Message {
   /** As they were posted for the first of the masters. */
   readonly posted: readonly Posted[];
+  /** Their inboxes, which may be others by the time that the next master is sent them. */
+  readonly inboxes: ReadonlyArray<string | undefined>;
   /** `undefined` for a SET. */
   readonly script: Script | undefined;
   /** The number of questions without the readings of the clock, which are last and share one reply behind the others. */
@@ -54,13 +56,13 @@ export interface Encoded extends Message {
 }
 
 /** Whether the command is that for these questions as well: the masters add the same to them. */
-export function isEncodingOf({ posted: batch }: Encoded, posted: readonly Posted[]): boolean {
+export function isEncodingOf({ posted: batch, inboxes }: Encoded, posted: readonly Posted[]): boolean {
   if (batch.length !== posted.length) return false;
   for (let index = 0; index < batch.length; index += 1) {
     const [one, other] = [batch[index]!, posted[index]!];
     if (one.question !== other.question || one.readsTime !== other.readsTime) return false;
     const { guard, inbox } = other.asker;
-    if (one.asker.guard !== guard || one.asker.inbox !== inbox) return false;
+    if (one.asker.guard !== guard || inboxes[index] !== inbox) return false;
   }
   return true;
 }
@@ -74,7 +76,8 @@ export function encode(all: readonly Posted[]): Encoded {
   const { script, args: own } = commandOf(posted, readsTime);
   const command = script ? "EVALSHA" : "SET";
   const args = script ? [script.sha1, ...own] : own;
-  return { posted: all, count, readsTime, command, args, script, wire: undefined };
+  const inboxes = all.map(({ asker }) => asker.inbox);
+  return { posted: all, inboxes, count, readsTime, command, args, script, wire: undefined };
 }
 
 interface Command {

@@ -163,7 +163,7 @@ async function waitInQueues(call: Call, tried: Failed): Promise<AcquireResult> {
   budget.useTimeLimit();
   // A ballot that was refused goes on as the waiter, in its next round.
   const ballot = tried.ballot ?? new Ballot(context, request, attempts);
-  const { lease, contention, error } = await call.queues!.wait(ballot, budget, call.call);
+  const { lease, contention, error } = await call.queues!.wait(ballot, budget, call.calledAt);
   attempts.countWait(budget.retriesWaited);
   if (error !== undefined) throw error;
   if (lease && !cancellation.isOver) return { lease, attempts };

@@ -51,7 +51,7 @@ export class Call {
   }
 
   /** The microsecond in which it began, by the monotonic clock. */
-  get call(): number {
+  get calledAt(): number {
     return Math.floor(this.startedAt * 1000) + this.#sinceStart;
   }
 
