@@ -3,7 +3,7 @@ import { clusterConfig, formCluster, type Masters, startMasters } from "@quorloc
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-// What agents record of locks. They change client libraries as these are loaded, each in a way of its own, so each runs in
+// The records of agents about locks. They change client libraries as these are loaded, each in a way of its own, so each runs in
 // a process of its own, and nothing of it is a stand-in: only what it sends goes nowhere.
 
 /** Each agent, and the libraries whose commands it records. */

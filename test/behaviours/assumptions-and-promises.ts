@@ -3,7 +3,7 @@ import type { Redlock } from "@quorlock/redlock";
 import { type Behaviour, type Bench, behaviour } from "./bench.ts";
 import { failed, farApart, held, keptFor, lasted, occupy, untilGone, untilVoted, within } from "./looking.ts";
 
-/** What may become of a lock that is kept extended. */
+/** A fault for a lock that is kept extended. */
 const losses: ReadonlyArray<readonly [what: string, (bench: Bench, redlock: Redlock) => Promise<unknown>]> = [
   ["a majority is out of reach", ({ faults, masters }, redlock) => faults.cut(redlock, masters.slice(2))],
   [

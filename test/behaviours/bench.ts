@@ -165,7 +165,7 @@ export const anyCode = "any code";
 /** Where a case may not run. */
 export type Place = "virtual" | "real" | "node-redis" | "without scripts" | "one Redis" | "a Cluster";
 
-/** What some masters have and others have not: clocks that can be set; replicas, and files of the past. */
+/** The equipment that only some masters have: clocks that can be set; replicas, and files of the past. */
 export type Extra = "clocks" | "replicas";
 
 export interface Behaviour {

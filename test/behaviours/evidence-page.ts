@@ -69,7 +69,7 @@ For each rule of [the protocol](protocol.md): its cases in [test/behaviours](../
 that cites it, in \`packages/redlock/src\`; deliberate faults that break it; and the rules of the cases that fail with that fault, with
 their number. Faults that only the [specification](specification.md) has are refuted by its checker.
 
-| Rule | Code | Broken so | What fails |
+| Rule | Code | Broken so | Failing cases |
 | --- | --- | --- | --- |
 ${rows.join("\n")}
 `;

@@ -317,7 +317,7 @@ export const permits: readonly Behaviour[] = [
       const tap = await masters[0]!.tap();
       within(bench, await refused(), holder.remaining() - 100, holder.remaining() + 100, "what is left");
       assert.deepEqual(await tap.commands(), []);
-      // What is known of a permit that was extended is asked for again when it is over.
+      // A permit that was extended is asked for again when its known time is over.
       await holder.extend(20_000);
       await time.pass(3500);
       assert.ok((await refused()) > 0, "nothing is left");

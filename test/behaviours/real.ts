@@ -63,9 +63,9 @@ export interface Setup {
   readonly isCluster?: boolean;
   readonly scripts?: boolean;
   readonly has?: Extra;
-  /** What is under test in the place of this client: something that looks like it. */
+  /** The subject in the place of this client: something that looks like it. */
   readonly client?: Bench["client"];
-  /** What it puts before the name of a resource, to make a key. */
+  /** The prefix that makes a key of the name of a resource. */
   readonly keyPrefix?: string;
   open(port: number, server: Server): UserClient;
 }
@@ -163,7 +163,7 @@ class RealMaster implements Master {
   readonly home: Seat;
   readonly #clock: MasterClock | undefined;
   readonly #replica: RealReplica | undefined;
-  /** Who is in its place. */
+  /** The one in its place. */
   #present: Seat;
   #isAway = false;
   #isReplica = false;
@@ -272,7 +272,7 @@ class RealMaster implements Master {
       await this.#replica.forget();
     }
     await this.refuseWrites(undefined);
-    // What the clients of the case before have sent may not have been read yet, and their taps are told each command.
+    // Commands of the clients of the case before may not have been read yet, and their taps are told each command.
     await this.admin.call("CLIENT", "KILL", "SKIPME", "yes");
     await this.admin.flushall();
     if (scripts)

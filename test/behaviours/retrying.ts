@@ -335,7 +335,7 @@ const endings: readonly Behaviour[] = [
               if (how === "abort") controller.abort();
               else ended = redlock.quit();
             };
-            // So many turns after the answer.
+            // That number of turns after the answer.
             const later = (turns: number): void => {
               if (turns === 0) end();
               else void Promise.resolve().then(() => later(turns - 1));

@@ -15,7 +15,7 @@ import { anyCode, type Bench } from "../behaviours/bench.ts";
 import type { Setup } from "../behaviours/real.ts";
 import { likeIoredis, setups } from "../behaviours/setups.ts";
 
-// Other libraries, made to look like the part of this client's API that they have. What a case uses beyond that is not
+// Other libraries, made to look like the part of this client's API that they have. A part that a case uses beyond that is not
 // offered: neither a failure, nor to their credit.
 
 /** All that cases asked for, and was not offered: a case may have caught the error. */

@@ -10,11 +10,11 @@ import { cases, nameOf } from "./promises.ts";
 
 export interface Result {
   readonly mark: "conforms" | "fails" | "not offered";
-  /** What a failed case says, or what the library has not. */
+  /** The message of a failed case, or the part that the library lacks. */
   readonly why?: string;
 }
 
-/** What it says: that its masters are there, and what came of one case after the other. */
+/** Its messages: that its masters are there, and what came of one case after the other. */
 export type Said = { readonly kind: "begins" } | ({ readonly kind: "played" } & Result);
 
 const [library, ...names] = argv.slice(2);

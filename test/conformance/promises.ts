@@ -24,7 +24,7 @@ function situation(name: string, ...names: readonly string[]): Situation {
 }
 
 /**
- * What a user of any lock library relies on. The other cases of test/behaviours are about calls, options, errors and
+ * The promises that a user of any lock library relies on. The other cases of test/behaviours are about calls, options, errors and
  * events that this client alone has, or fail with a library for what another case is about.
  */
 export const situations: readonly Situation[] = [

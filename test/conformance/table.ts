@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import type { Result } from "./play.ts";
 import { nameOf, type Situation, situations } from "./promises.ts";
 
-/** What came of each case, by library and by the name of the case. */
+/** The result of each case, by library and by the name of the case. */
 export type Results = Readonly<Record<string, Readonly<Record<string, Result>>>>;
 
 const repository = resolve(import.meta.dirname, "../..");

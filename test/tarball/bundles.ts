@@ -80,7 +80,7 @@ type Format = "esm" | "cjs";
 /** With a client library of CommonJS left out, or with everything inside and the names of its classes and variables short. */
 type Bundle = (entry: string, outfile: string, format: Format, minify?: boolean) => Promise<void>;
 
-/** What a package reads of its own manifest. */
+/** The fields of a package's own manifest. */
 const json: Plugin = {
   name: "json",
   transform: (code, id) => (id.endsWith(".json") ? `export default ${code}` : undefined),

@@ -10,7 +10,7 @@ import { createClient } from "redis";
 import { createClient as createOldestClient } from "redis-5.0";
 import { expect, test } from "vitest";
 
-// What keeps a client from its master is told as the server or the system says it, never as an option of our connections.
+// The reason that keeps a client from its master is told as the server or the system says it, never as an option of our connections.
 
 type Client = ConstructorParameters<typeof Redlock>[0] & {
   on(event: "error", listener: () => void): unknown;

@@ -78,7 +78,7 @@ describe("a client that leaves its connection in the middle of a transaction", (
       expect(answer).toMatchObject({ is: "fault", sent: false, error: { reason: "UNREACHABLE" } });
     expect((await tap.commands()).filter(({ database }) => database === "1")).toEqual([]);
     expect(await fleet.values(first)).toEqual(["mine"]);
-    // What is asked from then on is asked there.
+    // Questions from then on are asked there.
     expect(await ask(node).vote(claimOf(first))).toMatchObject({ is: "yes" });
   });
 });

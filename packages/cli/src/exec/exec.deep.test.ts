@@ -381,7 +381,7 @@ describe("quorlock exec", () => {
       child.process.kill(`SIG${name}`);
       const { code, output, errors } = await child.ended;
       expect({ code, output }).toEqual({ code: 5, output: "ready\ngot\n" });
-      // What a shell says of a process that it has started is its own.
+      // A shell has words of its own for a process that it has started.
       expect(errors).not.toContain("ebugger");
     },
   );

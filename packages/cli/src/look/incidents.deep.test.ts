@@ -73,7 +73,7 @@ async function truthOf(resource: string): Promise<Truth> {
   return { held, free: values.filter((value) => value === "").length };
 }
 
-/** What contradicts the masters, in words. */
+/** The contradictions to the masters, in words. */
 function contradictionOf(
   { state, owner }: Pick<LockView, "state" | "owner">,
   { held, free }: Truth,

@@ -72,7 +72,7 @@ interface Said {
   readonly error: string;
 }
 
-/** What each master says of each resource. */
+/** The answer of each master about each resource. */
 export async function keysOn(
   masters: readonly Reached[],
   resources: readonly string[],

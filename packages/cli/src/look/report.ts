@@ -10,7 +10,7 @@ export function titleOf({ tag, name, host, pid }: OwnerView): string {
   return escaped(name === undefined ? tag : `${name} (pid ${pid}, host ${host ?? ""})`);
 }
 
-/** Who holds it, in a few words. */
+/** The holder, in a few words. */
 export function holderOf({ state, owner, revokedBy, answered, of }: LockView): string {
   const name = owner ? titleOf(owner) : "";
   return {

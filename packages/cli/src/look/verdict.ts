@@ -1,4 +1,4 @@
-// What the answers of the masters show of one key. A master that gave no answer may have any token.
+// The verdict that the answers of the masters allow on one key. A master that gave no answer may have any token.
 
 /** The key on one master that answered. */
 export interface Key {

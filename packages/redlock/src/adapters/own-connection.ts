@@ -469,7 +469,7 @@ export class OwnConnection implements Connection {
     if (!serverIds || own !== this.#own || own.client.status !== "ready") return;
     this.serverIds = serverIds;
     this.#identified = own;
-    // What is not known in time counts as right, and is corrected later.
+    // A comparison that takes too long counts as right, and is corrected later.
     const late = new Promise((resolve) => systemRuntime.setTimer(() => resolve(true), askTime).unref());
     const isThere = await Promise.race([this.#isAtUsers(own), late]);
     if (!isThere || own !== this.#own || this.#identified !== own) return;

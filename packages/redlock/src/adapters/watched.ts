@@ -32,7 +32,7 @@ export function keysIn(words: readonly unknown[]): readonly [first: number, end:
   return [1, 2];
 }
 
-/** What tools make of a word. */
+/** A word, as tools print it. */
 const text = (): string => "?";
 const asText = { toString: text, toJSON: text, [Symbol.for("nodejs.util.inspect.custom")]: text };
 

@@ -22,7 +22,7 @@ export interface OwnerRecord extends Owner {
   readonly version: string;
   /** How often it has been written. */
   readonly writes: number;
-  /** What it lives for after a write, ms: three intervals, or until the last key of its locks has expired. */
+  /** Its lifetime after a write, ms: three intervals, or until the last key of its locks has expired. */
   readonly ttl: number;
   /** The owner has quit, and left locks that are kept. */
   readonly hasQuit: boolean;

@@ -36,7 +36,7 @@ const none: never[] = [];
  *
  * A ballot begins with a plain vote (`attempt`), its round 0; or, where a resource is known to be contended, with its round
  * 1 in the queues. If the plain vote is refused where masters keep queues, the same ballot waits: it asks in further rounds, and grants that are heard meanwhile are votes like others
- * (PROTOCOL 7.7). What it does next is not decided here (`waiting/wait.ts`).
+ * (PROTOCOL 7.7). Its next step is decided elsewhere (`waiting/wait.ts`).
  *
  * - Each round has a token of its own (2.13), and begins without votes (2.14).
  * - A vote counts from the send of the round that asked for it (3.1), however it is heard.
@@ -73,7 +73,7 @@ export class Ballot implements AcquireCall {
     this.attempts = attempts;
   }
 
-  /** What its tokens begin with. */
+  /** The beginning of its tokens. */
   get id(): string {
     // PROTOCOL 2.1: a new one for each ballot: a late rollback of an earlier one cannot touch the votes of this one.
     this.#id ??= this.#context.tokens.next();

@@ -133,7 +133,7 @@ async function confirm(lease: Lease, asked: Asked, attempts: Attempts, ended: La
     maxTimeout: lease.ttl,
     isDecided: (answers) => {
       const unheard = nodes.filter((_, index) => !answers[index] && !repaired.includes(index)).length;
-      // What was set again confirms nothing while the gaps of a quorum may show.
+      // A key that was set again confirms nothing while the gaps of a quorum may show.
       return isDecided(answers) && (repaired.length === 0 || repaired.length + unheard < quorum);
     },
     followUp: (index, answer) => {

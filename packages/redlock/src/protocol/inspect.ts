@@ -68,7 +68,7 @@ export async function inspect(
   return nodes.map(({ name }, index) => inspectionOf(name, answers[index], waiters[index] ?? [], most));
 }
 
-/** So many resources are asked for at a time. */
+/** The number of resources that are asked for at a time. */
 const inspectedAtOnce = 100;
 
 /** The same for many resources. A master that was silent is not asked again: all of them take one time-out. */

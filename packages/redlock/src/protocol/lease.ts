@@ -362,7 +362,7 @@ export class Lease implements TimerTask, ActiveLease {
     return this.#deadlines[index]! > this.context.clock.now();
   }
 
-  /** What its masters have forgotten, as their answers to extensions show. */
+  /** The gaps of its masters, as their answers to extensions show them. */
   get gaps(): Gaps {
     this.#gaps ??= new Gaps(this, this.#deadlines.length, this.context.quorum, this.grantedAt);
     return this.#gaps;

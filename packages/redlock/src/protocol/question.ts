@@ -14,8 +14,8 @@ import type { Placement } from "./placement.ts";
 // - It is the same object for all masters of a round, so a batch of the same questions is encoded once for all of them.
 //   `place` is the only thing that tells the masters apart, and comes back with the answer.
 // - The keys choose the scripts: a lock that may be shared has keys of this library's own, and the same verbs.
-// - A sink is an object, most often the round itself. What a node adds for its master (the guard, the inbox, a reading of the
-//   clock, the purpose that orders what waits) goes with what it posts, and it hears each answer first (`settled`).
+// - A sink is an object, most often the round itself. The additions of a node for its master (the guard, the inbox, a reading of the
+//   clock, the purpose that orders what waits) go with what it posts, and it hears each answer first (`settled`).
 // - Answers are told apart by `is`.
 
 type Asked = Pick<Question, "verb" | "keys" | "words"> & Partial<Question>;

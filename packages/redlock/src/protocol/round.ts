@@ -14,7 +14,7 @@ import { RoundClocks } from "./round-clocks.ts";
 /** A master, as a round asks it. */
 export type Voter = Pick<LockNode, "name" | "client" | "ask" | "drainedAt">;
 
-/** Who asks: which masters, by which clocks. */
+/** The side that asks: its masters and clocks. */
 export interface Asking {
   readonly nodes: readonly Voter[];
   readonly runtime: Runtime;
@@ -34,7 +34,7 @@ export interface RoundPlan {
    * (PROTOCOL 12.9). Default: `timeout`.
    */
   readonly maxTimeout?: number | undefined;
-  /** What a master is asked behind such an answer, which does not count as its answer then. */
+  /** The question that follows such an answer, which does not count as the answer of its master then. */
   readonly followUp?: ((index: number, answer: Answer) => Question | undefined) | undefined;
   /** Abandoned when the round is closed: commands not sent by then are not sent any more. */
   readonly claim?: { giveUp(): void };

@@ -17,7 +17,7 @@ export interface Wire {
   carry(batch: Batch): void;
 }
 
-/** What a batch needs of the window that it is in. */
+/** The window of a batch, as far as the batch needs it. */
 export interface BatchOwner {
   readonly connection: Connection;
   readonly clock: MasterClock;

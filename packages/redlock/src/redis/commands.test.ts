@@ -129,10 +129,10 @@ describe("the command of a batch", () => {
   });
 
   test("is not that of a master with the inbox that the first one has only since", () => {
-    const asker = { ...askerWith(undefined, inbox) };
-    const first = turn.encoded([{ ...votes[0]!, asker }]);
-    Object.assign(asker, { inbox: "-" });
-    expect(turn.encoded([{ ...votes[0]!, asker: askerWith(undefined, "-") }])).not.toBe(first);
+    const one = vote("r1", "t1");
+    const first = turn.encoded([one]);
+    Object.assign(one.asker, { inbox: "-" });
+    expect(turn.encoded([{ ...one }])).not.toBe(first);
   });
 
   test.each([

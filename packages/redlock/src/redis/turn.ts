@@ -8,7 +8,7 @@ interface Flushed {
 const microtask = Promise.resolve();
 
 /**
- * What the masters of this process share, whichever Redlocks they belong to: they are asked in one turn of the event loop,
+ * Shared by the masters of this process, whichever Redlocks they belong to: they are asked in one turn of the event loop,
  * mostly the same. So they send at the end of that turn, and what is encoded for one of them usually fits the next
  * (PROTOCOL 12.1). Beside the list of windows, the only state of this room that no object holds.
  */

@@ -548,7 +548,7 @@ test("the clock of a master is read three times on each connection, and the most
   const { connection, node, time, sent } = start();
   connection.replace();
   connection.replace();
-  // What an earlier connection answers is not of this one's server.
+  // An answer on an earlier connection is not of this one's server.
   await reply(connection, 0, ["100", "0"]);
   expect(node.clock.best).toBeUndefined();
   for (const [index, wait] of [40, 2, 20].entries()) {

@@ -76,7 +76,7 @@ const firstReadings = 3;
 export type WindowRuntime = Pick<Runtime, "monotonic" | "wall" | "setTimer">;
 
 /**
- * What may be in flight to one master (PROTOCOL 12), in three classes: what keeps a lease, releases, requests.
+ * Bounds the questions in flight to one master (PROTOCOL 12), in three classes: those that keep a lease, releases, requests.
  *
  * Problem: a process may request thousands of locks at a time. One command per question costs the master and
  * both socket ends more than the question itself. The usual remedies do not fit. A fixed batching interval

@@ -38,7 +38,7 @@ export interface GuardCoordinator {
 /** A reading that fails is repeated after this, ms. It doubles with each failure, up to a tenth of `maxTtl`. */
 const minRetryDelay = 100;
 
-/** What this client knows of the epoch of the memory that the master has now. */
+/** Whether this client knows the epoch of the memory that the master has now. */
 type Reading =
   | { readonly is: "known" | "unknown" }
   | { readonly is: "asking"; readonly delay: number }

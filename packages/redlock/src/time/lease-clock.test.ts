@@ -10,7 +10,7 @@ interface Readings {
   wall: number;
 }
 
-/** What happens to a machine in so many ms. */
+/** The fate of a machine for some ms. */
 const happening = fc.tuple(fc.constantFrom("passes", "suspends", "steps", "is read"), fc.nat(5000));
 
 describe("the lease clock", () => {

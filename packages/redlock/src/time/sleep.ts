@@ -26,7 +26,7 @@ export async function sleepUnless(
   forget();
 }
 
-/** What ends a call from outside: its caller's signal, and `quit`, which ends `closed`. `forget` it once the call is over. */
+/** The end of a call from outside: its caller's signal, and `quit`, which ends `closed`. `forget` it once the call is over. */
 export function endedFromOutside(
   signal: AbortSignal | null | undefined,
   closed: Latch,

@@ -46,7 +46,7 @@ export class RetryBudget {
   readonly #runtime: Runtime;
   readonly #settings: Settings;
   readonly #startedAt: number;
-  /** What ends it when its time is over. */
+  /** The timer that ends it when its time is over. */
   #end: { readonly timer: Timer; readonly dueAt: number } | undefined;
   #attempts = 0;
   #retries = 0;

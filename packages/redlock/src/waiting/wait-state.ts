@@ -2,7 +2,7 @@ import type { Latch } from "../time/cancellation.ts";
 import type { Timer } from "../time/runtime.ts";
 
 /**
- * What a waiting ballot does next. Times are by the monotonic clock, ms.
+ * The next step of a waiting ballot. Times are by the monotonic clock, ms.
  *
  * - `asking`: a round is under way that no quorum has answered. The next one begins then, and not before `again`.
  * - `heard`: a quorum has answered. The next round begins at `again`.

@@ -13,7 +13,7 @@ export interface WaitResult {
   readonly error?: unknown;
 }
 
-/** What ends the wait of a call. `dueAt`: when its time is over, by the monotonic clock. */
+/** The end of a call's wait. `dueAt`: when its time is over, by the monotonic clock. */
 export interface WaitEnd {
   readonly ended: Latch;
   readonly dueAt: number;

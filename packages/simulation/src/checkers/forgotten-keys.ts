@@ -27,7 +27,7 @@ interface Held {
   readonly confirmations: Confirmation[];
 }
 
-/** What the client tells of the attempts of a call. */
+/** The attempts of a call, as the client tells them. */
 type Attempts = ReadonlyArray<Promise<{ readonly votesFor: ReadonlySet<unknown> }>>;
 
 interface Lists {
@@ -38,7 +38,7 @@ interface Lists {
 }
 
 /**
- * What masters have forgotten (PROTOCOL 4.7), by their keys and by which of them confirmed an extension.
+ * The keys that masters have forgotten (PROTOCOL 4.7), by their names and by which of them confirmed an extension.
  *
  * `unheard`: a quorum had no key at one time, each of them has confirmed an extension that began later, and still the holder
  * was not told. `needless`: a hold was lost by a majority, though no quorum can have been without the key at one time, as far

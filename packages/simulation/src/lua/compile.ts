@@ -61,7 +61,7 @@ class Compiler {
   /** The variables of the blocks around a place, the innermost last: their names in JavaScript by those in Lua. */
   readonly #scopes: Array<Map<string, string>> = [new Map()];
   /**
-   * What is known at the place. The names in JavaScript of a function end with it: its own begin where those around it are, so
+   * The names known at the place. The JavaScript names of a function end with it: its own begin where those around it are, so
    * that equal functions of two scripts have equal texts, which the packed file has once.
    */
   #own = {

@@ -1,6 +1,6 @@
 import { EventEmitter } from "events/events.js";
 
-// What the client takes from Node, for the lab, where no lock is traced or nested, and no Redlock has the name of a host.
+// The parts of Node that the client needs, for the lab, where no lock is traced or nested, and no Redlock has the name of a host.
 
 const silent = { hasSubscribers: false, publish: () => {} };
 

@@ -144,7 +144,7 @@ export class NodeRedisUser implements UserClient {
       this.#isEnded = true;
       this.#isEnding = false;
       this.#hasDialed = false;
-      // What was asked for before, in this turn, is sent first.
+      // Questions of this turn that were asked before are sent first.
       void Promise.resolve().then(onEnd);
     };
     client.on("end", onOver);
