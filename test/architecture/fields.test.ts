@@ -18,8 +18,6 @@ const above: Readonly<Record<string, number>> = {
   Window: 16,
 };
 
-const collection = /^(?:Array|Fifo|Map|Set|TinyQueue|WeakMap|WeakSet)$/;
-
 /** How many, and the classes of the objects that it alone holds. */
 type Fields = { readonly own: number; readonly held: readonly string[] };
 
@@ -30,9 +28,9 @@ function kindOf({ modifiers, name, initializer, type, parent }: ts.PropertyDecla
   if (has(ts.SyntaxKind.StaticKeyword) || has(ts.SyntaxKind.DeclareKeyword)) return undefined;
   if (!has(ts.SyntaxKind.ReadonlyKeyword)) return "own";
   const value = initializer?.getText() ?? parent.getText().split(`this.${name.getText()} = `)[1] ?? "";
-  const made = /^new (\w+)/.exec(value)?.[1];
-  if (made !== undefined && !collection.test(made)) return made;
-  return (made ?? /^(?:\[|Array<|Map<|Set<)/.exec(value + (type?.getText() ?? ""))) ? "own" : undefined;
+  const isCollection = /^(?:new )?(?:\[|(?:Array|Fifo|Map|Set|TinyQueue|WeakMap|WeakSet)\b)/;
+  if (isCollection.test(value || (type?.getText() ?? ""))) return "own";
+  return /^new (\w+)/.exec(value)?.[1];
 }
 
 function classesIn(file: ts.SourceFile): ReadonlyArray<readonly [string, Fields]> {
@@ -44,9 +42,8 @@ function classesIn(file: ts.SourceFile): ReadonlyArray<readonly [string, Fields]
 }
 
 test("a class of the client has at most ten mutable fields", () => {
-  const files = readdirSync(source, { recursive: true, encoding: "utf8" });
   const all = new Map(
-    files
+    readdirSync(source, { recursive: true, encoding: "utf8" })
       .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
       .map((file) => [file, readFileSync(join(source, file), "utf8")] as const)
       .flatMap(([file, text]) => classesIn(ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true))),
