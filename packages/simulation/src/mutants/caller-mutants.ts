@@ -44,7 +44,7 @@ export const callerMutants: readonly Mutant[] = [
     from: 70,
     edits: {
       "waiting/acquire.ts waitInQueues wait": (call) =>
-        call.replace(/, call.call\)$/, ", Math.floor(context.runtime.monotonic() * 1000))"),
+        call.replace(/, call.calledAt\)$/, ", Math.floor(context.runtime.monotonic() * 1000))"),
     },
   },
 ];
