@@ -11,7 +11,7 @@ import type { ExecutionResult, Lease } from "./lease.ts";
 import type { Fault, LockNode, Question } from "./node.ts";
 import { answerOf, questionOf } from "./question.ts";
 import { quorumOf, type Tally, toleratedFailures } from "./quorum.ts";
-import { type Asking, Round } from "./round.ts";
+import { type Asking, type Round, roundFor } from "./round.ts";
 
 /**
  * Releases a lease: PROTOCOL 5. Never rejects and never retries: an expired lock is an outcome. Only the first call
@@ -156,23 +156,20 @@ export class Rollbacks implements Deletions {
     timeout: number,
     isDecided?: (answers: Tally) => boolean,
   ): Round {
-    const round = new Round(
-      { ...this.#asking, nodes },
-      {
-        timeout,
-        maxTimeout: leftover.ttl,
-        question: deletionOf(leftover),
-        isDecided,
-        onAnswer: (index, answer, asked) => {
-          if (!asked.isOpen) this.#open.delete(asked);
-          if (answer.is !== "fault") return;
-          // A hung master is asked for nothing, and while it hangs thousands of locks come and go.
-          if (leftover.unasked?.includes(index)) return;
-          const until = this.#runtime.monotonic() + leftover.ttl;
-          this.#keep(nodes[index]!, { leftover, until }, answer);
-        },
+    const { runtime, clock, report, log } = this.#asking;
+    const round = roundFor({ nodes, runtime, clock, report, log }, undefined, deletionOf(leftover), {
+      timeout,
+      maxTimeout: leftover.ttl,
+      isDecided,
+      onAnswer: (index, answer, asked) => {
+        if (!asked.isOpen) this.#open.delete(asked);
+        if (answer.is !== "fault") return;
+        // A hung master is asked for nothing, and while it hangs thousands of locks come and go.
+        if (leftover.unasked?.includes(index)) return;
+        const until = this.#runtime.monotonic() + leftover.ttl;
+        this.#keep(nodes[index]!, { leftover, until }, answer);
       },
-    );
+    });
     if (round.isOpen) this.#open.add(round);
     return round;
   }

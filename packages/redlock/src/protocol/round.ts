@@ -37,7 +37,7 @@ export interface RoundPlan {
   /** The question that follows such an answer, which does not count as the answer of its master then. */
   readonly followUp?: ((index: number, answer: Answer) => Question | undefined) | undefined;
   /** Abandoned when the round is closed: commands not sent by then are not sent any more. */
-  readonly claim?: { giveUp(): void };
+  readonly claim?: { giveUp(): void } | undefined;
   /**
    * Called with each answer as it arrives, a timed one when the clocks of the round have judged it. A master that
    * exceeds its time gives a `TIMEOUT` fault; its real answer is still passed on if it comes later, but is not a vote
@@ -51,7 +51,7 @@ export interface RoundPlan {
 /** A round for a claim: of votes, queue entries, extensions. The caller asks directly afterwards (PROTOCOL 2.4). */
 export function roundFor(
   asking: Asking,
-  claim: { giveUp(): void },
+  claim: { giveUp(): void } | undefined,
   question: Question,
   { timeout, maxTimeout, followUp, onAnswer, isDecided }: Omit<RoundPlan, "question" | "claim">,
 ): Round {
