@@ -13,7 +13,6 @@ const above: Readonly<Record<string, number>> = {
   Admission: 11,
   Ballot: 11,
   Lease: 22,
-  LocalQueues: 12,
   OwnConnection: 36,
   Window: 16,
 };

@@ -43,7 +43,7 @@ const leaseMutants: readonly Mutant[] = [
     name: "the lease that continues another one has a token of its own",
     breaks: ["5.4"],
     edits: {
-      "waiting/local-hand-off.ts reuseLease successor": (lease) =>
+      "waiting/line.ts successorFor successor": (lease) =>
         lease.replace("token,", "token: context.tokens.next(),"),
     },
   },
@@ -60,7 +60,7 @@ const leaseMutants: readonly Mutant[] = [
   {
     name: "a detached lease stays in its process",
     breaks: ["5.9"],
-    edits: { "waiting/local-queue.ts 5.9 condition": 'lease.state !== "lost" && !successor' },
+    edits: { "waiting/line.ts 5.9 condition": 'lease.state !== "lost" && !successor' },
   },
   {
     name: "a resumed lock sets missing keys again",

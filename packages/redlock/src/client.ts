@@ -37,7 +37,7 @@ import { Timers } from "./time/timers.ts";
 import { lost } from "./tracing/channels.ts";
 import { StateLog } from "./tracing/state-log.ts";
 import { traceLoss } from "./tracing/traces.ts";
-import { LocalQueues } from "./waiting/local-queues.ts";
+import { Lines } from "./waiting/lines.ts";
 
 /** A client of a library that has an adapter, or a {@link LockNode} of your own. */
 export type Client = RedisClient | LockNode;
@@ -125,7 +125,7 @@ export interface RedlockParts {
   /** The time one master has for `inspect`, and for each step of `quit`, ms. */
   readonly nodeTimeout: number;
   /** The local waiters; `undefined` without queues. */
-  readonly queues: LocalQueues | undefined;
+  readonly queues: Lines | undefined;
   readonly guard: RestartGuard | undefined;
   readonly reentrancy: Reentrancy | undefined;
   readonly owners: Owners | undefined;
@@ -228,7 +228,7 @@ function wire(
     watchClocks(context, watched, settings.driftFactor, emit, (index) => guard?.distrust(index));
   }
   const guard = restartGuard && new RestartGuard(context, restartGuard, nodeTimeout);
-  const queues = context.isQueued ? new LocalQueues(context, settings.driftFactor) : undefined;
+  const queues = context.isQueued ? new Lines(context, settings.driftFactor) : undefined;
   const reentrancy = reentrancyOf(context, options.reentrant);
   return {
     context,

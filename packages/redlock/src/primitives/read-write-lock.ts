@@ -21,7 +21,7 @@ import {
   type Settings,
 } from "../settings/settings.ts";
 import { isAwaitedByRoutineOf } from "../time/async-context.ts";
-import { ownCall } from "../waiting/own-locks.ts";
+import { ownCall } from "../waiting/failures.ts";
 import { WaitingMark } from "./waiting-mark.ts";
 
 export type ReadOptions = Omit<AcquireOptions, "parent">;

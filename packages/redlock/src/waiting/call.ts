@@ -47,7 +47,7 @@ export class Call {
     this.attempts = new Attempts(context.nodes);
     this.startedAt = context.runtime.monotonic();
     // PROTOCOL 7.2: the ticket belongs to the call from here on.
-    if (this.queues) this.#sinceStart = this.queues.callNow() - Math.floor(this.startedAt * 1000);
+    if (this.queues) this.#sinceStart = this.queues.clock.callNow() - Math.floor(this.startedAt * 1000);
   }
 
   /** The microsecond in which it began, by the monotonic clock. */

@@ -1,14 +1,18 @@
 import { ExecutionError, type Owner, ResourceLockedError } from "../errors.ts";
 import type { Ballot } from "../protocol/ballot.ts";
+import type { Context } from "../protocol/context.ts";
 import type { Contention } from "../protocol/quorum.ts";
 import type { LockRequest } from "../protocol/request.ts";
 import { foreignIn, tagIn } from "../protocol/token.ts";
 import type { AcquireResult, Attempt } from "../protocol/vote.ts";
 import { hintFor, nodeTimeoutFor } from "../settings/settings.ts";
+import { isAwaitedByRoutineOf } from "../time/async-context.ts";
 import { refused } from "../tracing/channels.ts";
 import { traceRefusal } from "../tracing/traces.ts";
 import type { Call } from "./call.ts";
-import { ownerAmong } from "./own-locks.ts";
+
+/** A holder, for a {@link ResourceLockedError}: another call of the same Redlock. */
+export const ownCall = "another call of this same Redlock";
 
 /** A failed tally, for the error. */
 export interface Failed {
@@ -82,4 +86,15 @@ export function crowdedOut({ context, budget, attempts }: Call): AcquireResult {
     : `Timed out waiting for admission: ${admission.limit} may ask the masters at a time (acquireConcurrency, or fewer ` +
       "while masters are slow)";
   return { contended: false, error: new ExecutionError(why, attempts.stats) };
+}
+
+/**
+ * The owner named in a ResourceLockedError, if a lock of the same Redlock was in the way; otherwise `undefined`. Checks
+ * all held locks, so it is only called after waiting in vain.
+ */
+function ownerAmong({ leases, isReentrant }: Context, refused: string): string | undefined {
+  const lease = [...leases].find(({ resources }) => resources.includes(refused));
+  if (!lease || !isAwaitedByRoutineOf(lease.resources)) return lease && ownCall;
+  const remedy = isReentrant ? "pass its lock as parent" : "the option reentrant allows it";
+  return `this same Redlock (its routine waits for this call: ${remedy})`;
 }

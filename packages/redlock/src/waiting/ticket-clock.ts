@@ -31,9 +31,8 @@ export class TicketClock {
   /** When the masters were asked, whether they answered or not. */
   #asked: Moment | undefined;
   readonly #driftFactor: number;
-  /** The smallest offset that was behind no ticket of others at {@link #flooredAt}, by the monotonic clock, ms. */
-  #floor = Number.NEGATIVE_INFINITY;
-  #flooredAt = 0;
+  /** The smallest offset that was behind no ticket of others at that time, by the monotonic clock; ms. */
+  #floor = { offset: Number.NEGATIVE_INFINITY, at: 0 };
 
   /** `driftFactor`: the maximum difference between the rates of two clocks. */
   constructor(context: Context, driftFactor: number) {
@@ -62,7 +61,7 @@ export class TicketClock {
 
   /** The ticket of a call, by the microsecond in which it began. */
   ticketOf(call: number): number {
-    const offset = Math.max(this.#reading?.ofMonotonic ?? this.#wallOffset, this.#floor);
+    const offset = Math.max(this.#reading?.ofMonotonic ?? this.#wallOffset, this.#floor.offset);
     return Math.max(1, call + Math.round(offset * 1000));
   }
 
@@ -83,10 +82,10 @@ export class TicketClock {
   observe(ticket: number): boolean {
     const ahead = (ticket - this.now()) / 1000;
     if (ahead <= 0 || ticket >= maxTime * 1000) return false;
-    this.#flooredAt = this.#context.runtime.monotonic();
-    this.#floor = ticket / 1000 - this.#flooredAt;
+    const at = this.#context.runtime.monotonic();
+    this.#floor = { offset: ticket / 1000 - at, at };
     const reading = this.#reading;
-    return reading === undefined || ahead > 2 * uncertaintyAt(reading, this.#flooredAt);
+    return reading === undefined || ahead > 2 * uncertaintyAt(reading, at);
   }
 
   /** Reads the clocks of the masters. A reading that too few answer does not prevent the next. */
@@ -126,8 +125,8 @@ export class TicketClock {
    */
   #lowerFloor(): void {
     const now = this.#context.runtime.monotonic();
-    this.#floor -= (now - this.#flooredAt) * this.#driftFactor;
-    this.#flooredAt = now;
+    const { offset, at } = this.#floor;
+    this.#floor = { offset: offset - (now - at) * this.#driftFactor, at: now };
   }
 
   #now(): Moment {

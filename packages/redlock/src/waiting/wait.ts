@@ -14,13 +14,14 @@ import { atOnce, type WaitState, wheneverWoken } from "./wait-state.ts";
 /** A late grant with less than this part of the ttl left is renewed by another round before it is used. */
 const minRemainingFraction = 1 / 2;
 
-export interface WaitEvents {
-  /** It does not stand in the queues any more, or not until its backoff is over: its place is free for another call. */
+/** The line of its call. */
+export interface WaitEvents<Caller> {
+  /** One does not stand in the queues any more, or not until its backoff is over: its place there is free for another call. */
   onAway(): void;
-  /** It has another ticket. */
-  onRaised(): void;
+  /** The call has another ticket. */
+  onRaised(caller: Caller): void;
   /** Called once at the end: with the lease, or without one after all queues are left; with the error if the backoff threw. */
-  onFinished(lease: Lease | undefined, error?: unknown): void;
+  onFinished(caller: Caller, lease: Lease | undefined, error?: unknown): void;
 }
 
 /**
@@ -42,13 +43,13 @@ export interface WaitEvents {
  * Written as callbacks instead of an async function: thousands may wait at a time, and suspended functions would be
  * most of their memory.
  */
-export class Wait implements GrantHandler, Told {
+export class Wait<Caller extends Place> implements GrantHandler, Told {
   readonly #context: Context;
   readonly #grantListener: GrantListener;
   readonly #ballot: Ballot;
   /** `undefined` after the end. */
-  #place: Place | undefined;
-  #events: WaitEvents | undefined;
+  #place: Caller | undefined;
+  readonly #line: WaitEvents<Caller>;
   #state: WaitState = { is: "asking", again: wheneverWoken };
   /** The result of the latest round that a quorum has answered. */
   #contention: Contention | undefined;
@@ -63,14 +64,14 @@ export class Wait implements GrantHandler, Told {
     context: Context,
     grantListener: GrantListener,
     ballot: Ballot,
-    place: Place,
-    events: WaitEvents,
+    place: Caller,
+    line: WaitEvents<Caller>,
   ) {
     this.#context = context;
     this.#grantListener = grantListener;
-    this.#place = place;
     this.#ballot = ballot;
-    this.#events = events;
+    this.#place = place;
+    this.#line = line;
   }
 
   /** The result of the latest round that has any answers. */
@@ -97,16 +98,15 @@ export class Wait implements GrantHandler, Told {
     const { resources, ttl } = this.#ballot.request;
     this.#grantListener.rollBackGrants(this.#ballot.id, { resources, ttl });
     // PROTOCOL 7.15: the next caller here is in the queues before this one leaves them.
-    this.#events?.onAway();
+    this.#line.onAway();
     this.#leaveQueues(() => this.#finish(undefined, error));
   }
 
-  /** Drops the callbacks: a lease keeps a reference to this object, and through it would keep the caller's promise. */
+  /** Drops the place: a lease keeps a reference to this object, and through it would keep the caller's promise. */
   #finish(lease: Lease | undefined, error?: unknown): void {
-    const events = this.#events;
-    this.#events = undefined;
+    const place = this.#place;
     this.#place = undefined;
-    events?.onFinished(lease, error);
+    if (place) this.#line.onFinished(place, lease, error);
   }
 
   /** Does what may call the user's backoff. If that throws, the call ends with its error, wherever it was called from. */
@@ -162,7 +162,7 @@ export class Wait implements GrantHandler, Told {
     const { is } = this.#state;
     if (is !== "asking" && is !== "fencing") return;
     if (answer.is === "no" && this.#place!.observe(answers)) {
-      this.#events?.onRaised();
+      this.#line.onRaised(this.#place!);
       this.renew();
     }
     if (this.#ballot.isHeard) this.#unlessItThrows(() => this.#onHeard(answers));
@@ -203,7 +203,7 @@ export class Wait implements GrantHandler, Told {
     if (this.#ballot.hasVotes) this.#propose();
     this.#wokenBy.clear();
     this.#become({ is: "asking", again: wheneverWoken });
-    if (this.#place!.drawAgain()) this.#events?.onRaised();
+    if (this.#place!.drawAgain()) this.#line.onRaised(this.#place!);
     // That may have asked for one more round, which is not needed: this one has the new ticket.
     this.#become({ is: "asking", again: wheneverWoken });
     this.#ballot.ask({ ticket: this.#place!.ticket, ttl: entryTtlOf(this.#ballot.request) }, this);
@@ -241,7 +241,7 @@ export class Wait implements GrantHandler, Told {
     if (left > 0) {
       this.#place!.callAgain();
       this.#propose();
-      this.#events?.onRaised();
+      this.#line.onRaised(this.#place!);
     }
     this.#backOff();
   }
@@ -252,7 +252,7 @@ export class Wait implements GrantHandler, Told {
     const { runtime } = this.#context;
     const pause = pauseBetween(request.settings, runtime, rounds);
     const away = this.#become<WaitState & { is: "away" }>({ is: "away", timer: undefined });
-    this.#events?.onAway();
+    this.#line.onAway();
     this.#leaveQueues(() => {
       if (this.#state === away) away.timer = runtime.setTimer(() => this.#ask(), wholeDelay(pause));
     });

@@ -19,10 +19,9 @@ export interface WaitEnd {
   readonly dueAt: number;
 }
 
-/** Where refused calls wait: `LocalQueues`, as far as a call uses it. */
+/** Where refused calls wait: `Lines`, as far as a call uses them. */
 export interface WaitingRoom {
-  /** The microsecond of a call that begins now. */
-  callNow(): number;
+  readonly clock: { callNow(): number };
   /** Whether an attempt would very likely be refused. Then the first vote is a queue entry. */
   isContended(resources: readonly string[]): boolean;
   onRefused(resources: readonly string[]): void;

@@ -6,14 +6,14 @@ export const callerMutants: readonly Mutant[] = [
     name: "a lease is handed on to all who wait in its process",
     breaks: ["7.15"],
     from: 69,
-    edits: { "waiting/local-queue.ts #onFinished #bound value": "Number.POSITIVE_INFINITY" },
+    edits: { "waiting/line.ts onFinished #bound value": "Number.POSITIVE_INFINITY" },
   },
   {
     name: "a lease that is not fresh is released before the next caller enters the queues",
     breaks: ["7.17"],
     from: 30,
     edits: {
-      "waiting/local-queue.ts #onRelease body": (body) =>
+      "waiting/line.ts #give body": (body) =>
         body.replace("this.#clearLease(lease)", "void Promise.resolve().then(() => this.#clearLease(lease))"),
     },
   },
@@ -28,8 +28,8 @@ export const callerMutants: readonly Mutant[] = [
     breaks: ["7.15"],
     from: 18,
     edits: {
-      "waiting/local-queue.ts #enter body": (body) =>
-        body.replace("isStanding === false) continue", "isStanding === false) return"),
+      "waiting/line.ts #enter body": (body) =>
+        body.replace(") continue;", ") if (entry) return; else continue;"),
     },
   },
   {
@@ -69,8 +69,8 @@ export const rareCallerMutants: readonly Mutant[] = [
     name: "a later call keeps the smaller ticket of another reading",
     breaks: ["7.2"],
     edits: {
-      "waiting/local-queue.ts #keepOrder body": `{
-        for (let index = Math.max(1, place); index < this.#waiters.length; index += 1) {
+      "waiting/line.ts #keepOrder body": `{
+        for (let index = Math.max(1, first); index < this.#waiters.length; index += 1) {
           const before = this.#waiters[index - 1]!.ticket;
           if (this.#waiters[index]!.ticket > before) return;
           this.#waiters[index]!.ticket = before + 1;
@@ -83,7 +83,7 @@ export const rareCallerMutants: readonly Mutant[] = [
     breaks: ["7.2"],
     edits: {
       "waiting/ticket-clock.ts ticketOf offset value":
-        "this.#reading?.ofMonotonic ?? Math.max(this.#wallOffset, this.#floor)",
+        "this.#reading?.ofMonotonic ?? Math.max(this.#wallOffset, this.#floor.offset)",
       "waiting/place.ts observe wasBehind value": (observed) => `${observed} && this.#clock.isAlone`,
     },
   },
@@ -97,12 +97,12 @@ export const rareCallerMutants: readonly Mutant[] = [
     breaks: ["7.15"],
     edits: {
       "waiting/wait.ts #backOff onAway": "undefined",
-      "waiting/wait.ts #backOff #leaveQueues": (leave) => `${leave}, this.#events?.onAway()`,
+      "waiting/wait.ts #backOff #leaveQueues": (leave) => `${leave}, this.#line.onAway()`,
     },
   },
   {
     name: "a ticket that is raised does not raise those behind it",
     breaks: ["7.2"],
-    edits: { "waiting/local-queue.ts #enqueue onRaised value": "() => {}" },
+    edits: { "waiting/line.ts onRaised body": "{}" },
   },
 ];

@@ -16,8 +16,8 @@ const queueMutants: readonly Mutant[] = [
     breaks: ["7.16"],
     from: 20,
     edits: {
-      "waiting/local-hand-off.ts reuseLease successor deadlines":
-        "deadlines: nodes.map(() => context.clock.now() + ttl)",
+      "waiting/line.ts successorFor successor deadlines":
+        "deadlines: deadlines.map(() => context.clock.now() + ttl)",
     },
   },
   {
@@ -127,7 +127,7 @@ const holdMutants: readonly Mutant[] = [
     name: "a predecessor takes back a grant to the token that it gave away",
     breaks: ["5.6", "7.18"],
     from: 108,
-    edits: { "waiting/local-queue.ts 5.6 condition": "false" },
+    edits: { "waiting/line.ts 5.6 condition": "false" },
   },
   {
     name: "a lease is renewed by setting its key again",

@@ -1,10 +1,9 @@
 import { Paced } from "../load/paced.ts";
 import type { Ballot } from "../protocol/ballot.ts";
 import type { Context } from "../protocol/context.ts";
-import type { LockRequest } from "../protocol/request.ts";
 import { nodeTimeoutFor } from "../settings/settings.ts";
 import { GrantListener } from "./grant-listener.ts";
-import { LocalQueue, type LocalQueueEvents, LocalWaiter } from "./local-queue.ts";
+import { Line, type Surroundings, Waiter } from "./line.ts";
 import { SharedWork } from "./shared-work.ts";
 import { TicketClock } from "./ticket-clock.ts";
 import type { WaitEnd, WaitingRoom, WaitResult } from "./waiting-room.ts";
@@ -19,38 +18,33 @@ const maxSettledPerTurn = 128;
 /** The maximum number of contended resources that are remembered. */
 const maxContended = 1000;
 
-/** The local queues of one Redlock (PROTOCOL 7.15), one for each list of resources. */
-export class LocalQueues implements LocalQueueEvents, WaitingRoom {
-  readonly #clock: TicketClock;
-  readonly #context: Context;
-  readonly #grantListener: GrantListener;
-  readonly #queues = new Map<string, LocalQueue>();
+/** Where refused calls of a Redlock wait (PROTOCOL 7.15): a line for each list of resources. */
+export class Lines implements Surroundings, WaitingRoom {
+  readonly context: Context;
+  readonly grantListener: GrantListener;
+  readonly clock: TicketClock;
+  readonly departures: Paced;
+  readonly #lines = new Map<string, Line>();
   /** The end of that time by the monotonic clock, ms. */
   readonly #contended = new Map<string, number>();
-  readonly departures: Paced;
-  #opening: Promise<void> | undefined;
   /** Waits need open subscriptions, and the time of the masters. */
-  #preparation: SharedWork | undefined;
+  #preparation: { readonly opening: Promise<void>; readonly work: SharedWork } | undefined;
 
   constructor(context: Context, driftFactor: number) {
-    this.#context = context;
-    this.#clock = new TicketClock(context, driftFactor);
-    this.#grantListener = new GrantListener(context);
+    this.context = context;
+    this.clock = new TicketClock(context, driftFactor);
+    this.grantListener = new GrantListener(context);
     this.departures = new Paced(maxSettledPerTurn, context.runtime);
-  }
-
-  callNow(): number {
-    return this.#clock.callNow();
   }
 
   isContended(resources: readonly string[]): boolean {
     if (this.#contended.size === 0) return false;
-    const now = this.#context.runtime.monotonic();
+    const now = this.context.runtime.monotonic();
     return resources.some((resource) => (this.#contended.get(resource) ?? 0) > now);
   }
 
   onRefused(resources: readonly string[]): void {
-    const until = this.#context.runtime.monotonic() + contendedTime;
+    const until = this.context.runtime.monotonic() + contendedTime;
     for (const resource of resources) {
       this.#contended.delete(resource);
       this.#contended.set(resource, until);
@@ -60,40 +54,33 @@ export class LocalQueues implements LocalQueueEvents, WaitingRoom {
     }
   }
 
-  /**
-   * Waits until the lock is granted, or until `end`. `call`: the microsecond in which the call began, by the
-   * monotonic clock.
-   */
   wait(ballot: Ballot, end: WaitEnd, call: number): Promise<WaitResult> {
-    const { request } = ballot;
+    const { resources, ttl, settings } = ballot.request;
+    const prepared = this.#prepare().within(nodeTimeoutFor(ttl, settings));
     return new Promise((resolve) => {
-      const prepared = this.#prepare().within(nodeTimeoutFor(request.ttl, request.settings));
       void end.ended.race(prepared).then(() => {
-        this.#queueFor(request).join(new LocalWaiter(ballot, this.#clock, call, resolve, end));
+        this.#lineFor(resources).join(new Waiter(this.clock, call, ballot, end, resolve));
       });
     });
   }
 
   #prepare(): SharedWork {
-    const clock = this.#clock;
+    const { clock, context } = this;
     if (!this.#preparation || clock.mustAsk) {
-      this.#opening ??= this.#grantListener.open();
-      this.#preparation = new SharedWork(this.#context.runtime, Promise.all([this.#opening, clock.read()]));
+      const opening = this.#preparation?.opening ?? this.grantListener.open();
+      const work = new SharedWork(context.runtime, Promise.all([opening, clock.read()]));
+      this.#preparation = { opening, work };
     } else if (clock.isOld) void clock.read();
-    return this.#preparation;
+    return this.#preparation.work;
   }
 
-  #queueFor({ resources }: LockRequest): LocalQueue {
+  #lineFor(resources: readonly string[]): Line {
     const key = JSON.stringify([...resources].sort());
-    let queue = this.#queues.get(key);
-    if (!queue) {
-      queue = new LocalQueue(this.#context, this.#grantListener, this.#clock, key, this);
-      this.#queues.set(key, queue);
+    let line = this.#lines.get(key);
+    if (!line) {
+      line = new Line(this, () => this.#lines.delete(key));
+      this.#lines.set(key, line);
     }
-    return queue;
-  }
-
-  onEmpty(key: string): void {
-    this.#queues.delete(key);
+    return line;
   }
 }
