@@ -15,7 +15,7 @@ const leaseMutants: readonly Mutant[] = [
   {
     name: "a lease is held for certain though no quorum has confirmed it",
     breaks: ["4.3"],
-    edits: { "protocol/lease.ts confirm body": "{ void answered; }" },
+    edits: { "protocol/extend.ts confirm isConfirmed value": "true" },
   },
   {
     name: "a renewal is due after half of the ttl",
@@ -43,8 +43,7 @@ const leaseMutants: readonly Mutant[] = [
     name: "the lease that continues another one has a token of its own",
     breaks: ["5.4"],
     edits: {
-      "waiting/line.ts successorFor successor": (lease) =>
-        lease.replace("token,", "token: context.tokens.next(),"),
+      "waiting/line.ts successorFor token": (next) => next.replace("votes", "successor.votes"),
     },
   },
   {
@@ -65,7 +64,7 @@ const leaseMutants: readonly Mutant[] = [
   {
     name: "a resumed lock sets missing keys again",
     breaks: ["5.10"],
-    edits: { "protocol/lease.ts mayRepair value": "true" },
+    edits: { "protocol/lease.ts constructor mayRepair value": "true" },
   },
   {
     name: "a drain waits for nobody",

@@ -25,6 +25,7 @@ import { ready } from "./protocol/ready.ts";
 import { release } from "./protocol/release.ts";
 import type { LockRequest } from "./protocol/request.ts";
 import { lateTimerThreshold } from "./protocol/round.ts";
+import { Votes } from "./protocol/votes.ts";
 import type { ClockEvent } from "./safeguards/clock-watch.ts";
 import { claimScript, releaseScript } from "./scripts.generated.ts";
 import { checkOptions, type Place, routineAmong } from "./settings/options.ts";
@@ -369,16 +370,15 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       throw new InvalidArgumentError("a detached lock needs its value, a non-empty string");
     }
     checkTtlRange(ttl);
-    const deadlines = this.#context.nodes.map(() => never);
     if (fencingToken !== undefined && !(Number.isSafeInteger(fencingToken) && fencingToken > 0)) {
       throw new InvalidArgumentError("the fencingToken of a detached lock must be a whole number above 0");
     }
-    const placement = this.#context.placements.current;
+    const { placements, nodes } = this.#context;
+    const deadlines = nodes.map(() => never);
     // No key of a guarded master lives longer. (The ttl of a lock that was built by hand is a guess.)
     const longest = Math.min(ttl, this.#settings.maxTtl ?? ttl);
-    const terms = { placement, resources, token, ttl: longest, deadlines, resumed: true, fencingToken };
-    const lease = new Lease(this.#context, terms);
-    return this.#lockOf(lease, new Attempts(this.#context.nodes));
+    const votes = new Votes(placements.current, resources, token, longest, 0, deadlines);
+    return this.#lockOf(new Lease(this.#context, votes, fencingToken, true), new Attempts(nodes));
   }
 
   /**

@@ -13,8 +13,8 @@ import type { DetachedLock } from "./lock.ts";
  * is an extension by 1 ms without repair, which changes nothing.
  */
 export async function detach(lease: Lease, settings: Settings): Promise<DetachedLock> {
-  const { placement, resources, token: value, ttl, fencingToken } = lease;
-  const claim = new RoundClaim(placement, resources, value, 1);
+  const { resources, token: value, ttl, fencingToken } = lease;
+  const claim = new RoundClaim(lease.votes, 1);
   const timeout = nodeTimeoutFor(ttl, settings);
   const round = roundFor(lease.context, claim, claim.question("extend"), { timeout });
   await round.ask().closed;

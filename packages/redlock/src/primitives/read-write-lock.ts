@@ -330,16 +330,10 @@ export class ReadWriteLock {
     const writing = Lock.leaseOf(lock);
     const why = writing.whyEnded;
     if (why !== undefined) throw new LockLostError(lock.resources, why);
-    const { placement, token, ttl: before, deadlines, fencingToken, context } = writing;
+    const { ttl: before, fencingToken, context } = writing;
     checkExtension(ttl ?? before, settings);
-    const resources = [this.#keys.shared];
-    const claim = { placement, resources, token, ttl: before, deadlines, fencingToken };
-    const lease = new Lease(context, {
-      ...claim,
-      driftFactor: writing.driftFactor,
-      resumed: !writing.mayRepair,
-    });
-    lease.inherit(writing);
+    const votes = writing.votes.continuedAs([this.#keys.shared], before);
+    const lease = new Lease(context, votes, fencingToken, !writing.mayRepair);
     writing.successor = lease;
     writing.end();
     const reading = this.#internals.lockOf(lease, new Attempts(context.nodes));

@@ -1,18 +1,19 @@
 import { nodeTimeoutFor } from "../settings/settings.ts";
 import type { Latch } from "../time/cancellation.ts";
-import { leaseDeadline, never, nodeDeadline } from "../time/lease-clock.ts";
+import { leaseDeadline, never } from "../time/lease-clock.ts";
 import { sleep } from "../time/sleep.ts";
 import type { Context, Deletion } from "./context.ts";
 import type { Attempts } from "./execution-stats.ts";
 import { isStored, tokenOf } from "./fencing.ts";
 import { reportForeign } from "./foreign.ts";
 import { Lease } from "./lease.ts";
-import type { Answer, Entry, Grant, LockNode, Timed } from "./node.ts";
+import type { Answer, Entry, Grant, LockNode, Timed, Yes } from "./node.ts";
 import { RoundClaim } from "./question.ts";
 import { type Contention, contentionIn, decide, isDecided, type Tally, type Verdict } from "./quorum.ts";
 import type { AcquireCall, LockRequest } from "./request.ts";
 import { type Round, roundFor } from "./round.ts";
 import type { RoundClocks } from "./round-clocks.ts";
+import { Votes } from "./votes.ts";
 
 /** Told of the current round of a ballot that waits. */
 export interface Told {
@@ -63,8 +64,7 @@ export class Ballot implements AcquireCall {
   #round: Round | undefined;
   /** Judges grants that arrive after the round was closed, if the masters' clocks are watched. */
   #clocks: RoundClocks | undefined;
-  /** By the index of the master: until when it keeps its vote for sure, and its counter before that vote. */
-  #deadlines: number[] = none;
+  /** By the place of the master: its counter before its vote. */
   #counters: (number | undefined)[] = none;
 
   constructor(context: Context, request: LockRequest, attempts: Attempts) {
@@ -90,11 +90,16 @@ export class Ballot implements AcquireCall {
   }
 
   get hasVotes(): boolean {
-    return this.#deadlines.some((deadline) => deadline !== never);
+    return this.voteCount > 0;
   }
 
   get voteCount(): number {
     return this.#deadlines.filter((deadline) => deadline !== never).length;
+  }
+
+  /** By the place of the master: until when it keeps its vote for sure. */
+  get #deadlines(): readonly number[] {
+    return this.#claim?.votes.deadlines ?? none;
   }
 
   /** How long the lease of its votes would last, ms; `-Infinity` without a quorum (PROTOCOL 3.2). */
@@ -105,7 +110,7 @@ export class Ballot implements AcquireCall {
 
   /** PROTOCOL 2.15: votes in a database that was left do not count. */
   get isPlaced(): boolean {
-    return this.#claim !== undefined && this.#claim.placement.whyLeft === undefined;
+    return this.#claim !== undefined && this.#claim.votes.placement.whyLeft === undefined;
   }
 
   /** Whether masters may still answer the current round. */
@@ -132,15 +137,17 @@ export class Ballot implements AcquireCall {
 
   /** Asks for votes in the next round: `entry` is its place in the queues where it is refused. */
   ask(entry?: Entry, told?: Told): Round {
-    const { placements, proposals } = this.#context;
-    const { resources, ttl, unless } = this.request;
+    const { placements, proposals, nodes } = this.#context;
+    const { resources, ttl, unless, settings } = this.request;
     this.forget();
     // PROTOCOL 2.13: each round of a waiter has a token of its own.
     if (entry) this.rounds += 1;
-    const claim = new RoundClaim(placements.current, resources, this.token, ttl);
+    const unheard = nodes.map(() => never);
+    const { driftFactor } = settings;
+    const votes = new Votes(placements.current, resources, this.token, ttl, driftFactor, unheard);
+    const claim = new RoundClaim(votes, ttl);
     claim.proposal = this.proposal;
     this.#claim = claim;
-    this.#deadlines = this.#context.nodes.map(() => never);
     if (proposals) this.#counters = [];
     const verb = entry ? "enqueue" : unless === undefined ? "vote" : "voteUnless";
     const question = claim.question(verb, entry, entry ? undefined : unless);
@@ -165,7 +172,7 @@ export class Ballot implements AcquireCall {
       admission.recordLateAnswer(round.timeout);
     // PROTOCOL 2.14: a late yes does not count in a later round.
     if (answer.is === "yes" && claim === this.#claim) {
-      this.#count(round.sentAt, index, answer.counter, answer.nextTicket);
+      this.#count(round.sentAt, claim, index, answer);
       told?.onVote();
     } else if (answer.is === "no") {
       this.wasRefused = true;
@@ -185,12 +192,12 @@ export class Ballot implements AcquireCall {
   /** Master `index` has granted the keys: calls `counted` once that is counted as a vote. */
   hear(index: number, grant: Grant | Timed<Grant>, counted: () => void): void {
     const claim = this.#claim;
-    const { token, counter, nextTicket } = grant.is === "timed" ? grant.vote : grant;
+    const vote = grant.is === "timed" ? grant.vote : grant;
     // PROTOCOL 2.14: a grant to an earlier round is found and counted by the next one.
-    if (token !== claim?.token) return;
+    if (vote.token !== claim?.votes.token) return;
     const count = (): void => {
       // PROTOCOL 7.7: when it was granted is not known, only that it was after the send of its round.
-      this.#count(claim.sentAt, index, counter, nextTicket);
+      this.#count(claim.sentAt, claim, index, vote);
       counted();
     };
     if (grant.is === "grant") count();
@@ -203,25 +210,20 @@ export class Ballot implements AcquireCall {
   }
 
   /** The master keeps the key for at least the ttl from the send (PROTOCOL 3.1). */
-  #count(sentAt: number, index: number, counter?: number, nextTicket = Number.POSITIVE_INFINITY): void {
-    const { ttl, settings } = this.request;
-    const deadline = nodeDeadline(sentAt, ttl, settings.driftFactor);
-    this.#deadlines[index] = deadline;
-    if (this.proposal !== undefined) this.#counters[index] = counter;
-    this.nextTicket = Math.min(this.nextTicket, nextTicket);
+  #count(sentAt: number, { votes }: RoundClaim, index: number, vote: Yes | Grant): void {
+    if (this.proposal !== undefined) this.#counters[index] = vote.counter;
+    this.nextTicket = Math.min(this.nextTicket, vote.nextTicket ?? Number.POSITIVE_INFINITY);
     // A vote after the quorum's still prolongs the lease.
-    this.lease?.renew(index, deadline);
+    if (this.lease) this.lease.renew(sentAt, index);
+    else votes.count(sentAt, index);
   }
 
   /** Makes the lease of its votes. */
-  grant(fencingToken?: number, unasked?: readonly number[]): Lease {
+  grant(fencingToken?: number, unasked: readonly number[] = none): Lease {
     const claim = this.#claim!;
-    const { placement, resources, token, ttl } = claim;
-    const { driftFactor } = this.request.settings;
-    const deadlines = this.#deadlines;
     if (this.rounds > 0) this.#recordVotes();
-    const terms = { placement, resources, token, ttl, deadlines, fencingToken, unasked, driftFactor };
-    this.lease = new Lease(this.#context, terms);
+    claim.votes.unasked = unasked;
+    this.lease = new Lease(this.#context, claim.votes, fencingToken);
     claim.lease = this.lease;
     return this.lease;
   }
@@ -245,9 +247,7 @@ export class Ballot implements AcquireCall {
    */
   async fence(ended: Latch): Promise<number | undefined> {
     const { nodes, quorum, runtime, proposals } = this.#context;
-    const { placement, resources, ttl, proposal, token: key } = this.#claim!;
-    const { settings } = this.request;
-    const deadlines = this.#deadlines;
+    const { votes, ttl, proposal } = this.#claim!;
     let token = tokenOf(proposal!, this.#counters, quorum);
     if (token !== undefined && token > proposal! + farAhead) {
       // (Of a round that is closed, later votes arrive as grants.)
@@ -259,7 +259,7 @@ export class Ballot implements AcquireCall {
     const madeOf = [...this.#counters];
     const isVouchedFor = madeOf.filter((counter) => counter !== undefined).length > quorum;
     if (isVouchedFor || token <= proposal! + farAhead) proposals!.saw(token);
-    const storing = new RoundClaim(placement, resources, key, ttl);
+    const storing = new RoundClaim(votes, ttl);
     storing.proposal = token;
     const verdict = (answers: Tally): Verdict => {
       const stored = answers.filter((answer, index) => isStored(token, madeOf[index], answer)).length;
@@ -269,8 +269,8 @@ export class Ballot implements AcquireCall {
       timeout: this.#timeout,
       isDecided: (answers) => verdict(answers) !== "open",
       onAnswer: (index, answer, { sentAt }) => {
-        if (answer.is === "yes") deadlines[index] = nodeDeadline(sentAt, ttl, settings.driftFactor);
-        else if (answer.is === "no") deadlines[index] = never;
+        if (answer.is === "yes") votes.count(sentAt, index);
+        else if (answer.is === "no") votes.refuse(index);
       },
     });
     await round.ask().decidedOr(ended);
@@ -286,7 +286,6 @@ export class Ballot implements AcquireCall {
     this.#round = undefined;
     this.#clocks = undefined;
     this.nextTicket = Number.POSITIVE_INFINITY;
-    this.#deadlines = none;
     this.#counters = none;
   }
 

@@ -3,7 +3,6 @@ import { pauseBetween } from "../settings/backoff.ts";
 import { ttlWithin } from "../settings/lease-limit.ts";
 import { attemptsAllowed, nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import { Latch } from "../time/cancellation.ts";
-import { nodeDeadline } from "../time/lease-clock.ts";
 import { sleep } from "../time/sleep.ts";
 import { extending } from "../tracing/channels.ts";
 import { traceExtend } from "../tracing/traces.ts";
@@ -59,7 +58,7 @@ async function attemptUntilConfirmed(
   // A resumed lease has no deadline yet, and its keys have the longest ttl at most.
   const until = clock.now() + Math.min(time, lease.remaining() || lease.ttl);
   for (let count = 1; ; count += 1) {
-    const tally = await lease.exclusively(() => {
+    const tally = await lease.votes.exclusively(() => {
       // Checked right before the send: a repair is allowed only before the deadline, when no other client can hold the
       // lock. An answer that arrives after the deadline does not count (Lease.renew).
       throwIfEnded(lease, attempts);
@@ -90,7 +89,7 @@ function throwIfEnded(lease: Lease, attempts: Attempts): void {
  * (PROTOCOL 4.5, 5.10). Each yes contains the remaining time of the key: a resumed lease gets its deadline from it.
  */
 export async function verify(lease: Lease, settings: Settings): Promise<boolean> {
-  if (lease.lost || lease.hasEnded) return false;
+  if (lease.whyEnded !== undefined) return false;
   const attempts = new Attempts(lease.context.nodes);
   const tally = await confirm(lease, { ttl: 1, repair: false, settings }, attempts, new Latch());
   if (verdictOf(tally) === "won") return lease.remaining() > 0;
@@ -121,11 +120,12 @@ interface Asked {
 async function confirm(lease: Lease, asked: Asked, attempts: Attempts, ended: Latch): Promise<Tally> {
   const { nodes, clock, admission, quorum } = lease.context;
   const { repair, settings, due } = asked;
-  const driftFactor = Math.max(settings.driftFactor, lease.driftFactor);
+  const { votes } = lease;
+  const driftFactor = Math.max(settings.driftFactor, votes.driftFactor);
   // Computed for each attempt, since time has passed: no key outlives the handle that requested it.
   const ttl = ttlWithin(settings.limit, asked.ttl, clock.now());
-  lease.askedFor(ttl);
-  const newClaim = () => new RoundClaim(lease.placement, lease.resources, lease.token, ttl, lease);
+  votes.askedFor(ttl);
+  const newClaim = () => new RoundClaim(votes, ttl, lease);
   const claim = newClaim();
   const repaired: number[] = [];
   const round = roundFor(lease.context, claim, claim.question("extend"), {
@@ -158,8 +158,7 @@ async function confirm(lease: Lease, asked: Asked, attempts: Attempts, ended: La
         if (answers[index] === answer) answers[index] = inQuarantine(nodes[index]!.name);
       } else if (answer.is === "yes") {
         // At least ttl, and never more than the longest ttl requested, whatever the master answers.
-        const remaining = Math.min(answer.remaining, lease.ttl);
-        lease.renew(index, nodeDeadline(sentAt, remaining, driftFactor));
+        lease.renew(sentAt, index, Math.min(answer.remaining, votes.ttl), driftFactor);
       } else if (answer.is === "no") lease.refuse(index);
     },
   });
@@ -171,9 +170,8 @@ async function confirm(lease: Lease, asked: Asked, attempts: Attempts, ended: La
   // Refusals and missing answers together rule a quorum out, but only refusals show that the lease is lost: await the
   // rest.
   if (verdictOf(round.answers) === "failed" && !isRefused(round.answers)) await ended.race(round.closed);
-  const isConfirmed = verdictOf(round.answers) === "won";
-  lease.confirm(isConfirmed);
-  if (settings.limit && isConfirmed && ttl < asked.ttl) settings.limit.isReached = true;
+  votes.isConfirmed = verdictOf(round.answers) === "won";
+  if (settings.limit && votes.isConfirmed && ttl < asked.ttl) settings.limit.isReached = true;
   if (isRefused(round.answers)) lease.loseToMajority();
   return round.answers;
 }

@@ -7,6 +7,7 @@ import type { TimerHandle, TimerTask } from "../time/timers.ts";
 import type { ActiveLease, Context, Handle } from "./context.ts";
 import { Gaps } from "./gaps.ts";
 import type { Placement } from "./placement.ts";
+import type { Votes } from "./votes.ts";
 
 /**
  * - `held`: a quorum keeps the key until the deadline.
@@ -33,21 +34,6 @@ export interface ExecutionResult {
   readonly start: number;
 }
 
-export interface LeaseTerms {
-  readonly placement: Placement;
-  readonly resources: readonly string[];
-  readonly token: string;
-  readonly ttl: number;
-  /** The deadline of each master, in lease time; all {@link never} for a lease that is resumed. */
-  readonly deadlines: readonly number[];
-  readonly fencingToken?: number | undefined;
-  /** That its deadlines allow for. Default: only what its extensions name. */
-  readonly driftFactor?: number;
-  readonly resumed?: boolean;
-  /** The masters that no vote was sent to. Default: none is known. */
-  readonly unasked?: readonly number[] | undefined;
-}
-
 /**
  * The signal aborts this much before the deadline, ms: timers were seen 7 ms late at the 99th percentile on a busy
  * machine, and the holder must be notified before another client can hold the lock (PROTOCOL 1.11). A twentieth of the
@@ -57,15 +43,11 @@ const maxNotice = 10;
 
 export const timeRanOut: string = "its time ran out before a quorum of masters confirmed an extension";
 
-/** A server that voted through master `before`, until `deadline`, and votes through `index` from now on. */
-interface Move {
-  readonly before: number;
-  readonly index: number;
-  readonly deadline: number;
-}
-
 /** Many locks are held at once, and most of their lists are empty: one empty list serves them all. */
 const none: readonly never[] = [];
+
+/** The error of its loss once it is lost. A lease was `resumed` until a quorum is known to hold its key. */
+type State = "resumed" | "held" | "released" | "detached" | LockLostError;
 
 /**
  * A lease held by a quorum: a deadline for each master, and from these the one deadline after which nothing is
@@ -86,100 +68,78 @@ export class Lease implements TimerTask, ActiveLease {
    * another's.
    */
   readonly context: Context;
+  readonly votes: Votes;
   /** The databases of its keys. The lease ends when this placement is left. */
   readonly placement: Placement;
   readonly resources: readonly string[];
   readonly fencingToken: number | undefined;
   /** In lease time, whole ms: the latest reading of the clock when it was granted, or resumed. */
   readonly grantedAt: number;
+  /**
+   * Whether a master without the key may set it again. Not for a resumed lease: only the masters know whether that
+   * one is still held (PROTOCOL 5.10).
+   */
+  readonly mayRepair: boolean;
   /** The user's handle, which is notified if the lease is lost. */
   handle: Handle | undefined;
-  /** The `driftFactor` of its request: no deadline allows for less (PROTOCOL 1.9). */
-  readonly driftFactor: number;
   /** Called at the release, before anything is sent: may hand the lease off to a waiter in this process instead. */
   handOff: (() => Promise<ExecutionResult> | undefined) | undefined;
   /** How many renewals keep it extended: each handle of a shared lease has one. */
   renewals = 0;
   /** The lease that continues under the token of this one, once it has ended. */
   successor: Lease | undefined;
-  #token: string;
-  /** Whether the token was exposed outside of this client. */
-  #isExposed = false;
-  #unasked: readonly number[];
-  readonly #deadlines: number[];
-  /** The moves of servers that the votes of a lease without a quorum are later than. */
-  #movesSeen = 0;
-  /** Kept until the new vote has replaced the old one. */
-  #moves: readonly Move[] = none;
-  #ttl: number;
-  /** Made by the first answer of a master to an extension. */
-  #gaps: Gaps | undefined;
-  #endListeners: ReadonlyArray<() => void> = none;
-  /** Whether a quorum was ever known to hold the key; false at first for a resumed lease. */
-  #established: boolean;
-  #unconfirmed = false;
-  readonly #resumed: boolean;
-  #limit: LeaseLimit | undefined;
-  #end: "lost" | "released" | "detached" | undefined;
-  #lost: LockLostError | undefined;
-  #extending: Promise<unknown> | undefined;
   /** The only release: sent once, after {@link end}. */
   releasing: Promise<ExecutionResult> | undefined;
+  #state: State;
+  #limit: LeaseLimit | undefined;
+  #endListeners: ReadonlyArray<() => void> = none;
   #controller: AbortController | undefined;
   /** The timer that checks whether the deadline has passed. */
   #timerHandle: TimerHandle | undefined;
 
-  constructor(context: Context, terms: LeaseTerms) {
+  constructor(context: Context, votes: Votes, fencingToken?: number, isResumed = false) {
     this.context = context;
-    this.placement = terms.placement;
-    this.resources = terms.resources;
-    this.#token = terms.token;
-    this.fencingToken = terms.fencingToken;
+    this.votes = votes;
+    this.placement = votes.placement;
+    this.resources = votes.resources;
+    this.fencingToken = fencingToken;
     this.grantedAt = Math.floor(context.clock.latest);
-    this.driftFactor = terms.driftFactor ?? 0;
-    this.#ttl = terms.ttl;
-    this.#unasked = terms.unasked ?? none;
-    this.#deadlines = [...terms.deadlines];
-    this.#resumed = terms.resumed === true;
+    this.mayRepair = !isResumed;
+    if (votes.gaps) votes.gaps.owner = this;
+    this.#state = "resumed";
     // A resumed lease has deadlines if it continues one that a quorum has confirmed (PROTOCOL 10.5).
-    this.#established = !this.#resumed || this.#deadline > context.clock.now();
-    if (this.#established) {
-      context.leases.add(this);
-      this.#watch();
-    }
+    if (!isResumed || this.#deadline > context.clock.now()) this.#establish();
+    this.#watch();
   }
 
   /** PROTOCOL 4.3. */
   get state(): LockState {
     this.remaining();
-    return this.#end ?? (this.#unconfirmed || !this.#established ? "unknown" : "held");
+    const state = this.#state;
+    if (typeof state !== "string") return "lost";
+    const isUnknown = state === "resumed" || (state === "held" && !this.votes.isConfirmed);
+    return isUnknown ? "unknown" : state;
   }
 
   /** Whether the lease is known to be lost, released or detached; reads no clock. */
   get hasEnded(): boolean {
-    return this.#end !== undefined;
+    return this.#state !== "held" && this.#state !== "resumed";
   }
 
   /** Whether the lease was detached: it may be resumed elsewhere. */
   get isDetached(): boolean {
-    return this.#end === "detached";
+    return this.#state === "detached";
   }
 
   /** Why the lease has ended, for an error; `undefined` while it is active. Reads the clocks. */
   get whyEnded(): string | undefined {
     this.remaining();
-    return this.#lost?.why ?? (this.#end && `it was ${this.#end}`);
+    return this.hasEnded ? (this.loss?.why ?? `it was ${this.#state}`) : undefined;
   }
 
   /** Set once the lease is known to be lost; reads no clock. */
   get loss(): LockLostError | undefined {
-    return this.#lost;
-  }
-
-  /** Set once the lease is lost. */
-  get lost(): LockLostError | undefined {
-    this.remaining();
-    return this.#lost;
+    return typeof this.#state === "string" ? undefined : this.#state;
   }
 
   /**
@@ -189,19 +149,20 @@ export class Lease implements TimerTask, ActiveLease {
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = selfCheckingController(() => void this.remaining());
-      if (this.lost) abortWith(this.#controller, this.lost);
+      this.remaining();
+      if (this.loss) abortWith(this.#controller, this.loss);
     }
     return this.#controller.signal;
   }
 
   get token(): string {
-    return this.#token;
+    return this.votes.token;
   }
 
   /** Returns the token for use outside of this client. */
   exposeToken(): string {
-    this.#isExposed = true;
-    return this.#token;
+    this.votes.isExposed = true;
+    return this.token;
   }
 
   /**
@@ -209,54 +170,26 @@ export class Lease implements TimerTask, ActiveLease {
    * flight, and the last answers of the masters confirmed it.
    */
   get mayBeTakenOver(): boolean {
-    return !this.#isExposed && !this.#resumed && !this.#unconfirmed && this.#extending === undefined;
+    const { isExposed, isConfirmed, isExtending } = this.votes;
+    return this.mayRepair && isConfirmed && !isExposed && !isExtending;
   }
 
-  /** The longest ttl that its holders have requested, ms: no key under its token lives longer. */
+  /** The longest ttl that its holders have requested, ms. */
   get ttl(): number {
-    return this.#ttl;
-  }
-
-  /** The deadline of each master, for a lease that continues this one. */
-  get deadlines(): readonly number[] {
-    return this.#deadlines;
+    return this.votes.ttl;
   }
 
   /** Until its last key may expire, ms. */
   get keysLeft(): number {
-    const loss = validityLoss(this.#ttl, this.driftFactor);
-    return Math.max(...this.#deadlines) + loss - this.context.clock.now();
-  }
-
-  /** Records that it continues `lease`, under the same token. */
-  inherit(lease: Lease): void {
-    this.#gaps = lease.#gaps;
-    if (this.#gaps) this.#gaps.owner = this;
-    // A vote that has moved is still to be replaced (PROTOCOL 2.10).
-    this.#moves = lease.#moves;
-  }
-
-  /**
-   * Gives the token to a lease that continues under it. This lease has ended, and shows `unused` from now on, a token
-   * that no lease has.
-   */
-  replaceToken(unused: string): void {
-    this.#token = unused;
-  }
-
-  /**
-   * Whether a master without the key may set it again. Not for a resumed lease: only the masters know whether that
-   * one is still held (PROTOCOL 5.10).
-   */
-  get mayRepair(): boolean {
-    return !this.#resumed;
+    const { ttl, driftFactor, deadlines } = this.votes;
+    return Math.max(...deadlines) + validityLoss(ttl, driftFactor) - this.context.clock.now();
   }
 
   /** The time that certainly remains, ms; 0 if none. Reads the clocks: no timer needs to have fired (PROTOCOL 3.6). */
   remaining(): number {
     // An established lease was lost when the placement was left; this covers a resumed one.
     if (this.placement.whyLeft !== undefined) this.lose(this.placement.whyLeft, "DATABASE");
-    if (this.#end || !this.#established) return 0;
+    if (this.#state !== "held") return 0;
     const left = this.#deadline - this.context.clock.now();
     if (left > 0) return left;
     // The end is final (PROTOCOL 3.6).
@@ -294,91 +227,56 @@ export class Lease implements TimerTask, ActiveLease {
     if (limit && (limit.isReached || limit.until <= this.#deadline)) this.lose(limit.why, "HOLD_LIMIT");
     else {
       // Without any of these its holder let it expire. A renewal that a busy process has not begun was wanted as well.
-      const isWanted = this.renewals > 0 || this.#unconfirmed || this.#extending !== undefined;
-      this.lose(`${timeRanOut}${hintFor(this.#ttl)}`, isWanted ? "NOT_CONFIRMED" : "EXPIRED");
+      const isWanted = this.renewals > 0 || !this.votes.isConfirmed || this.votes.isExtending;
+      this.lose(`${timeRanOut}${hintFor(this.ttl)}`, isWanted ? "NOT_CONFIRMED" : "EXPIRED");
     }
-  }
-
-  /** The masters that were never sent a command with a token of this lease: they have no key to delete (PROTOCOL 2.6). */
-  get unasked(): readonly number[] {
-    return this.#unasked;
-  }
-
-  /** Records that the masters are about to be asked to keep the key for `ttl` ms. */
-  askedFor(ttl: number): void {
-    this.#unasked = none;
-    this.#ttl = Math.max(this.#ttl, ttl);
   }
 
   /**
-   * Records that this master keeps the key until `deadline`, counted from the send of the command that it confirmed.
-   * Never shortens (PROTOCOL 3.3).
+   * Records that this master keeps the key for `ttl` from the send of the command that it confirmed, at `sentAt`. Never
+   * shortens (PROTOCOL 3.3).
    */
-  renew(index: number, deadline: number): void {
-    if (this.#end || this.placement.whyLeft !== undefined) return;
+  renew(sentAt: number, index: number, ttl?: number, driftFactor?: number): void {
+    if (this.hasEnded || this.placement.whyLeft !== undefined) return;
+    const isResumed = this.#state === "resumed";
     // Never revives: after the old deadline another client may hold the lock (PROTOCOL 4.1).
-    if (this.#established && this.remaining() === 0) return;
-    // Moves of servers are noted of active leases alone: any other one begins again (PROTOCOL 2.10).
-    if (!this.#established && this.#movesSeen !== this.context.serverMoves.count) this.#forgetVotes();
-    if (deadline <= this.#deadlines[index]!) return;
-    this.#deadlines[index] = deadline;
-    if (this.#moves.length > 0) this.#replaceMoved(index);
-    if (!this.#established && this.#deadline > this.context.clock.now()) {
-      this.#established = true;
-      this.context.leases.add(this);
-    }
+    if (!isResumed && this.remaining() === 0) return;
+    if (isResumed) this.votes.startAfter(this.context.serverMoves.count);
+    if (!this.votes.count(sentAt, index, ttl, driftFactor)) return;
+    if (isResumed && this.#deadline > this.context.clock.now()) this.#establish();
     this.#watch();
   }
 
-  #forgetVotes(): void {
-    this.#movesSeen = this.context.serverMoves.count;
-    this.#deadlines.fill(never);
+  #establish(): void {
+    this.#state = "held";
+    this.context.leases.add(this);
   }
 
-  /**
-   * Records that the server that voted through master `before` votes through `index` from now on: its next vote
-   * replaces the earlier one, instead of counting beside it (PROTOCOL 2.10).
-   */
   voteMoves(before: number, index: number): void {
-    const stands = ({ before: master, deadline }: Move): boolean => this.#deadlines[master] === deadline;
-    const moves = this.#moves.filter(stands);
-    this.#gaps?.moved(before, index);
-    // A vote that moved to `before`, and is not replaced yet, moves on from there.
-    const further = moves.filter((move) => move.index === before).map((move) => ({ ...move, index }));
-    this.#moves = [...moves, ...further, { before, index, deadline: this.#deadlines[before]! }];
-  }
-
-  #replaceMoved(index: number): void {
-    for (const { before, index: after, deadline } of this.#moves)
-      if (after === index && before !== index && this.#deadlines[before] === deadline)
-        this.#deadlines[before] = never;
-    this.#moves = this.#moves.filter((move) => move.index !== index);
+    this.votes.move(before, index);
   }
 
   /**
    * Whether this master certainly had the key until now, so that it cannot have voted for a rival and forgotten it.
    */
   isKeptBy(index: number): boolean {
-    return this.#deadlines[index]! > this.context.clock.now();
+    return this.votes.deadlines[index]! > this.context.clock.now();
   }
 
   /** The gaps of its masters, as their answers to extensions show them. */
   get gaps(): Gaps {
-    this.#gaps ??= new Gaps(this, this.#deadlines.length, this.context.quorum, this.grantedAt);
-    return this.#gaps;
+    const { votes, context, grantedAt } = this;
+    votes.gaps ??= new Gaps(this, votes.deadlines.length, context.quorum, grantedAt);
+    return votes.gaps;
   }
 
   /** Records that this master does not hold the key. A missing answer changes nothing: the deadline stays valid. */
   refuse(index: number): void {
-    this.#deadlines[index] = never;
-    if (!this.#established || this.hasEnded) return;
-    if (this.#deadline === never) this.loseToMajority();
+    // The votes may be those of the next lease.
+    if (this.hasEnded) return;
+    this.votes.refuse(index);
+    if (this.#state === "held" && this.#deadline === never) this.loseToMajority();
     else this.#watch();
-  }
-
-  /** Records whether a quorum confirmed the latest request. */
-  confirm(answered: boolean): void {
-    this.#unconfirmed = !answered;
   }
 
   loseToMajority(): void {
@@ -388,23 +286,12 @@ export class Lease implements TimerTask, ActiveLease {
   lose(why: string, reason: LossReason): void {
     if (this.hasEnded) return;
     // The state changes before listeners run: they read it.
-    this.#end = "lost";
-    this.#lost = new LockLostError(this.resources, why, [], reason);
-    if (this.#controller) abortWith(this.#controller, this.#lost);
-    const handles = this.handle?.lostWith(this.#lost) ?? [];
+    const loss = new LockLostError(this.resources, why, [], reason);
+    this.#state = loss;
+    if (this.#controller) abortWith(this.#controller, loss);
+    const handles = this.handle?.lostWith(loss) ?? [];
     this.#leave();
     this.context.lost(handles);
-  }
-
-  /** Runs extension rounds one after the other: the answers of two at a time would be mixed up. */
-  async exclusively<T>(round: () => Promise<T>): Promise<T> {
-    while (this.#extending) await this.#extending;
-    const result = round();
-    const over = () => {
-      this.#extending = undefined;
-    };
-    this.#extending = result.then(over, over);
-    return result;
   }
 
   /** Ends the lease: from here on it is not held, whatever the masters still answer (PROTOCOL 5.3). */
@@ -427,7 +314,7 @@ export class Lease implements TimerTask, ActiveLease {
 
   /** The deadline of the lease: the latest time that a quorum of the masters' deadlines reaches, within the limit. */
   get #deadline(): number {
-    const kept = leaseDeadline(this.#deadlines, this.context.quorum);
+    const kept = leaseDeadline(this.votes.deadlines, this.context.quorum);
     return Math.min(kept, this.#limit?.until ?? kept);
   }
 
@@ -436,11 +323,11 @@ export class Lease implements TimerTask, ActiveLease {
    * object.
    */
   noticeOf(deadline: number): number {
-    return Math.floor(deadline - Math.min(maxNotice, this.#ttl / 20));
+    return Math.floor(deadline - Math.min(maxNotice, this.ttl / 20));
   }
 
   #endAs(end: "released" | "detached"): void {
-    this.#end = end;
+    this.#state = end;
     this.#leave();
   }
 
@@ -457,7 +344,7 @@ export class Lease implements TimerTask, ActiveLease {
    * none.
    */
   #watch(): void {
-    if (!this.#established || this.#end) return;
+    if (this.#state !== "held") return;
     const due = this.noticeOf(this.#deadline);
     if (this.#timerHandle?.task && this.#timerHandle.due <= due) return;
     const { timers } = this.context;

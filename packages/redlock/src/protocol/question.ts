@@ -1,6 +1,6 @@
 import { nodeFailed } from "./faults.ts";
 import type { Answer, Claim, Entry, LockNode, Question, Verb } from "./node.ts";
-import type { Placement } from "./placement.ts";
+import type { Votes } from "./votes.ts";
 
 // A master is asked in one way, `LockNode.ask(question, place, sink)`, whatever for: a vote, an extension, a release, a
 // queue entry, the state of a key or of the guard, the time.
@@ -47,22 +47,13 @@ export function answerOf(node: Pick<LockNode, "name" | "ask">, question: Questio
   });
 }
 
-/** The lease of a claim, as far as its votes need it. */
-interface ClaimedLease {
-  readonly hasEnded: boolean;
-  /** Set once it was lost. */
-  readonly lost: unknown;
-  /** A master keeps its key until `deadline`. */
-  renew(index: number, deadline: number): void;
-}
+/** The lease of a claim: why it has ended, by the clocks. */
+type ClaimedLease = { readonly whyEnded: string | undefined };
 
-/** A claim that is abandoned explicitly, or when its lease ends. */
+/** A question about votes, which is abandoned explicitly, or when the lease of the votes ends. */
 export class RoundClaim implements Claim {
-  readonly resources: readonly string[];
-  readonly token: string;
+  readonly votes: Votes;
   readonly ttl: number;
-  /** The placement that the claim began in: once this is left, it is not sent (PROTOCOL 2.15). */
-  readonly placement: Placement;
   /** The lease that the claim has won or is to extend. */
   lease: ClaimedLease | undefined;
   /** The proposed fencing token, if fencing is on. */
@@ -71,29 +62,21 @@ export class RoundClaim implements Claim {
   sentAt: number = Number.NEGATIVE_INFINITY;
   #givenUp = false;
 
-  constructor(
-    placement: Placement,
-    resources: readonly string[],
-    token: string,
-    ttl: number,
-    lease?: ClaimedLease,
-  ) {
-    this.placement = placement;
-    this.resources = resources;
-    this.token = token;
+  constructor(votes: Votes, ttl: number, lease?: ClaimedLease) {
+    this.votes = votes;
     this.ttl = ttl;
     this.lease = lease;
   }
 
+  /** Also once the placement that it began in is left (PROTOCOL 2.15). */
   get abandoned(): boolean {
-    if (this.#givenUp || this.placement.whyLeft !== undefined) return true;
-    // `lost` reads the clocks, so it is right even if no timer has fired.
-    return this.lease !== undefined && (this.lease.hasEnded || this.lease.lost !== undefined);
+    return this.#givenUp || this.votes.placement.whyLeft !== undefined || this.lease?.whyEnded !== undefined;
   }
 
   /** `unless`: for `voteUnless`, a key that must be free. */
   question(verb: Verb, entry?: Entry, unless?: string): Question {
-    const { resources, token, ttl, proposal } = this;
+    const { ttl, proposal } = this;
+    const { resources, token } = this.votes;
     const keys = unless === undefined ? resources : [...resources, unless];
     return questionOf({ verb, keys, words: [token], ttl, proposal, entry, claim: this });
   }

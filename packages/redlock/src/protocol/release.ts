@@ -40,7 +40,7 @@ function handOffOrRelease(lease: Lease, settings: Settings): Promise<ExecutionRe
 export async function releaseKeys(lease: Lease, settings: Settings): Promise<ExecutionResult> {
   const { nodes, rollbacks, runtime } = lease.context;
   const start = runtime.wall();
-  const { resources, token, ttl, unasked } = lease;
+  const { resources, token, ttl, unasked } = lease.votes;
   const leftover = { resources, token, ttl, unasked };
   const round = rollbacks.removal(leftover, nodes, nodeTimeoutFor(ttl, settings), isDecided);
   await round.ask().decided;

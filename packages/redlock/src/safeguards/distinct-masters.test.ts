@@ -113,33 +113,33 @@ describe("a lease", () => {
     const before = lock.remaining();
     lease.voteMoves(0, 1);
     expect(lock.remaining()).toBe(before);
-    const [, until] = lease.deadlines;
+    const [, until] = lease.votes.deadlines;
     // With the old vote beside it, two of three would stand for longer.
-    lease.renew(0, until! + 100);
+    lease.renew(until! + 100, 0, 2, 0);
     lease.voteMoves(0, 1);
-    lease.renew(1, until! + 500);
-    expect(lease.deadlines).toEqual([Number.NEGATIVE_INFINITY, until! + 500, until]);
+    lease.renew(until! + 500, 1, 2, 0);
+    expect(lease.votes.deadlines).toEqual([Number.NEGATIVE_INFINITY, until! + 500, until]);
     expect(lock.remaining()).toBe(before);
   });
 
   test("goes on when two masters have exchanged their servers and have both said yes again", async () => {
     const { lock, lease } = await held();
-    const [, until] = lease.deadlines;
+    const [, until] = lease.votes.deadlines;
     lease.voteMoves(0, 1);
     lease.voteMoves(1, 0);
-    lease.renew(1, until! + 500);
-    lease.renew(0, until! + 500);
-    expect(lease.deadlines).toEqual([until! + 500, until! + 500, until]);
+    lease.renew(until! + 500, 1, 2, 0);
+    lease.renew(until! + 500, 0, 2, 0);
+    expect(lease.votes.deadlines).toEqual([until! + 500, until! + 500, until]);
     expect(lock.state).toBe("held");
   });
 
   test("counts it once also where it has moved twice before it was asked again", async () => {
     const { lease } = await held();
-    const [, until] = lease.deadlines;
+    const [, until] = lease.votes.deadlines;
     lease.voteMoves(0, 1);
     lease.voteMoves(1, 2);
-    lease.renew(2, until! + 500);
-    expect(lease.deadlines.slice(0, 2)).toEqual([Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY]);
+    lease.renew(until! + 500, 2, 2, 0);
+    expect(lease.votes.deadlines.slice(0, 2)).toEqual([Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY]);
   });
 });
 

@@ -11,10 +11,10 @@ test("a lease that is handed over unchanged counts a server once that has voted 
   const lease = Lock.leaseOf(await time.run(redlock.acquire("r", 1000)));
   await time.advance(5);
   const settings = Redlock.internalsOf(redlock).settingsFor({});
-  const [, until] = lease.deadlines;
+  const [, until] = lease.votes.deadlines;
   lease.voteMoves(0, 1);
   lease.end();
   const successor = successorFor(lease, { resources: ["r"], ttl: 1000, settings });
-  successor.renew(1, until! + 500);
-  expect(successor.deadlines).toEqual([Number.NEGATIVE_INFINITY, until! + 500, until]);
+  successor.renew(until! + 500, 1, 2, 0);
+  expect(successor.votes.deadlines).toEqual([Number.NEGATIVE_INFINITY, until! + 500, until]);
 });

@@ -285,12 +285,10 @@ export class Line implements WaitEvents<Waiter> {
  * the same key under the same token until the same deadlines, and nothing is sent. The old lease has ended before
  * (PROTOCOL 5.3).
  */
-export function successorFor(lease: Lease, { resources, ttl, settings }: LockRequest): Lease {
-  const { context, placement, token, deadlines } = lease;
-  const { driftFactor } = settings;
-  const successor = new Lease(context, { placement, resources, token, ttl, deadlines, driftFactor });
-  successor.inherit(lease);
-  lease.replaceToken(context.tokens.next());
+export function successorFor({ context, votes }: Lease, { resources, ttl }: LockRequest): Lease {
+  const successor = new Lease(context, votes.continuedAs(resources, ttl));
+  // The old handle shows a token that no lease has.
+  votes.token = context.tokens.next();
   return successor;
 }
 
@@ -298,8 +296,8 @@ export function successorFor(lease: Lease, { resources, ttl, settings }: LockReq
 function isFreshFor(lease: Lease, { ttl, settings }: LockRequest): boolean {
   if (!lease.mayBeTakenOver || lease.fencingToken !== undefined || lease.ttl > ttl) return false;
   // Its deadlines allow for no more drift than it was requested with.
-  if (settings.driftFactor > lease.driftFactor) return false;
+  if (settings.driftFactor > lease.votes.driftFactor) return false;
   const { clock, quorum } = lease.context;
-  const left = leaseDeadline(lease.deadlines, quorum) - clock.now();
+  const left = leaseDeadline(lease.votes.deadlines, quorum) - clock.now();
   return left >= ttl * minFreshFraction && left > settings.minimumValidity;
 }

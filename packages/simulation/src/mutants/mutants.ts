@@ -16,8 +16,7 @@ const queueMutants: readonly Mutant[] = [
     breaks: ["7.16"],
     from: 20,
     edits: {
-      "waiting/line.ts successorFor successor deadlines":
-        "deadlines: deadlines.map(() => context.clock.now() + ttl)",
+      "waiting/line.ts successorFor token": "successor.votes.deadlines.fill(context.clock.now() + ttl);",
     },
   },
   {
@@ -35,8 +34,7 @@ const queueMutants: readonly Mutant[] = [
     breaks: ["7.9"],
     from: 13,
     edits: {
-      "protocol/ballot.ts ask #deadlines": (statement) => `if (this.#deadlines.length === 0) ${statement}`,
-      "protocol/ballot.ts forget #deadlines": "",
+      "protocol/ballot.ts ask unheard value": (none) => `((this as any).votes ??= ${none})`,
     },
   },
   {
@@ -169,7 +167,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "an extension counts from its reply",
     breaks: ["3.3"],
-    edits: { "protocol/extend.ts nodeDeadline argument": (sentAt) => `${sentAt} + round.timeout` },
+    edits: { "protocol/extend.ts renew argument": (sentAt) => `${sentAt} + round.timeout` },
   },
   {
     name: "a lease lasts as long as its longest master",
