@@ -83,7 +83,7 @@ const leaseMutants: readonly Mutant[] = [
   {
     name: "nested calls of one lock do not take turns",
     breaks: ["10.6"],
-    edits: { "holding/turns.ts #isNext body": "{ return true; }" },
+    edits: { "holding/reentrant-lock.ts #beginTurns isNext value": "true" },
   },
   {
     name: "a listener runs wherever its event came from",

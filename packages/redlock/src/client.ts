@@ -6,7 +6,7 @@ import {
   type RedisClient,
 } from "./adapters/client-libraries.ts";
 import { InvalidArgumentError, type LockLostError, type NodeError } from "./errors.ts";
-import { type Reentrancy, reentrancyOf } from "./holding/reentrancy.ts";
+import { Reentrancy } from "./holding/reentrancy.ts";
 import { Admission } from "./load/admission.ts";
 import { Owners } from "./owners/owners.ts";
 import type { Context, Handle } from "./protocol/context.ts";
@@ -229,7 +229,7 @@ function wire(
   }
   const guard = restartGuard && new RestartGuard(context, restartGuard, nodeTimeout);
   const queues = context.isQueued ? new Lines(context, settings.driftFactor) : undefined;
-  const reentrancy = reentrancyOf(context, options.reentrant);
+  const reentrancy = options.reentrant ? new Reentrancy(context, options.reentrant) : undefined;
   return {
     context,
     rollbacks,

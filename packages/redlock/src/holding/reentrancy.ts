@@ -17,12 +17,10 @@ import { maxWaitOf } from "../settings/backoff.ts";
 import { ttlWithin } from "../settings/lease-limit.ts";
 import { nodeTimeoutFor } from "../settings/settings.ts";
 import { type Frames, frames } from "../time/async-context.ts";
-import { Cancellation, Latch } from "../time/cancellation.ts";
-import { maxTimerDelay, type Timer } from "../time/runtime.ts";
+import { Cancellation } from "../time/cancellation.ts";
 import { sleep } from "../time/sleep.ts";
 import { Lock, type LockOwner, type Routine } from "./lock.ts";
-import { ReentrantLock } from "./reentrant-lock.ts";
-import type { Turn } from "./turns.ts";
+import { ReentrantLock, type Turn } from "./reentrant-lock.ts";
 
 // Reentrancy (PROTOCOL 10.6) is counted in the client: counts on the masters would differ as soon as one of
 // them missed a command.
@@ -51,10 +49,10 @@ export class Reentrancy {
   readonly #context: Context;
   readonly #asyncContext: Frames | undefined;
 
-  /** @param asyncContext `undefined`: only handles given as `parent` count. */
-  constructor(context: Context, asyncContext: Frames | undefined) {
+  /** @param reentrant "handle": only handles given as `parent` count. */
+  constructor(context: Context, reentrant: true | "handle") {
     this.#context = context;
-    this.#asyncContext = asyncContext;
+    this.#asyncContext = reentrant === "handle" ? undefined : frames();
   }
 
   /** Wraps `routine` so that all its calls are nested in its lock. */
@@ -88,14 +86,6 @@ export class Reentrancy {
     if (parent.isOpen) return parent;
     throw new LockLostError(parent.resources, `parent is ${parent.state}, so no call can be nested in it`);
   }
-}
-
-export function reentrancyOf(
-  context: Context,
-  reentrant: boolean | "handle" | undefined,
-): Reentrancy | undefined {
-  if (!reentrant) return undefined;
-  return new Reentrancy(context, reentrant === "handle" ? undefined : frames());
 }
 
 /** The handle to enter for `resources`; `undefined` if the masters must be asked. */
@@ -140,7 +130,7 @@ export async function enter(
   acquireInstead: (request: LockRequest) => Promise<EnterResult>,
 ): Promise<EnterResult> {
   const { outer, request, cancellation } = call;
-  const turn = outer.nestedTurns.take(request.resources);
+  const turn = outer.takeTurn(request.resources);
   let rest = request;
   let hasEntered = false;
   try {
@@ -150,7 +140,7 @@ export async function enter(
     hasEntered = outer.isOpen;
     if (hasEntered) return await enterNow({ ...call, request: rest }, turn);
   } finally {
-    if (!hasEntered) outer.endNested(turn);
+    if (!hasEntered) outer.leaveTurn(turn);
   }
   return acquireInstead(rest);
 }
@@ -161,7 +151,7 @@ async function enterNow(
 ): Promise<EnterResult> {
   const lease = Lock.leaseOf(outer);
   const attempts = new Attempts(lease.context.nodes);
-  const lock = new ReentrantLock(owner, lease, attempts, { outer, turn });
+  const lock = new ReentrantLock(owner, lease, attempts, turn);
   const { minimumValidity } = request.settings;
   const { limit } = lock;
   const ttl = ttlWithin(limit, request.ttl, lease.context.clock.now());
@@ -189,30 +179,21 @@ async function extendWithin(
   const time = isTimed ? (waitTimeout ?? 0) : Number.POSITIVE_INFINITY;
   const retries = isTimed ? { retryCount: time > 0 ? -1 : 0 } : {};
   const over = new Cancellation();
-  const extended = over.race(extend(lease, ttl, { ...settings, ...retries }, clock.now(), time));
-  const endWait = (): void =>
-    over.cancel(new ExecutionError(`The lock on ${listed(resources)} was not extended in time`, []));
-  const nodeTimeout = nodeTimeoutFor(ttl, settings);
-  let timer: Timer | undefined;
-  const endAfter = (delay: number, mayStall: boolean): void => {
-    const due = runtime.monotonic() + delay;
-    timer = runtime.setTimer(
-      () => {
-        // PROTOCOL 12.9: what came while the process stalled is not read yet.
-        if (mayStall && runtime.monotonic() - due > lateTimerThreshold) endAfter(nodeTimeout, false);
-        else endWait();
-      },
-      Math.min(delay, maxTimerDelay),
-    );
-  };
-  if (isTimed) endAfter(time + nodeTimeout, true);
   const forget = cancellation.onEnd(() => over.cancel(() => cancellation.reason!));
+  const endInTime = async (nodeTimeout: number): Promise<void> => {
+    const due = runtime.monotonic() + time + nodeTimeout;
+    await sleep(runtime, time + nodeTimeout, over);
+    // PROTOCOL 12.9: what came while the process stalled is not read yet.
+    if (runtime.monotonic() - due > lateTimerThreshold) await sleep(runtime, nodeTimeout, over);
+    over.cancel(() => new ExecutionError(`The lock on ${listed(resources)} was not extended in time`, []));
+  };
+  if (isTimed) void endInTime(nodeTimeoutFor(ttl, settings));
   try {
-    await extended;
+    await over.race(extend(lease, ttl, { ...settings, ...retries }, clock.now(), time));
     if (over.reason) throw over.reason;
   } finally {
-    timer?.cancel();
     forget();
+    over.end();
   }
 }
 
@@ -232,11 +213,8 @@ async function waitFor(turn: Turn, { outer, request, cancellation }: NestedCall)
   const { runtime } = Lock.leaseOf(outer).context;
   const startedAt = runtime.monotonic();
   const maxWait = maxWaitOf(settings, runtime);
-  const waitEnd = new Latch();
-  const endWait = (): void => waitEnd.end();
-  turn.onBegin = endWait;
-  const forget = cancellation.onEnd(endWait);
-  await sleep(runtime, maxWait, waitEnd);
+  const forget = cancellation.onEnd(() => turn.wait.end());
+  await sleep(runtime, maxWait, turn.wait);
   forget();
   const waitTimeout = Math.max(0, startedAt + maxWait - runtime.monotonic());
   return { ...request, settings: { ...settings, waitTimeout } };

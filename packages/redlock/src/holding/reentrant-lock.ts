@@ -4,22 +4,26 @@ import type { ExecutionResult } from "../protocol/lease.ts";
 import { type Lease, type LockState, timeRanOut } from "../protocol/lease.ts";
 import type { LeaseLimit } from "../settings/lease-limit.ts";
 import { abortWith, selfCheckingController } from "../time/abort.ts";
+import { Latch } from "../time/cancellation.ts";
 import type { TimerHandle, TimerTask } from "../time/timers.ts";
 import { Lock, type LockOwner } from "./lock.ts";
-import { type Turn, Turns } from "./turns.ts";
 
-/** The position of a nested handle. */
-export interface Nesting {
+/** The turn of a call that is nested in the handle `outer`. */
+export interface Turn {
   readonly outer: ReentrantLock;
-  readonly turn: Turn;
+  readonly resources: readonly string[];
+  hasBegun: boolean;
+  /** Ends once it begins, or its call waits no more. */
+  readonly wait: Latch;
 }
 
 /** A handle on a lease that it may share with other handles. It ends separately. */
 export class ReentrantLock extends Lock implements TimerTask {
-  /** @internal The calls nested in this handle, one after the other. */
-  readonly nestedTurns: Turns = new Turns();
   readonly #resources: readonly string[];
-  readonly #nesting: Nesting | undefined;
+  /** Set if it is nested itself. */
+  readonly #turn: Turn | undefined;
+  /** The turns of the calls nested in this handle, in the order of the calls. */
+  readonly #nested = new Set<Turn>();
   /** All handles on the same lease that have not been released. */
   readonly #handles: Set<ReentrantLock>;
   /** The way in which it was ended. */
@@ -33,11 +37,11 @@ export class ReentrantLock extends Lock implements TimerTask {
   #controller: AbortController | undefined;
 
   /** @internal */
-  constructor(owner: LockOwner, lease: Lease, attempts: Attempts, nesting?: Nesting) {
+  constructor(owner: LockOwner, lease: Lease, attempts: Attempts, turn?: Turn) {
     super(owner, lease, attempts);
-    this.#nesting = nesting;
-    this.#resources = nesting?.turn.resources ?? lease.resources;
-    this.#handles = nesting ? nesting.outer.#handles : new Set();
+    this.#turn = turn;
+    this.#resources = turn?.resources ?? lease.resources;
+    this.#handles = turn ? turn.outer.#handles : new Set();
     this.#handles.add(this);
     // Lost before it had a handle, as by `quit`.
     this.#lost = lease.loss;
@@ -91,7 +95,7 @@ export class ReentrantLock extends Lock implements TimerTask {
   /** @internal Its own limit, or that of a handle it is nested in. A limit ends with its handle. */
   override get limit(): LeaseLimit | undefined {
     const own = this.#endedAs ? undefined : this.#limit;
-    const outer = this.#nesting?.outer.limit;
+    const outer = this.#turn?.outer.limit;
     return own && outer && outer.until < own.until ? outer : (own ?? outer);
   }
 
@@ -177,16 +181,36 @@ export class ReentrantLock extends Lock implements TimerTask {
     Lock.leaseOf(this).context.timers.cancel(this.#timerHandle);
   }
 
-  /** @internal Ends the turn of a call nested in this handle, or removes it. */
-  endNested(turn: Turn): void {
-    this.nestedTurns.end(turn);
+  /** @internal Adds a turn behind those of the calls that are nested in this handle. */
+  takeTurn(resources: readonly string[]): Turn {
+    const turn: Turn = { outer: this, resources, hasBegun: false, wait: new Latch() };
+    this.#nested.add(turn);
+    this.#beginTurns();
+    return turn;
+  }
+
+  /** @internal Ends a turn, or removes it before it began. */
+  leaveTurn(turn: Turn): void {
+    this.#nested.delete(turn);
+    this.#beginTurns();
     this.#endTurn();
+  }
+
+  /** PROTOCOL 10.6: one begins once no earlier one wants any of the same resources. */
+  #beginTurns(): void {
+    const wanted = new Set<string>();
+    for (const turn of this.#nested) {
+      const isNext = !turn.resources.some((resource) => wanted.has(resource));
+      for (const resource of turn.resources) wanted.add(resource);
+      if (!isNext) continue;
+      turn.hasBegun = true;
+      turn.wait.end();
+    }
   }
 
   /** Its turn lasts until it and all handles nested in it have been released or lost (PROTOCOL 10.6). */
   #endTurn(): void {
-    if (!this.#nesting || !(this.#endedAs || this.#lost) || !this.nestedTurns.isEmpty) return;
-    this.#nesting.outer.endNested(this.#nesting.turn);
+    if (this.#nested.size === 0 && (this.#endedAs || this.#lost)) this.#turn?.outer.leaveTurn(this.#turn);
   }
 
   /** Called when all handles that are lost together show it: a listener may read or release any of them. */
