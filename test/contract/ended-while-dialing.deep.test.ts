@@ -12,7 +12,11 @@ import { createClient as createClient50, createCluster as createCluster50 } from
 import { createClient as createClient60, createCluster as createCluster60 } from "redis-6.0";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 // The package makes connections of clients and exports no function for it.
-import { connectionOf } from "../../packages/redlock/src/adapters/client-libraries.ts";
+import {
+  connectionOf,
+  driverOf,
+  type RedisClient,
+} from "../../packages/redlock/src/adapters/client-libraries.ts";
 import { ask } from "./ask.ts";
 import { ofCluster, redisDriver } from "./redis-driver.ts";
 import { until } from "./until.ts";
@@ -112,10 +116,43 @@ function endedCases(name: string, makeDriver: DriverMaker): void {
       for (let dial = 1; await endAtDial(driver, dial, false); dial += 1) expect(dial).toBeLessThan(20);
     });
 
+    it("as a link that is dropped at once", async () => {
+      for (let dial = 1; await dropAtDial(driver, dial); dial += 1) expect(dial).toBeLessThan(20);
+    });
+
     it("after it has lost its connection", async () => {
       for (let dial = 1; await endAtDial(driver, dial, true); dial += 1) expect(dial).toBeLessThan(20);
     });
   });
+}
+
+/** As {@link endAtDial}, of a link without the connection that makes it: nothing is sent any more, and it is not waited for. */
+async function dropAtDial(driver: Driver, dial: number): Promise<boolean> {
+  const node: LockNode = driver.connect();
+  const link = driverOf(node.client as RedisClient).open(undefined);
+  const sockets: Socket[] = [];
+  let isDropped = false;
+  let isReady = false;
+  const onReady = (): void => {
+    isReady = true;
+  };
+  const onSocket = (message: unknown): void => {
+    sockets.push((message as { socket: Socket }).socket);
+    if (sockets.length !== dial) return;
+    queueMicrotask(() => {
+      isDropped = true;
+      void link.drop();
+    });
+  };
+  subscribe("net.client.socket", onSocket);
+  link.dial({ onAccepted: () => {}, onReady, onLost: () => {} });
+  await until("it is ready", () => isDropped || isReady);
+  const wasDialing = isDropped;
+  if (!wasDialing) void link.drop();
+  node.disconnect();
+  await until("every socket is closed", () => sockets.every((socket) => socket.destroyed));
+  unsubscribe("net.client.socket", onSocket);
+  return wasDialing;
 }
 
 /**

@@ -2,8 +2,9 @@ import { Cluster, Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis-5";
 import { describe, expect, it } from "vitest";
 // The package has no name for it: how commands are sent is seen here.
-import { connectionOf } from "../../packages/redlock/src/adapters/client-libraries.ts";
+import { callbackCommandsOf } from "../../packages/redlock/src/adapters/ioredis/callback-command.ts";
 import { callingClient } from "./calling-client.ts";
+import { documented, documentedByIoredis } from "./documented.ts";
 import { contracts } from "./lock-node-contract.ts";
 import { ofCluster, withoutScriptCommands } from "./redis-driver.ts";
 import { contractWithTls } from "./tls-master.ts";
@@ -21,15 +22,21 @@ describe("ioredis 6, by call", () => {
   it("sends its commands by `call`, and a plain client does not", () => {
     const clients = [callingClient(1), new Redis(1, host)] as const;
     for (const client of clients) client.on("error", () => {});
-    const ways = clients.map((client) => connectionOf(client).deliver === undefined);
+    const ways = clients.map((client) => callbackCommandsOf(client.duplicate({ lazyConnect: true })));
     for (const client of clients) client.disconnect();
-    expect(ways).toEqual([true, false]);
+    expect(ways.map((make) => make === undefined)).toEqual([true, false]);
   });
 });
 
 contracts({
   "ioredis 5": { client: (port) => new Redis5(port, host) },
   "ioredis 6, by call": { client: callingClient },
+  "ioredis 6, by what is documented": {
+    client: (port) => documented(new Redis(port, host), documentedByIoredis),
+  },
+  "ioredis 5, by what is documented": {
+    client: (port) => documented(new Redis5(port, host), documentedByIoredis),
+  },
   "ioredis 6, without group commit": { client: plainClient, groupCommit: false },
   "ioredis 6, without queues": { client: plainClient, queue: false },
   "ioredis 6, RESP2, keyPrefix and password": {
@@ -53,6 +60,13 @@ contracts({
     // The cluster tells its clients where its masters are: the proxy has to be put in between there as well.
     client: (port, master) =>
       new Cluster([{ host, port }], { natMap: { [`${host}:${master.port}`]: { host, port } } }),
+  },
+  "ioredis 6, Cluster, by what is documented": {
+    ...ofCluster,
+    client(port, master) {
+      const natMap = { [`${host}:${master.port}`]: { host, port } };
+      return documented(new Cluster([{ host, port }], { natMap }), documentedByIoredis);
+    },
   },
   "ioredis 5, without scripts": { ...withoutScriptCommands, client: (port) => new Redis5(port, host) },
   "ioredis 6, without scripts": { ...withoutScriptCommands, client: plainClient },

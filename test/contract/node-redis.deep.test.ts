@@ -1,5 +1,6 @@
 import { createClient, createCluster } from "redis";
 import { createClient as createClient5 } from "redis-5";
+import { documented, documentedByNodeRedis } from "./documented.ts";
 import { contracts } from "./lock-node-contract.ts";
 import { ofCluster, withoutScriptCommands } from "./redis-driver.ts";
 import { contractWithTls } from "./tls-master.ts";
@@ -13,6 +14,12 @@ const address = (port: number) => ({ socket: { host, port } });
 
 contracts({
   "node-redis 5": { client: (port) => createClient5(address(port)) },
+  "node-redis 5, by what is documented": {
+    client: (port) => documented(createClient5(address(port)), documentedByNodeRedis),
+  },
+  "node-redis 6, by what is documented": {
+    client: (port) => documented(createClient(address(port)), documentedByNodeRedis),
+  },
   "node-redis 5, RESP3": { client: (port) => createClient5({ ...address(port), RESP: 3 }) },
   "node-redis 6, RESP2 and keyPrefix": {
     client: (port) => createClient({ ...address(port), RESP: 2, keyPrefix }),

@@ -5,7 +5,7 @@ import { createClient as createClient50, createCluster as createCluster50 } from
 import { createClient as createClient60, createCluster as createCluster60 } from "redis-6.0";
 import { expect, it } from "vitest";
 // The package has no name for it: how commands are sent is seen here.
-import { connectionOf } from "../../packages/redlock/src/adapters/client-libraries.ts";
+import { callbackCommandsOf } from "../../packages/redlock/src/adapters/ioredis/callback-command.ts";
 import { contracts } from "./lock-node-contract.ts";
 import { ofCluster } from "./redis-driver.ts";
 
@@ -27,7 +27,7 @@ for (const [name, Redis, Cluster] of [
   const client = (port: number) => new Redis(port, host, { keyPrefix });
   it(`${name} is given whole commands, which is the fast way`, () => {
     const unused = new Redis(1, host, { keyPrefix, lazyConnect: true });
-    expect(connectionOf(unused).deliver).toBeDefined();
+    expect(callbackCommandsOf(unused)).toBeDefined();
     unused.disconnect();
   });
   contracts({

@@ -6,6 +6,8 @@ import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis-5";
 import { Redis as Valkey } from "iovalkey";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+// The package makes nodes of clients and exports no function for it.
+import { IoredisDriver } from "../../../packages/redlock/src/adapters/ioredis/driver.ts";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, type OpenOptions, rejection } from "../fleet/fleet.ts";
 
@@ -195,6 +197,7 @@ describe("a lock that is held when a client is switched", () => {
         const connections = clients.map((client) => once(client, "connecting"));
         for (const client of clients) (client as unknown as { stream: Socket }).stream.destroy();
         await Promise.all(connections);
+        for (const client of clients) expect(new IoredisDriver(client).database).toBe(1);
         const redlock = new Redlock(clients, { owner: false, retryCount: 0, nodeTimeout: 2000 });
         const lock = await redlock.acquire(fresh(), ttl);
         await Promise.all(lock.attempts);

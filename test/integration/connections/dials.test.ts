@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { Redis } from "ioredis";
 import { expect, it, onTestFinished } from "vitest";
 // The package makes nodes of clients and exports no function for it.
-import { IoredisUser } from "../../../packages/redlock/src/adapters/ioredis/ioredis.ts";
+import { IoredisDriver } from "../../../packages/redlock/src/adapters/ioredis/driver.ts";
 import { Fleet } from "../fleet/fleet.ts";
 
 const fleet = Fleet.forTests(1);
@@ -14,7 +14,7 @@ it("a dial is counted that the application begins in its listener of close", asy
   client.on("close", () => {
     if (client.status === "reconnecting") client.connect().catch(() => {});
   });
-  const user = new IoredisUser(client);
+  const user = new IoredisDriver(client);
   user.watch({ onReady: () => {}, onSelect: () => {}, onEnd: () => {} });
   await once(client, "ready");
   expect(user.dials.connected).toBe(1);

@@ -61,12 +61,18 @@ itWithIoredis("an end without an event")(
       on: [proxy],
       client: { retryStrategy: () => 20 },
       Client: Watched,
-      retryCount: 0,
+      // In that time a connection would be dialed again.
+      retryCount: 3,
       nodeTimeout: 8000,
     });
     const [client] = clients as [Redis];
-    client.once("reconnecting", () => client.disconnect());
-    await until("ours has ended with it", () => ours[0]?.status === "end");
+    let isDisconnected = false;
+    client.once("reconnecting", () => {
+      client.disconnect();
+      isDisconnected = true;
+    });
+    const haveEnded = (): boolean => ours.every(({ status }) => status === "end");
+    await until("it is disconnected, and each of ours has ended", () => isDisconnected && haveEnded());
     expect(client.status).toBe("reconnecting");
     await proxy.accept();
     expect(await rejection(redlock.acquire(fresh(), ttl))).toMatchObject({ code: "NO_QUORUM" });

@@ -226,7 +226,8 @@ describe.each(versions)("node-redis %s:", (_, create) => {
     const [master] = fleet.masters as [Master];
     const client = open({ socket: at(master) });
     const duplicate = client.duplicate.bind(client);
-    let refusals = 1;
+    // When the Redlock is made, and when it connects.
+    let refusals = 2;
     client.duplicate = ((options: Options) => {
       refusals -= 1;
       if (refusals >= 0) throw new Error("no duplicate");

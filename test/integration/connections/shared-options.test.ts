@@ -34,25 +34,16 @@ describe.each([
     return fleet.masters.map(({ url }) => ended(create({ url, socket })));
   };
 
-  test("lock each on its own server", async () => {
+  test.each([
+    ["that is connected", true],
+    ["before they are connected, and after", false],
+  ])("lock each on its own server %s", async (_how, isConnected) => {
     const clients = sharing();
-    await Promise.all(clients.map((one) => one.connect()));
+    if (isConnected) await Promise.all(clients.map((one) => one.connect()));
     const redlock = new Redlock(clients, own);
     const errors: NodeError[] = [];
     redlock.on("error", (error) => errors.push(error));
-    const resource = fresh();
-    const lock = await redlock.acquire(resource, ttl);
-    await fleet.untilHeld(lock);
-    await lock.release();
-    expect(errors).toEqual([]);
-  });
-
-  test("lock each on its own server before they are connected, and after", async () => {
-    const clients = sharing();
-    const redlock = new Redlock(clients, own);
-    const errors: NodeError[] = [];
-    redlock.on("error", (error) => errors.push(error));
-    for (const connects of [false, true]) {
+    for (const connects of [false, !isConnected]) {
       if (connects) await Promise.all(clients.map((one) => one.connect()));
       const resource = fresh();
       const lock = await redlock.acquire(resource, ttl);

@@ -3,7 +3,8 @@ import { type Proxy as FaultProxy, startProxy } from "@quorlock/testbed";
 import { Redis, type RedisOptions } from "ioredis";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 // The package makes connections and exports no function for it.
-import { Duplicate } from "../../../packages/redlock/src/adapters/ioredis/duplicate.ts";
+import { RedisLink } from "../../../packages/redlock/src/adapters/ioredis/link.ts";
+import { promised } from "../../../packages/redlock/src/adapters/link.ts";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, type Opened, type OpenOptions, timed } from "../fleet/fleet.ts";
 import { versions } from "../fleet/library.ts";
@@ -171,29 +172,29 @@ describe.each(versions)("with %s:", (_version, Version) => {
 
   it("a connection that is cut is over at once, whatever is on its way", async () => {
     const client = new AnyRedis(fleet.masters[0]!.port);
-    const own = new Duplicate(client, {});
     try {
-      await own.connect();
       for (const words of [0, 1, 200_000]) {
-        let ended = 0;
-        own.client.on("close", () => {
-          ended += 1;
-        });
+        const link = new RedisLink(client, { db: 0, keyPrefix: "" });
+        await new Promise<void>((onReady) => link.dial({ onReady, onAccepted() {}, onLost() {} }));
+        await fleet.masters[0]!.hang();
         // More than the kernel takes.
         const sent = Array.from({ length: words && 100 }, () =>
-          own.send("SET", ["large", "x".repeat(words)]),
+          promised((done) => link.post({ command: "SET", args: ["large", "x".repeat(words)] }, done)),
         );
         const settled = Promise.allSettled(sent);
-        // As ioredis does itself, in the same turn, where the greeting fails.
-        if (words === 1) own.client.disconnect(true);
-        own.cut();
-        await until(`it is closed with ${words} bytes on their way`, () => ended > 0, 1000);
+        // As where nothing else is sent on it.
+        if (words === 1) link.end();
+        let isOver = false;
+        void link.drop().then(() => {
+          isOver = true;
+        });
+        await until(`it is closed with ${words} bytes on their way`, () => isOver, 1000);
         await settled;
-        await until("it is back", () => own.client.status === "ready");
+        await fleet.masters[0]!.resume();
       }
     } finally {
+      await fleet.masters[0]!.resume();
       client.disconnect();
-      own.end();
     }
   });
 });

@@ -2,15 +2,16 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 
 const crlf = "\r\n";
 
-/** A Sentinel that knows one master, and no other Sentinel. It is silent when it is told to. */
+/** A Sentinel that knows one master, and no other Sentinel. It is silent when it is told to, and announces failovers. */
 export class FakeSentinel implements AsyncDisposable {
   /** Whether it says nothing to those who connect from now on. */
   isMute = false;
   /** How often it was asked for the master while it was mute. */
   unanswered = 0;
   readonly #sockets = new Set<Socket>();
+  readonly #listening = new Set<Socket>();
   readonly #server = createServer((socket) => this.#serve(socket));
-  readonly #answer: string;
+  #answer: string;
 
   static async of({ host, port }: { readonly host: string; readonly port: number }): Promise<FakeSentinel> {
     const sentinel = new FakeSentinel(host, port);
@@ -21,8 +22,13 @@ export class FakeSentinel implements AsyncDisposable {
   }
 
   private constructor(host: string, port: number) {
-    const words = [host, String(port)].map((word) => `$${word.length}${crlf}${word}${crlf}`);
-    this.#answer = `*2${crlf}${words.join("")}`;
+    this.#answer = listOf(host, String(port));
+  }
+
+  /** Tells who listens that another server is the master now. */
+  announce({ host, port }: { readonly host: string; readonly port: number }): void {
+    this.#answer = listOf(host, String(port));
+    for (const socket of this.#listening) socket.write(listOf("message", "+switch-master", "main"));
   }
 
   /** Where a client finds it. */
@@ -35,6 +41,11 @@ export class FakeSentinel implements AsyncDisposable {
     return this.#sockets.size;
   }
 
+  /** Connections that listen to its messages. */
+  get listening(): number {
+    return this.#listening.size;
+  }
+
   /** Ends all connections. */
   hangUp(): void {
     for (const socket of this.#sockets) socket.end();
@@ -44,7 +55,10 @@ export class FakeSentinel implements AsyncDisposable {
     const { isMute } = this;
     this.#sockets.add(socket);
     socket.on("error", () => {});
-    socket.on("close", () => this.#sockets.delete(socket));
+    socket.on("close", () => {
+      this.#sockets.delete(socket);
+      this.#listening.delete(socket);
+    });
     let isCounted = false;
     socket.on("data", (bytes: Buffer) => {
       if (isMute) {
@@ -54,6 +68,7 @@ export class FakeSentinel implements AsyncDisposable {
       }
       for (const command of bytes.toString("latin1").split(/(?=\*\d+\r\n\$)/)) {
         socket.write(this.#answerTo(command.toLowerCase()));
+        if (/^\*2\r\n\$9\r\nsubscribe/i.test(command)) this.#listening.add(socket);
       }
     });
   }
@@ -71,4 +86,8 @@ export class FakeSentinel implements AsyncDisposable {
     for (const socket of this.#sockets) socket.destroy();
     await new Promise((resolve) => this.#server.close(resolve));
   }
+}
+
+function listOf(...words: readonly string[]): string {
+  return `*${words.length}${crlf}${words.map((word) => `$${word.length}${crlf}${word}${crlf}`).join("")}`;
 }

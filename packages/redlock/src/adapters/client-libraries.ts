@@ -1,17 +1,12 @@
 import { InvalidArgumentError } from "../errors.ts";
 import type { Connection } from "../redis/connection.ts";
 import { shown } from "../settings/ranges.ts";
-import { type IoredisClient, IoredisUser, isIoredis } from "./ioredis/ioredis.ts";
-import {
-  isNodeRedis,
-  kindOfNodeRedis,
-  type NodeRedisClient,
-  NodeRedisUser,
-} from "./node-redis/node-redis.ts";
-import type { UserClient } from "./own-client.ts";
-import { OwnConnection } from "./own-connection.ts";
+import type { Driver } from "./driver.ts";
+import { type IoredisClient, IoredisDriver, isIoredis } from "./ioredis/driver.ts";
+import { MasterConnection } from "./master-connection.ts";
+import { isNodeRedis, kindOfNodeRedis, type NodeRedisClient, NodeRedisDriver } from "./node-redis/driver.ts";
 
-export { checkAddresses } from "./node-redis/node-redis.ts";
+export { checkAddresses } from "./node-redis/driver.ts";
 
 /** A `Redis` or `Cluster` of ioredis or iovalkey, or a client or Cluster of node-redis. */
 export type RedisClient = IoredisClient | NodeRedisClient;
@@ -21,12 +16,12 @@ export function isRedisClient(client: unknown): client is RedisClient {
 }
 
 export function isCluster(client: RedisClient): boolean {
-  return userOf(client).isCluster;
+  return driverOf(client).isCluster;
 }
 
 /** A connection of its own; {@link connectionOf} returns one that all Redlocks share. */
-export function newConnection(client: RedisClient): OwnConnection {
-  return new OwnConnection(userOf(client));
+export function newConnection(client: RedisClient): MasterConnection {
+  return new MasterConnection(driverOf(client));
 }
 
 /** One connection for each client of the user, shared by all Redlocks. */
@@ -41,9 +36,9 @@ export function connectionOf(client: RedisClient): Connection {
   return connection;
 }
 
-export function userOf(client: RedisClient): UserClient {
-  if (isIoredis(client)) return new IoredisUser(client);
-  if (isNodeRedis(client)) return new NodeRedisUser(client);
+export function driverOf(client: RedisClient): Driver {
+  if (isIoredis(client)) return new IoredisDriver(client);
+  if (isNodeRedis(client)) return new NodeRedisDriver(client);
   // `withoutScripts` takes whatever the caller passes.
   throw new InvalidArgumentError("expected a client of ioredis, iovalkey or node-redis");
 }

@@ -32,7 +32,6 @@ export class SilenceWatch {
   readonly #listener: SilenceListener;
   #unanswered = 0;
   #answers = 0;
-  #isSilent = false;
   #period = minPeriod;
   /** Runs while commands may be waiting. */
   #timer: Timer | undefined;
@@ -53,9 +52,8 @@ export class SilenceWatch {
     const isAnswer = error === undefined || this.#listener.isErrorReply(error);
     this.#unanswered -= 1;
     this.#answers += 1;
-    if (isAnswer && this.#period > minPeriod) this.#restart();
-    if (!this.#isSilent) return;
-    this.#isSilent = false;
+    if (this.#period === minPeriod) return;
+    if (isAnswer) this.#restart();
     this.#listener.onAnswer();
   }
 
@@ -75,9 +73,7 @@ export class SilenceWatch {
       const isSilent = this.#answers === answers;
       if (isSilent) this.#period = Math.min(2 * this.#period, maxPeriod);
       this.#schedule();
-      if (!isSilent) return;
-      this.#isSilent = true;
-      this.#listener.onSilence();
+      if (isSilent) this.#listener.onSilence();
     }, this.#period);
     this.#timer.unref();
   }

@@ -1,92 +1,72 @@
 import { expect, test } from "vitest";
-import { settle } from "../virtual-time.test.ts";
-import type { SubscriberEvents } from "./own-client.ts";
+import { settle, VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
+import { Dials } from "./dials.ts";
+import type { LinkEvents, SubscriberLink } from "./link.ts";
 import { Subscriber } from "./subscriber.ts";
 
 const done = (): Promise<unknown> => Promise.resolve();
+/** The time between two pings, ms. */
+const interval = 10_000;
 
-/** Time that passes when a test says so. */
-function virtualTime() {
-  const timers = new Set<() => void>();
-  const passTime = (): void => {
-    for (const callback of [...timers]) {
-      timers.delete(callback);
-      callback();
-    }
-  };
-  const runtime = {
-    monotonic: () => 0,
-    setTimer: (callback: () => void) => {
-      timers.add(callback);
-      return { cancel: () => void timers.delete(callback), unref: () => {} };
-    },
-  };
-  return { timers, passTime, runtime };
-}
+const quiet = {
+  ...{ isReady: false, end: () => {}, drop: async () => {} },
+  ...{ ping: done, subscribe: done, unsubscribe: done },
+};
 
-const dials = () => ({ begun: 0, connected: 0 });
+const driver = {
+  status: "ready",
+  dials: new Dials(),
+  greetingTime: 1000,
+  isErrorReply: (error: unknown): error is Error => error instanceof Error,
+};
 
-test("a connection that its client gives up is replaced, until the subscriber ends", () => {
-  const opened: { status: string; events: SubscriberEvents }[] = [];
-  const { timers, passTime, runtime } = virtualTime();
-  const giveUp = (): void => {
-    const { events } = opened.at(-1)!;
-    events.onClose();
-    opened.at(-1)!.status = "end";
-  };
-  const make = (events: SubscriberEvents) => {
-    const client = { status: "wait", events };
-    opened.push(client);
-    const methods = { connect: done, ping: done, subscribe: done, unsubscribe: done };
-    return { client, ...methods, cut: () => {}, end: () => {} };
-  };
-  const subscriber = new Subscriber(make, () => false, runtime, dials);
+test("a connection that its client gives up is replaced, until the subscriber ends", async () => {
+  const dialed: LinkEvents[] = [];
+  const time = new VirtualTime();
+  const machine = new VirtualMachine(time);
+  let delay: number | undefined;
+  const dial: SubscriberLink["dial"] = (events) => void dialed.push(events);
+  const its = { ...driver, openSubscriber: () => ({ ...quiet, dial }), delayAfter: () => delay };
+  const subscriber = new Subscriber(its, () => 0, machine);
   const subscription = { onMessage: () => {}, onChange: () => {} };
   subscriber.subscribe("channel", subscription);
-  expect(opened).toHaveLength(1);
-  giveUp();
-  passTime();
-  expect(opened).toHaveLength(2);
-  // One that reconnects is left alone.
-  opened[1]!.events.onClose();
-  passTime();
-  expect(opened).toHaveLength(2);
-  giveUp();
+  expect(dialed).toHaveLength(1);
+  dialed[0]!.onLost(new Error("given up"));
+  await time.advance(interval);
+  expect(dialed).toHaveLength(2);
+  // One that is dialed again later is left alone.
+  delay = 60_000;
+  dialed[1]!.onLost(new Error("lost"));
+  await time.advance(interval);
+  expect(dialed).toHaveLength(2);
   subscriber.end();
-  passTime();
-  expect(opened).toHaveLength(2);
-  expect(timers.size).toBe(0);
+  await time.advance(interval);
+  expect(dialed).toHaveLength(2);
+  expect(machine.timers.size).toBe(0);
   expect(subscription).toBeDefined();
 });
 
 test("a channel that a busy master refused is subscribed to once it answers, and the others stay as they are", async () => {
-  const { passTime, runtime } = virtualTime();
+  const time = new VirtualTime();
   const subscribed: string[] = [];
   let isBusy = false;
-  let cuts = 0;
+  let drops = 0;
   const busy = new Error("BUSY Redis is busy running a script.");
-  const make = ({ onReady }: SubscriberEvents) => {
-    const client = { status: "wait" };
-    const connect = async (): Promise<void> => {
-      client.status = "ready";
-      onReady();
-    };
-    return {
-      client,
-      connect,
-      ping: async (word: string): Promise<string> => {
-        if (isBusy) throw busy;
-        return word;
-      },
-      subscribe: async (channel: string): Promise<void> => void subscribed.push(channel),
-      unsubscribe: done,
-      cut: () => {
-        cuts += 1;
-      },
-      end: () => {},
-    };
+  const link: SubscriberLink = {
+    ...quiet,
+    isReady: true,
+    dial: ({ onReady }) => void Promise.resolve().then(onReady),
+    drop: async () => {
+      drops += 1;
+    },
+    ping: async (word) => {
+      if (isBusy) throw busy;
+      return word;
+    },
+    subscribe: async (channel) => void subscribed.push(channel),
   };
-  const subscriber = new Subscriber(make, (error) => error === busy, runtime, dials);
+  const its = { ...driver, openSubscriber: () => link, delayAfter: () => 0 };
+  const subscriber = new Subscriber(its, () => 0, new VirtualMachine(time));
   const changes: unknown[] = [];
   const onChange = (...change: unknown[]): void => void changes.push(change);
   const first = { onMessage: () => {}, onChange: () => {} };
@@ -96,25 +76,17 @@ test("a channel that a busy master refused is subscribed to once it answers, and
   isBusy = true;
   subscriber.subscribe("second", second);
   await settle();
-  // The next ping, the time for its answer, and the ping after it.
-  for (let times = 0; times < 2; times += 1) {
-    passTime();
-    await settle();
-  }
+  await time.advance(interval);
   expect(changes).toEqual([
     [false, busy],
     [false, busy],
   ]);
   isBusy = false;
-  passTime();
-  await settle();
+  await time.advance(interval);
   expect(changes.at(-1)).toEqual([true]);
-  for (let times = 0; times < 4; times += 1) {
-    passTime();
-    await settle();
-  }
+  await time.advance(4 * interval);
   expect(subscribed).toEqual(["first", "second"]);
-  expect(cuts).toBe(0);
+  expect(drops).toBe(0);
   subscriber.end();
   expect([first, second]).toHaveLength(2);
 });

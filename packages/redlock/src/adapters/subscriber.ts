@@ -1,8 +1,11 @@
 import type { Runtime, Timer } from "../time/runtime.ts";
-import type { Dials } from "./dials.ts";
-import type { SubscriberClient, SubscriberEvents } from "./own-client.ts";
+import { Dialer } from "./dialer.ts";
+import type { Driver } from "./driver.ts";
+import type { SubscriberLink } from "./link.ts";
 
-type SubscriberRuntime = Pick<Runtime, "setTimer" | "monotonic">;
+type SubscriberDriver = Pick<Driver, "openSubscriber" | "isErrorReply"> &
+  ConstructorParameters<typeof Dialer>[0];
+type SubscriberRuntime = Pick<Runtime, "setTimer">;
 
 interface Subscription {
   readonly onMessage: (message: string) => void;
@@ -24,40 +27,28 @@ const pingInterval = 10_000;
  * it, so each subscription is kept by its owner and ends when the owner is garbage-collected.
  */
 export class Subscriber {
-  readonly #make: (events: SubscriberEvents) => SubscriberClient | undefined;
-  readonly #isErrorReply: (error: unknown) => boolean;
+  readonly #driver: SubscriberDriver;
+  readonly #database: () => number | undefined;
   readonly #runtime: SubscriberRuntime;
-  readonly #dials: () => Pick<Dials, "begun" | "connected">;
   readonly #subscriptions = new Map<string, WeakRef<Subscription>>();
   /** The channels for which the master was busy. They are asked for again with the next ping. */
   readonly #refused = new Set<string>();
   readonly #registry = new FinalizationRegistry<string>((channel) => this.#unsubscribe(channel));
-  #current: SubscriberClient | undefined;
-  /** The time when it became ready, by the monotonic clock. */
-  #readyAt = 0;
-  /** The dials of the user's client when it was dialed. */
-  #dial = 0;
-  /** For the next ping, the timeout of its answer, or another connection. */
+  #current: Dialer<SubscriberLink> | undefined;
+  /** For the next ping, which judges the one before, or another connection. */
   #timer: Timer | undefined;
 
-  /** `make`: returns `undefined` if the user's client has ended, see {@link reopen}. */
-  constructor(
-    make: (events: SubscriberEvents) => SubscriberClient | undefined,
-    isErrorReply: (error: unknown) => boolean,
-    runtime: SubscriberRuntime,
-    dials: () => Pick<Dials, "begun" | "connected">,
-  ) {
-    this.#make = make;
-    this.#isErrorReply = isErrorReply;
+  constructor(driver: SubscriberDriver, database: () => number | undefined, runtime: SubscriberRuntime) {
+    this.#driver = driver;
+    this.#database = database;
     this.#runtime = runtime;
-    this.#dials = dials;
   }
 
   subscribe(channel: string, subscription: Subscription): void {
     this.#subscriptions.set(channel, new WeakRef(subscription));
     this.#registry.register(subscription, channel);
     const current = this.#current;
-    if (current?.client.status === "ready") void this.#subscribe(current, channel, subscription);
+    if (current?.isReady) void this.#subscribe(current.link!, channel, subscription);
     else this.reopen();
   }
 
@@ -66,15 +57,10 @@ export class Subscriber {
    * made before the other was lost, at `lostAt`, may lead to the previous server or nowhere: it is replaced.
    */
   reopen(lostAt: number = Number.NEGATIVE_INFINITY): void {
-    const { client } = this.#current ?? {};
-    const isOver = !client || client.status === "end";
+    const current = this.#current;
+    const isOver = !current || current.state === "over";
     if (isOver && this.#subscriptions.size > 0) this.#open();
-    else if (client?.status === "ready" && (this.#readyAt <= lostAt || this.#isBehind)) this.#current?.cut();
-  }
-
-  /** Whether the connection of the user's client was dialed after this one (PROTOCOL 2.18). */
-  get #isBehind(): boolean {
-    return this.#dial < this.#dials().connected;
+    else if (current?.isReady && (current.readyAt <= lostAt || current.isBehind)) current.cut();
   }
 
   /** Ends the connection until it is reopened. */
@@ -87,63 +73,64 @@ export class Subscriber {
   }
 
   #open(): void {
-    const current: SubscriberClient | undefined = this.#make({
-      onDial: () => {
-        if (current === this.#current) this.#dial = this.#dials().begun;
-      },
-      onReady: () => {
-        if (current === this.#current && this.#isBehind) current?.cut();
-        else this.#onReady(current!);
-      },
-      onClose: () => {
-        if (current !== this.#current) return;
-        this.#timer?.cancel();
-        // The user's retry strategy may give up this connection alone: the command connection stays.
-        this.#timer = this.#runtime.setTimer(() => this.reopen(), pingInterval);
-        this.#timer.unref();
-        this.#notifyAll(false);
-      },
-      onMessage: (channel, message) => this.#subscriptions.get(channel)?.deref()?.onMessage(message),
-    });
-    this.#current = current;
-    if (!current) {
+    this.#current = undefined;
+    if (this.#driver.status === "end") {
       this.#notifyAll(false);
       return;
     }
-    current.connect().catch(() => {});
+    const onMessage = (channel: string, message: string): void =>
+      this.#subscriptions.get(channel)?.deref()?.onMessage(message);
+    const open = (): SubscriberLink => this.#driver.openSubscriber(this.#database(), onMessage);
+    const current: Dialer<SubscriberLink> = new Dialer(this.#driver, open, {
+      onReady: () => {
+        if (current.isBehind) current.cut();
+        else this.#onReady(current);
+      },
+      onLost: () => {
+        // The user's retry strategy may give up this connection alone: the command connection stays.
+        this.#later(() => this.reopen());
+        this.#notifyAll(false);
+      },
+    });
+    this.#current = current;
+    current.dial();
   }
 
-  #onReady(current: SubscriberClient): void {
+  #onReady(current: Dialer<SubscriberLink>): void {
     this.#refused.clear();
     for (const [channel, kept] of this.#subscriptions) {
       const subscription = kept.deref();
-      if (subscription) void this.#subscribe(current, channel, subscription);
+      if (subscription) void this.#subscribe(current.link!, channel, subscription);
     }
-    if (current !== this.#current) return;
-    this.#readyAt = this.#runtime.monotonic();
     this.#watch(current);
   }
 
   /** Any answer shows that the server is there. */
-  #watch(current: SubscriberClient): void {
+  #watch(current: Dialer<SubscriberLink>): void {
+    let isAnswered = true;
+    const answered = (): void => {
+      isAnswered = true;
+    };
+    const ping = (): void => {
+      if (!isAnswered) {
+        current.cut();
+        return;
+      }
+      isAnswered = false;
+      current.link!.ping("still there?").then(answered, answered);
+      this.#subscribeRefused(current.link!);
+      this.#later(ping);
+    };
+    this.#later(ping);
+  }
+
+  #later(act: () => void): void {
     this.#timer?.cancel();
-    this.#timer = this.#runtime.setTimer(() => {
-      let isAnswered = false;
-      const answered = (): void => {
-        isAnswered = true;
-      };
-      current.ping("still there?").then(answered, answered);
-      this.#subscribeRefused(current);
-      this.#timer = this.#runtime.setTimer(() => {
-        if (isAnswered) this.#watch(current);
-        else current.cut();
-      }, pingInterval);
-      this.#timer.unref();
-    }, pingInterval);
+    this.#timer = this.#runtime.setTimer(act, pingInterval);
     this.#timer.unref();
   }
 
-  #subscribeRefused(current: SubscriberClient): void {
+  #subscribeRefused(current: SubscriberLink): void {
     const channels = [...this.#refused];
     this.#refused.clear();
     for (const channel of channels) {
@@ -152,17 +139,17 @@ export class Subscriber {
     }
   }
 
-  async #subscribe(own: SubscriberClient, channel: string, { onChange }: Subscription): Promise<void> {
-    const isCurrent = (): boolean => own === this.#current;
+  async #subscribe(link: SubscriberLink, channel: string, { onChange }: Subscription): Promise<void> {
+    const isCurrent = (): boolean => link === this.#current?.link;
     try {
-      const isSubscribed = await answersPing(own);
-      if (isSubscribed) await own.subscribe(channel);
-      if (isCurrent() && own.client.status === "ready") onChange(isSubscribed);
+      const isSubscribed = await answersPing(link);
+      if (isSubscribed) await link.subscribe(channel);
+      if (isCurrent() && link.isReady) onChange(isSubscribed);
     } catch (error) {
       if (!isCurrent()) return;
-      const isReply = this.#isErrorReply(error);
+      const isReply = this.#driver.isErrorReply(error);
       // A Redis that runs a long script refuses everything else for that time.
-      if (isReply && /^BUSY\b/.test((error as Error).message)) this.#refused.add(channel);
+      if (isReply && /^BUSY\b/.test(error.message)) this.#refused.add(channel);
       // Only an error reply of the master is a reason; the loss of the connection was reported.
       onChange(false, isReply ? error : undefined);
     }
@@ -171,7 +158,7 @@ export class Subscriber {
   #unsubscribe(channel: string): void {
     this.#subscriptions.delete(channel);
     const current = this.#current;
-    if (current?.client.status === "ready") current.unsubscribe(channel).catch(() => {});
+    if (current?.isReady) current.link!.unsubscribe(channel).catch(() => {});
   }
 
   #notifyAll(isListening: boolean): void {
@@ -187,11 +174,11 @@ const refusedPing = /^(NOPERM|MISCONF|LOADING|ERR unknown command)\b/;
  * SUBSCRIBE throws an error that cannot be caught and ends the process, so a server with invalid replies is
  * never subscribed to.
  */
-async function answersPing(client: SubscriberClient): Promise<boolean> {
+async function answersPing(link: SubscriberLink): Promise<boolean> {
   // Not the channel: tracing tools record it, and whoever knows an inbox can publish a grant to it.
   const word = "quorlock";
   try {
-    const said = await client.ping(word);
+    const said = await link.ping(word);
     // In RESP2, on a connection with another subscription, the reply is an array.
     return said === word || (Array.isArray(said) && said[1] === word);
   } catch (error) {

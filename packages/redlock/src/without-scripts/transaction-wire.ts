@@ -1,4 +1,4 @@
-import { NotSent } from "../adapters/session.ts";
+import { NotSent } from "../adapters/link.ts";
 import { abandoned, failed, fault, unexpected, unsent } from "../protocol/faults.ts";
 import type { Answer, Fault, KeyState, No, Outcome, Question } from "../protocol/node.ts";
 import { questionOf } from "../protocol/question.ts";

@@ -1,4 +1,4 @@
-import { NotSent } from "../adapters/session.ts";
+import { NotSent } from "../adapters/link.ts";
 import type { Batch } from "../redis/batch.ts";
 import type { Args } from "../redis/connection.ts";
 import { timeLeftIn, UnexpectedReply } from "../redis/reply-numbers.ts";

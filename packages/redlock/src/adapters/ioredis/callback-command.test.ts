@@ -25,33 +25,14 @@ describe.each(versions)("ioredis %s", (_, open, AnyCommand) => {
     ) as Command;
   }
 
-  test("settle by their own functions, which tracing tools detach and call without them", () => {
-    const outcomes: unknown[] = [];
-    const told = (reply: unknown, error?: unknown): void => void outcomes.push([reply, error]);
-    const [one, other] = [made(told), made(told)];
-    Object.assign(one, { isSent: true });
-    Object.assign(other, { isSent: true });
-    const { resolve } = one;
-    const { reject } = other;
-    resolve("OK");
-    reject("refused");
-    expect(outcomes).toEqual([
-      ["OK", undefined],
-      [undefined, "refused"],
-    ]);
-  });
-
   test("an error of a tool that wraps sendCommand is the outcome", async () => {
     const outcomes: unknown[] = [];
     const broken = new Error("the tool is broken");
     const sendCommand = (): never => {
       throw broken;
     };
-    deliverBy(callbackCommandsOf(open())!, "")(
-      { sendCommand },
-      { command: "GET", args: ["key"] },
-      (reply, error) => outcomes.push([reply, error]),
-    );
+    const deliver = deliverBy({ sendCommand }, callbackCommandsOf(open())!, "");
+    deliver({ command: "GET", args: ["key"] }, (reply, error) => outcomes.push([reply, error]));
     await Promise.resolve();
     expect(outcomes).toEqual([[undefined, broken]]);
   });

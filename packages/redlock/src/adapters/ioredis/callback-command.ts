@@ -1,6 +1,6 @@
-import type { Args, Done, Message } from "../../redis/connection.ts";
-import type { UserClient } from "../own-client.ts";
-import { withoutAdvice } from "./lost-connection.ts";
+import type { Done, Message } from "../../redis/connection.ts";
+import type { Link } from "../link.ts";
+import { type Command, type CommandClass, commandClassOf, type SendingClient } from "./private.ts";
 
 /** Makes a command for `sendCommand`. Its outcome goes to `done`, never before `sendCommand` has returned. */
 export type MakeCommand = (message: Message, keyPrefix: string, done: Done) => SentCommand;
@@ -9,20 +9,6 @@ export interface SentCommand {
   /** Whether `sendCommand` has returned. */
   isSent: boolean;
   reject: (error: unknown) => unknown;
-}
-
-/** The used part of an ioredis command. */
-interface Command {
-  name: string;
-  transformed?: boolean;
-  isTraced?: boolean;
-  resolve: (reply: unknown) => unknown;
-  reject: (error: unknown) => unknown;
-  promise: unknown;
-  stringifyArguments(): void;
-  args: unknown[];
-  toWritable(stream: unknown): unknown;
-  transformReply(reply: unknown): unknown;
 }
 
 /** A message as ioredis encodes it: `wire` of the message. */
@@ -36,12 +22,6 @@ interface Encoded {
   /** The arguments as tracing tools, debug logs and the errors of ioredis show them. */
   readonly args: unknown[];
 }
-
-type CommandClass = new (
-  name: string,
-  args: Args,
-  options: { readonly replyEncoding: "utf8"; readonly keyPrefix: string },
-) => Command;
 
 /** The promise of each command, for tools that chain on it: it is settled, and rejects nowhere. */
 const nothing = Promise.resolve();
@@ -61,45 +41,18 @@ export function callbackCommandsOf(client: object): MakeCommand | undefined {
   return makers.get(Command);
 }
 
-/**
- * Finds the command class: it is not exported to clients, but `call` passes a command to `sendCommand`, which
- * is intercepted here. The method is that of the class, on an object that can send nothing: a wrapper binds its own to a client.
- */
-function commandClassOf(client: object): CommandClass | undefined {
-  let taken: object | undefined;
-  const sendCommand = (command: object): void => {
-    taken = command;
-  };
-  try {
-    const version = Object.getPrototypeOf(client) as CallingClient;
-    // (A tool that wraps it may return a promise.)
-    void Promise.resolve(version.call.call({ options: {}, sendCommand }, "PING")).catch(() => {});
-    return taken?.constructor as CommandClass | undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-interface CallingClient {
-  call(this: object, command: string): unknown;
-}
-
-/** As in `UserClient.deliver`: sends a command that `make` has made. */
-export function deliverBy(make: MakeCommand, keyPrefix: string): NonNullable<UserClient["deliver"]> {
-  return (own, message, done) => {
+/** As in `Link.post`: sends a command that `make` has made. */
+export function deliverBy(client: SendingClient, make: MakeCommand, keyPrefix: string): Link["post"] {
+  return (message, done) => {
     const sent = make(message, keyPrefix, done);
     try {
-      (own as SendingClient).sendCommand(sent);
+      client.sendCommand(sent);
     } catch (error) {
       // A tool that wraps `sendCommand` has thrown.
       sent.reject(error);
     }
     sent.isSent = true;
   };
-}
-
-interface SendingClient {
-  sendCommand(command: object): unknown;
 }
 
 function makerOf(Base: CommandClass): MakeCommand {
@@ -132,9 +85,7 @@ function makerOf(Base: CommandClass): MakeCommand {
       return this.#encoded.text;
     }
 
-    /** Replaces the method that the constructor of ioredis calls. */
-    initPromise(): void {
-      this.transformed = true;
+    override initPromise(): void {
       this.stringifyArguments();
       // Disables tracing: no promise tells when it is answered.
       this.isTraced = true;
@@ -193,4 +144,15 @@ function checked(make: MakeCommand): MakeCommand | undefined {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * The error of a command whose connection was lost. Those of ioredis say no reason, or advise options that have no effect
+ * here, because the connections of locks override them; and that it cannot be written to says less than the error before.
+ */
+export function withoutAdvice(error: unknown): unknown {
+  const advises =
+    error instanceof Error &&
+    /\b(maxRetriesPerRequest|enableOfflineQueue|EPIPE)\b|^Connection is closed\./.test(error.message);
+  return advises ? new Error("the connection was lost") : error;
 }

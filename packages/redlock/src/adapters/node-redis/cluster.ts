@@ -1,41 +1,12 @@
-import { InvalidArgumentError } from "../../errors.ts";
 import type { Args } from "../../redis/connection.ts";
 import { outside } from "../../time/async-context.ts";
-import type { Timer } from "../../time/runtime.ts";
 import { systemRuntime } from "../../time/system.ts";
 import { hashSlot } from "../hash-slot.ts";
-import { checkMade, type OwnEvents } from "../own-client.ts";
-import {
-  defaultConnectTimeout,
-  ReconnectingClient,
-  type SingleConnection,
-  type SingleConnectionEvents,
-} from "../reconnecting-client.ts";
-import { Lost, NotSent } from "../session.ts";
-import {
-  destroy,
-  duplicateOf,
-  type NodeRedis,
-  type NodeRedisClient,
-  type NodeRedisOptions,
-  retryDelay,
-  sendNowOrNever,
-} from "./duplicate.ts";
+import { checkMade, type LinkEvents, Lost, NotSent } from "../link.ts";
+import type { Address, AddressMap, NodeRedisClient } from "./client.ts";
+import { destroy, duplicateOf, type NodeRedis, NodeRedisLink, retryDelay, sendNowOrNever } from "./link.ts";
+import { clusterOptionsOf, takeOut } from "./private.ts";
 import { firstKeyOf, untraced, wordsOf } from "./words.ts";
-
-export interface ClusterOptions {
-  readonly rootNodes?: readonly NodeRedisOptions[];
-  readonly defaults?: NodeRedisOptions;
-  readonly keyPrefix?: string | Uint8Array;
-  readonly nodeAddressMap?: AddressMap;
-}
-
-interface Address {
-  readonly host: string;
-  readonly port: number;
-}
-
-type AddressMap = Readonly<Record<string, Address>> | ((address: string) => Address | undefined);
 
 interface Node {
   readonly address: string;
@@ -60,54 +31,28 @@ export interface ClusterClient extends Omit<NodeRedisClient, "sendCommand"> {
   ): Promise<unknown>;
 }
 
-/** The options of a Cluster client are not public, but `duplicate` passes them to the constructor of its class. */
-export function clusterOptionsOf(cluster: NodeRedisClient): ClusterOptions {
-  let taken: ClusterOptions | undefined;
-  // (Called as a constructor, so it cannot be an arrow function.)
-  function take(options: ClusterOptions): void {
-    taken = options;
-  }
-  // A wrapper may have bound the method to the Cluster, which stands behind it.
-  for (const own of [cluster, Object.getPrototypeOf(cluster) as object]) {
-    const prototype: object = Object.create(own, { constructor: { value: take } });
-    const duplicate = async (): Promise<unknown> => (Object.create(prototype) as NodeRedisClient).duplicate();
-    // (It fails on what is no Cluster.)
-    duplicate().catch(() => {});
-    if (taken) return taken;
-  }
-  throw new InvalidArgumentError("its options cannot be read: pass it itself, and no wrapper of it");
-}
-
-/** A Cluster client, replaced when none of its masters is connected any more. */
-export class ClusterDuplicate extends ReconnectingClient<ClusterConnection> {
+/**
+ * The masters of a Cluster like one connection, which is over when none of them is connected any more. A Cluster client
+ * connects to each master at the first command for one of its slots, and a command would wait for that for as long as it
+ * takes: it is sent only to a master that is connected.
+ */
+export class ClusterLink extends NodeRedisLink {
   readonly #user: NodeRedis;
+  readonly #cluster: ClusterClient;
+  /** The time that its masters have to greet a connection before the others are used without them, ms. */
+  readonly #greetingTimeout: number;
+  /** The clients of nodes that are known, and whether each is dialing. */
+  readonly #isDialing = new WeakMap<NodeClient, boolean>();
+  #error: unknown;
+  #isGreeted = false;
+  /** Whether a master is being asked for the new place of a slot. */
+  #isAsking = false;
 
-  constructor(user: NodeRedis, events: Partial<OwnEvents>) {
-    super(user, events);
+  constructor(user: NodeRedis, connectTimeout: number) {
+    super(user);
     this.#user = user;
-  }
-
-  get addresses(): readonly string[] {
-    const { nodeAddressMap } = clusterOptionsOf(this.#user.client);
-    return (this.current?.addresses ?? []).map((address) => addressBehind(address, nodeAddressMap));
-  }
-
-  protected override get connectTimeout(): number {
-    return this.#socketOptions?.connectTimeout || defaultConnectTimeout;
-  }
-
-  protected override delayAfter(retries: number, cause: Error): number | undefined {
-    return retryDelay(this.#socketOptions?.reconnectStrategy, retries, cause);
-  }
-
-  get #socketOptions(): NodeRedisOptions["socket"] {
-    return clusterOptionsOf(this.#user.client).defaults?.socket;
-  }
-
-  protected override open(events: SingleConnectionEvents): ClusterConnection {
-    const { connectTimeout } = this;
-    const { rootNodes = [], defaults, nodeAddressMap } = clusterOptionsOf(this.#user.client);
-    let connection: ClusterConnection | undefined;
+    this.#greetingTimeout = connectTimeout / 4;
+    const { rootNodes = [], defaults, nodeAddressMap } = clusterOptionsOf(user.client);
     const { reconnectStrategy } = defaults?.socket ?? {};
     const socket = {
       ...defaults?.socket,
@@ -116,7 +61,7 @@ export class ClusterDuplicate extends ReconnectingClient<ClusterConnection> {
       reconnectStrategy: (retries: number, cause: Error) =>
         retryDelay(reconnectStrategy, retries, cause) ?? 1000,
     };
-    const cluster = duplicateOf(this.#user.client, {
+    this.#cluster = duplicateOf(user.client, {
       commandOptions: sendNowOrNever.commandOptions,
       clientSideCache: undefined,
       // A command without a key goes to any node, and must not reach a replica.
@@ -130,62 +75,32 @@ export class ClusterDuplicate extends ReconnectingClient<ClusterConnection> {
       })),
       defaults: { ...defaults, ...sendNowOrNever, socket },
       // Called for each client of a node that is made.
-      nodeAddressMap(address: string) {
-        connection?.onNode();
+      nodeAddressMap: (address: string) => {
+        this.#onNode();
         return mappedAddress(address, nodeAddressMap);
       },
     }) as ClusterClient;
-    const made = clusterOptionsOf(cluster);
-    checkMade(cluster, { ...made, ...made.defaults }, { useReplicas: false, ...sendNowOrNever });
-    connection = new ClusterConnection(cluster, this.#user.keyPrefix, connectTimeout / 4, events);
-    return connection;
-  }
-}
-
-/**
- * The masters of a Cluster like one connection. A Cluster client connects to each master at the first command for
- * one of its slots, and a command would wait for that for as long as it takes: it is sent only to a master that is
- * connected.
- */
-class ClusterConnection implements SingleConnection {
-  readonly #cluster: ClusterClient;
-  readonly #keyPrefix: string;
-  /** The time that its masters have to greet a connection before the others are used without them, ms. */
-  readonly #greetingTimeout: number;
-  readonly #events: SingleConnectionEvents;
-  /** The clients of nodes that are known, and whether each is dialing. */
-  readonly #isDialing = new WeakMap<NodeClient, boolean>();
-  #error: unknown;
-  #isReady = false;
-  #isOver = false;
-  /** Whether a master is being asked for the new place of a slot. */
-  #isAsking = false;
-
-  constructor(
-    cluster: ClusterClient,
-    keyPrefix: string,
-    greetingTimeout: number,
-    events: SingleConnectionEvents,
-  ) {
-    this.#cluster = cluster;
-    this.#keyPrefix = keyPrefix;
-    this.#greetingTimeout = greetingTimeout;
-    this.#events = events;
-    cluster.on("error", (error: unknown) => {
+    const made = clusterOptionsOf(this.#cluster);
+    checkMade(this.#cluster, { ...made, ...made.defaults }, { useReplicas: false, ...sendNowOrNever });
+    this.#cluster.on("error", (error: unknown) => {
       this.#error ??= error;
     });
     // Missing in version 5.0, which is why masters are watched as well.
-    cluster.on("node-error", (error: unknown) => this.#onNodeError(error));
+    this.#cluster.on("node-error", (error: unknown) => this.#onNodeError(error));
+  }
+
+  get isReady(): boolean {
+    return this.#isGreeted && !this.isOver;
   }
 
   #onNodeError(error: unknown): void {
     this.#error = error;
-    if (this.#isReady && !this.#masters.some(({ client }) => client?.isReady)) this.#events.onLost(error);
+    if (this.#isGreeted && !this.#masters.some(({ client }) => client?.isReady)) this.lose(error);
   }
 
   /** node-redis makes a client of a node, for a command or after a redirection. Throws if it is too late for one. */
-  onNode(): void {
-    if (this.#isOver) throw new NotSent("the connection is closed");
+  #onNode(): void {
+    if (this.isOver) throw new NotSent("the connection is closed");
     void Promise.resolve().then(() => this.#watchNodes());
   }
 
@@ -195,7 +110,7 @@ class ClusterConnection implements SingleConnection {
       if (!client || this.#isDialing.has(client)) continue;
       const setDialing = (isDialing: boolean): void => {
         this.#isDialing.set(client, isDialing);
-        if (this.#isOver && !isDialing) destroy(client);
+        if (this.isOver && !isDialing) destroy(client);
       };
       this.#isDialing.set(client, true);
       client.on("connect", () => setDialing(false));
@@ -216,35 +131,30 @@ class ClusterConnection implements SingleConnection {
   }
 
   get addresses(): readonly string[] {
-    return [...this.#cluster.nodeByAddress.keys()];
+    const { nodeAddressMap } = clusterOptionsOf(this.#user.client);
+    return [...this.#cluster.nodeByAddress.keys()].map((address) => addressBehind(address, nodeAddressMap));
   }
 
   /**
    * Resolves when each master is connected, has failed for the first time, or has not greeted the connection in time;
    * rejects if none is connected. A master that hangs must not keep the others from being used.
    */
-  async connect(): Promise<void> {
+  protected override async connect({ onReady }: LinkEvents): Promise<void> {
     try {
       await this.#cluster.connect();
     } catch (error) {
       throw this.#error ?? error;
     }
-    if (this.#isOver) throw new NotSent("the connection is closed");
-    await this.#inTime(Promise.all(this.#masters.map((node) => this.#connected(node))));
+    if (this.isOver) throw new NotSent("the connection is closed");
+    const late = new Promise((resolve) =>
+      systemRuntime.setTimer(() => resolve(undefined), this.#greetingTimeout).unref(),
+    );
+    await Promise.race([late, Promise.all(this.#masters.map((node) => this.#connected(node)))]);
     if (!this.#masters.some(({ client }) => client?.isReady)) {
       throw this.#error ?? new Lost("no master has greeted the connection");
     }
-    this.#isReady = true;
-    this.#events.onReady();
-  }
-
-  async #inTime(connecting: Promise<unknown>): Promise<void> {
-    let timer: Timer | undefined;
-    const isLate = new Promise((resolve) => {
-      timer = systemRuntime.setTimer(() => resolve(undefined), this.#greetingTimeout);
-    });
-    await Promise.race([connecting, isLate]);
-    timer?.cancel();
+    this.#isGreeted = true;
+    onReady();
   }
 
   #connected(node: Node): Promise<unknown> {
@@ -257,8 +167,8 @@ class ClusterConnection implements SingleConnection {
     return outside(async () => this.#cluster.nodeClient(node)).catch(() => {});
   }
 
-  send(command: string, args: Args): Promise<unknown> {
-    const words = wordsOf(command, args, this.#keyPrefix);
+  protected override request(command: string, args: Args): Promise<unknown> {
+    const words = wordsOf(command, args, this.#user.keyPrefix);
     const key = firstKeyOf(words);
     const node = key === undefined ? undefined : this.#cluster.slots[hashSlot(key)]?.master;
     if (node && !node.client?.isReady) {
@@ -284,16 +194,13 @@ class ClusterConnection implements SingleConnection {
     const address = await asked.then(() => other.address, addressIn);
     this.#isAsking = false;
     if (address === undefined || address === lost.address || lost.client?.isReady) return;
-    this.#events.onLost(new Lost(`the slots of ${lost.address} are at ${address} now`));
+    this.lose(new Lost(`the slots of ${lost.address} are at ${address} now`));
   }
 
   /** A client of a node that is destroyed while it dials stays connected: it is destroyed once the dial has ended. */
-  destroy(): void {
-    this.#isOver = true;
+  protected override destroy(): void {
     this.#watchNodes();
-    for (const node of this.#nodes) {
-      if (node.client && this.#isDialing.get(node.client)) node.client = undefined;
-    }
+    takeOut(this.#nodes.filter(({ client }) => client && this.#isDialing.get(client)));
     destroy(this.#cluster);
   }
 }

@@ -1,68 +1,40 @@
-import { AsyncLocalStorage } from "node:async_hooks";
-import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { systemRuntime } from "../time/system.ts";
+import type { Done, Message } from "../redis/connection.ts";
 import { Dials } from "./dials.ts";
-import type { OwnClient, OwnEvents, UserClient, UserEvents } from "./own-client.ts";
-import { OwnConnection } from "./own-connection.ts";
+import type { Driver, DriverEvents } from "./driver.ts";
+import type { Link, LinkEvents } from "./link.ts";
+import { MasterConnection } from "./master-connection.ts";
 
 // PROTOCOL 2.16, 2.18.
 
-/** Set where a connection of these tests runs: clients of the tests before them may set timers as well. */
-const here = new AsyncLocalStorage<true>();
-const timers = new Set<() => void>();
-const setTimer = systemRuntime.setTimer.bind(systemRuntime);
-beforeEach(() => {
-  timers.clear();
-  vi.spyOn(systemRuntime, "setTimer").mockImplementation((callback, delay) => {
-    if (!here.getStore()) return setTimer(callback, delay);
-    timers.add(callback);
-    return { cancel: () => void timers.delete(callback), unref: () => {} };
-  });
-});
-afterEach(() => vi.restoreAllMocks());
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => void vi.useRealTimers());
 
-/** All timers that are set fire. */
-async function passTime(): Promise<void> {
-  for (const callback of [...timers]) {
-    timers.delete(callback);
-    here.run(true, callback);
-  }
-  await turn();
-}
+const pass = (seconds: number) => vi.advanceTimersByTimeAsync(seconds * 1000);
 
-/** A client whose connections are made, answered and lost when a test says so. */
-class TestClient implements OwnClient {
-  readonly client = { status: "wait" };
+/** A link that is made, answered and lost when a test says so. */
+class TestLink implements Link {
+  isReady = false;
+  isOver = false;
   readonly sent: Array<{ readonly words: string; readonly reply: (reply: unknown) => void }> = [];
-  readonly #events: OwnEvents;
+  #events: LinkEvents | undefined;
 
-  constructor(events: OwnEvents) {
+  dial(events: LinkEvents): void {
     this.#events = events;
   }
 
-  connect(): Promise<void> {
-    this.dial();
-    return Promise.resolve();
-  }
-
-  dial(): void {
-    this.client.status = "connecting";
-    this.#events.onDial();
-  }
-
   greet(): void {
-    this.client.status = "ready";
-    this.#events.onReady();
+    this.isReady = true;
+    this.#events!.onReady();
   }
 
   lose(): void {
-    this.client.status = "reconnecting";
-    this.#events.onClose();
+    this.isReady = false;
+    this.#events!.onLost(new Error("lost"));
   }
 
-  send(command: string, args: readonly unknown[]): Promise<unknown> {
-    return new Promise((reply) => this.sent.push({ words: [command, ...args].join(" "), reply }));
+  post({ command, args }: Message, done: Done): void {
+    this.sent.push({ words: [command, ...args].join(" "), reply: done });
   }
 
   /** Answers INFO. */
@@ -71,32 +43,23 @@ class TestClient implements OwnClient {
     for (let turns = 0; turns < 10; turns += 1) await Promise.resolve();
   }
 
-  cut(): void {
-    this.lose();
-  }
-
-  drop(): void {
-    this.client.status = "end";
-    this.#events.onClose();
-    this.#events.onEnd();
+  async drop(): Promise<void> {
+    this.end();
   }
 
   end(): void {
-    this.drop();
+    this.isOver = true;
+    this.isReady = false;
   }
 }
 
-type AskServer = NonNullable<UserClient["askServer"]>;
+type AskServer = NonNullable<Driver["askServer"]>;
 
 /** A connection that is established to server "a", and the user's client, connected too. */
-function established(askServer: AskServer = () => Promise.resolve(undefined)) {
-  return here.run(true, () => establish(askServer));
-}
-
-async function establish(askServer: AskServer) {
-  const opened: TestClient[] = [];
+async function established(askServer: AskServer = () => Promise.resolve(undefined)) {
+  const opened: TestLink[] = [];
   const dials = new Dials(() => 0);
-  let events!: UserEvents;
+  let events!: DriverEvents;
   const user = {
     client: {},
     name: "host:1",
@@ -106,11 +69,12 @@ async function establish(askServer: AskServer) {
     database: 0,
     asksServer: true,
     askServer,
-    deliver: undefined,
-    open(_, own) {
-      const client = new TestClient(own);
-      opened.push(client);
-      return client;
+    greetingTime: 1000,
+    delayAfter: () => 0,
+    open() {
+      const link = new TestLink();
+      opened.push(link);
+      return link;
     },
     openSubscriber: () => {
       throw new Error("nothing subscribes");
@@ -123,38 +87,43 @@ async function establish(askServer: AskServer) {
     isErrorReply: (error): error is Error => error instanceof Error,
     close: () => Promise.resolve(),
     disconnect: () => {},
-  } satisfies UserClient;
+  } satisfies Driver;
   dials.ready();
-  const connection = new OwnConnection(user);
-  const [own] = opened as [TestClient];
+  const connection = new MasterConnection(user);
+  // (The first one shows whether links can be made.)
+  opened.shift();
+  const [own] = opened as [TestLink];
   own.greet();
   await own.says("a");
   const sessions: number[] = [];
   connection.onReady(() => sessions.push(connection.session));
-  const reconnect = (): void =>
-    here.run(true, () => {
-      dials.redial();
-      dials.ready();
-      events.onReady();
-    });
+  const reconnect = (): void => {
+    dials.redial();
+    dials.ready();
+    events.onReady();
+  };
   return { connection, own, opened, sessions, reconnect };
 }
 
-test("a connection that was lost is another one, which a second connection shows nothing about: it is established once", async () => {
+test("a connection that is not there when its client reconnects is made again, and established once", async () => {
   const { connection, own, opened, sessions, reconnect } = await established();
   const { session } = connection;
   own.lose();
   reconnect();
-  const second = opened[1]!;
-  own.dial();
-  second.greet();
-  own.greet();
-  await second.says("a");
-  await own.says("b");
-  if (second.sent.length > 0) await second.says("a");
-  expect(connection.serverIds).toEqual(["a"]);
+  expect(opened).toHaveLength(2);
+  opened[1]!.greet();
+  await opened[1]!.says("b");
+  expect(connection.serverIds).toEqual(["b"]);
   expect(sessions).toEqual([session + 1]);
-  expect(own.client.status).toBe("end");
+  connection.disconnect();
+});
+
+test("one that is being made when its client reconnects is dropped, and dialed again", async () => {
+  const { connection, own, opened, reconnect } = await established();
+  own.lose();
+  reconnect();
+  reconnect();
+  expect([opened.length, opened[1]!.isOver]).toEqual([3, true]);
   connection.disconnect();
 });
 
@@ -196,9 +165,9 @@ test("a client that fails to say where it leads is asked again", async () => {
   const { connection, reconnect } = await established(askServer);
   askServer.mockRejectedValueOnce(new Error("not now"));
   reconnect();
-  await passTime();
+  await pass(1);
   expect(connection.isReady).toBe(false);
-  await passTime();
+  await pass(1);
   expect(connection.isReady).toBe(true);
   connection.disconnect();
 });
@@ -209,19 +178,20 @@ test("a connection that was ended while in doubt asks nothing more, and leaves n
   askServer.mockClear();
   reconnect();
   connection.disconnect();
-  for (let seconds = 0; seconds < 2; seconds += 1) await passTime();
-  expect(timers.size).toBe(0);
+  await pass(2);
+  expect(vi.getTimerCount()).toBe(0);
   expect(askServer).not.toHaveBeenCalled();
 });
 
 test("a connection in doubt gives up a second one that goes silent, and a third one shows where it leads", async () => {
-  const { connection, opened, reconnect } = await established(() => new Promise(() => {}));
+  const askServer = vi.fn<AskServer>(() => new Promise(() => {})).mockResolvedValueOnce(undefined);
+  const { connection, opened, reconnect } = await established(askServer);
   reconnect();
   opened[1]!.greet();
-  for (let seconds = 0; seconds < 2; seconds += 1) await passTime();
+  await pass(2);
   // A slow server has its time.
   expect(opened).toHaveLength(2);
-  for (let seconds = 0; seconds < 3; seconds += 1) await passTime();
+  await pass(3);
   opened[2]!.greet();
   await opened[2]!.says("a");
   expect(connection.isReady).toBe(true);

@@ -1,12 +1,12 @@
 import { inspect } from "node:util";
-import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis";
+import { Cluster, Redis } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5, ReplyError } from "ioredis-5";
 import { afterEach, describe, expect, test } from "vitest";
 import type { ExecutionError } from "../../errors.ts";
 import { Redlock } from "../../redlock.ts";
-import { connectionOf, newConnection } from "../client-libraries.ts";
-import { NotSent } from "../session.ts";
-import { ClusterDuplicate, Duplicate } from "./duplicate.ts";
+import { newConnection } from "../client-libraries.ts";
+import { NotSent } from "../link.ts";
+import { IoredisDriver } from "./driver.ts";
 
 // PROTOCOL 2.2.
 
@@ -44,14 +44,13 @@ describe.each([
     [200, 200],
     // Node fires a timer with a longer delay at once.
     [Number.POSITIVE_INFINITY, 2 ** 31 - 1],
-    [null, null],
+    [null, undefined],
   ])("a retryStrategy that returns %s makes no storm of connections", (returned, delay) => {
-    const { client } = new Duplicate(new AnyRedis({ ...lazy, retryStrategy: () => returned }), {});
-    expect((client.options as RedisOptions).retryStrategy!(1)).toBe(delay);
+    const client = new AnyRedis({ ...lazy, retryStrategy: () => returned });
     const cluster = new AnyCluster([lazy], { lazyConnect: true, clusterRetryStrategy: () => returned });
-    const events = { onDial() {}, onReady() {}, onClose() {}, onEnd() {}, onFailure() {}, onOutdated() {} };
-    const { options } = new ClusterDuplicate(cluster, events).client;
-    expect((options as ClusterOptions).clusterRetryStrategy!(1)).toBe(delay);
+    for (const each of [client, cluster]) {
+      expect(new IoredisDriver(each).delayAfter(1, new Error("lost"))).toBe(delay);
+    }
   });
 
   test("a connection is named by its address", () => {
@@ -91,14 +90,6 @@ describe.each([
     expect(texts.join()).not.toContain("secret");
   });
 
-  test("there is one for each client, however many Redlocks share it", () => {
-    const client = opened(new AnyRedis(lazy));
-    const other = opened(new AnyRedis(lazy));
-    expect(connectionOf(client)).toBe(connectionOf(client));
-    expect(connectionOf(client)).not.toBe(connectionOf(other));
-    expect(connectionOf(client).client).toBe(client);
-  });
-
   test("a client that refuses connections is an unreachable master, and the user's stays as it is", async () => {
     const client = opened(new AnyRedis(lazy));
     const redlock = new Redlock([client], patient);
@@ -123,13 +114,7 @@ describe.each([
     expect(() => connection.deliver?.({ command: "DISCARD", args: [] }, () => {})).toThrow(NotSent);
     client.emit("select", 1);
     await expect(connection.send("DISCARD", [])).rejects.toThrow(NotSent);
-    expect(made.map(({ status }) => status)).toEqual(["end", "wait"]);
-  });
-
-  test("the slot counts with the prefix that the client puts in front", () => {
-    const options = { lazyConnect: true, keyPrefix: "{app}:" };
-    const cluster = opened(new AnyCluster([{ host: "127.0.0.1", port: 1 }], options));
-    expect(newConnection(cluster).refuses(["a", "b"])).toBeUndefined();
+    expect(made.map(({ status }) => status)).toEqual(["end"]);
   });
 
   test("only what the master itself said is a reply", () => {

@@ -1,63 +1,29 @@
-import type { Args } from "../../redis/connection.ts";
+import type { Args, Done, Message } from "../../redis/connection.ts";
 import { outside } from "../../time/async-context.ts";
-import { systemRuntime } from "../../time/system.ts";
+import { afterTurn, systemRuntime } from "../../time/system.ts";
+import { boundedDelay, minDelay } from "../dialer.ts";
+import type { Driver } from "../driver.ts";
 import {
+  ClientLink,
   checkMade,
-  type OwnEvents,
-  type SubscriberClient,
-  type SubscriberEvents,
-  type UserClient,
-} from "../own-client.ts";
-import {
-  boundedDelay,
-  defaultConnectTimeout,
-  minDelay,
-  ReconnectingClient,
-  type SingleConnection,
-  type SingleConnectionEvents,
-} from "../reconnecting-client.ts";
+  type Link,
+  type LinkEvents,
+  NotSent,
+  type OnMessage,
+  promised,
+  type SubscriberLink,
+} from "../link.ts";
+import type { NodeRedisClient, NodeRedisOptions, ReconnectStrategy } from "./client.ts";
 import { untraced, wordsOf } from "./words.ts";
 
-/**
- * The used part of a node-redis client (`createClient`) or Cluster (`createCluster`), versions 5 and 6. A type
- * and not an import: the core never loads node-redis.
- */
-export interface NodeRedisClient {
-  readonly isOpen: boolean;
-  connect(): Promise<unknown>;
-  destroy(): void;
-  duplicate(...args: never[]): unknown;
-  /** Not a Sentinel client, which sends commands again. */
-  readonly getSentinelNode?: undefined;
-  sendCommand(...args: never[]): Promise<unknown>;
-  // biome-ignore lint/suspicious/noExplicitAny: node-redis declares each event with arguments of its own.
-  on(event: string, listener: (...args: any[]) => void): unknown;
-}
-
-type ReconnectStrategy = number | false | ((retries: number, cause: Error) => unknown) | undefined;
-
-export interface NodeRedisOptions {
-  readonly RESP?: number;
-  readonly url?: string;
-  readonly database?: number;
-  readonly keyPrefix?: string | Uint8Array;
-  readonly disableClientInfo?: boolean;
-  readonly socket?: {
-    readonly host?: string;
-    readonly port?: number;
-    readonly path?: string;
-    readonly connectTimeout?: number;
-    readonly reconnectStrategy?: ReconnectStrategy;
-  };
-}
-
 /** The user's client, with its prefix. */
-export interface NodeRedis extends Pick<UserClient, "keyPrefix" | "status" | "isErrorReply"> {
+export interface NodeRedis extends Pick<Driver, "keyPrefix" | "isErrorReply"> {
   readonly client: NodeRedisClient;
 }
 
 /** The used part of a client that this adapter makes. */
 interface OneClient extends Pick<NodeRedisClient, "connect" | "destroy" | "on"> {
+  readonly isReady: boolean;
   sendCommand(words: readonly (string | Uint8Array)[]): Promise<unknown>;
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
   unsubscribe(channel: string): Promise<unknown>;
@@ -87,48 +53,60 @@ export const sendNowOrNever = {
 const maxDelay = 2000;
 const maxJitter = 200;
 
-/** Clients like the user's, one for each connection: the connection of a node-redis client cannot be cut without ending the client. */
-export class Duplicate extends ReconnectingClient<SingleClient> {
-  readonly #user: NodeRedis;
-  readonly #database: number | undefined;
+/** What the links to one server and to a Cluster have in common. */
+export abstract class NodeRedisLink extends ClientLink implements Link {
+  abstract readonly isReady: boolean;
+  readonly #isErrorReply: NodeRedis["isErrorReply"];
+  #because: unknown = new NotSent("the connection is closed");
 
-  constructor(user: NodeRedis, database: number | undefined, events: Partial<OwnEvents>) {
-    super(user, events);
-    this.#user = user;
-    this.#database = database;
+  constructor({ isErrorReply }: NodeRedis) {
+    super();
+    this.#isErrorReply = isErrorReply;
   }
 
-  protected override open(events: SingleConnectionEvents): SingleClient {
-    return new SingleClient(this.#user, this.#database, events);
+  protected abstract request(command: string, args: Args): Promise<unknown>;
+  /** Rejects pending commands. Called again once a dial has ended. */
+  protected abstract destroy(): void;
+
+  protected override lose(error: unknown): void {
+    if (!this.isOver) this.#because = error;
+    super.lose(error);
   }
 
-  protected override get connectTimeout(): number {
-    return optionsOf(this.#user.client).socket?.connectTimeout || defaultConnectTimeout;
+  post({ command, args }: Message, done: Done): void {
+    this.request(command, args).then(done, (error: unknown) => done(undefined, this.#reasonOf(error)));
   }
 
-  protected override delayAfter(retries: number, cause: Error): number | undefined {
-    return retryDelay(optionsOf(this.#user.client).socket?.reconnectStrategy, retries, cause);
+  /** The error of a command. Those of a lost connection get the reason of the loss. */
+  #reasonOf(error: unknown): unknown {
+    return this.isOver && !this.#isErrorReply(error) ? this.#because : error;
+  }
+
+  async drop(because?: unknown): Promise<void> {
+    if (!this.isOver && because !== undefined) this.#because = because;
+    this.isOver = true;
+    this.destroy();
+  }
+
+  /** Libraries write the commands of a turn at its end, or one turn later. */
+  end(): void {
+    this.isOver = true;
+    afterTurn(() => afterTurn(() => outside(() => this.destroy())));
   }
 }
 
-/** A client with the user's options as they are now, for one connection. */
-class SingleClient implements SingleConnection {
-  readonly client: OneClient;
+/** A client with the user's options as they are now, for one connection: it is destroyed at its first error. */
+export class OneClientLink extends NodeRedisLink {
+  protected readonly client: OneClient;
   readonly #keyPrefix: string;
-  readonly #onLost: (error: unknown) => void;
   #isConnecting = false;
-  #isOver = false;
 
-  constructor(user: NodeRedis, database: number | undefined, events: SingleConnectionEvents) {
+  constructor(user: NodeRedis, database: number | undefined) {
+    super(user);
     this.#keyPrefix = user.keyPrefix;
-    this.#onLost = (error) => {
-      this.#isConnecting = false;
-      if (this.#isOver) this.destroy();
-      events.onLost(error);
-    };
     const { RESP, disableClientInfo, socket } = optionsOf(user.client);
     const reconnectStrategy = (_: number, cause: unknown): number => {
-      this.#onLost(cause);
+      this.#fail(cause);
       return 0;
     };
     this.client = duplicateOf(user.client, {
@@ -142,27 +120,36 @@ class SingleClient implements SingleConnection {
     }) as OneClient;
     const made = optionsOf(this.client as unknown as NodeRedisClient);
     checkMade(this.client, { ...made, ...made.socket }, { ...sendNowOrNever, database, reconnectStrategy });
+    this.client.on("error", (error: unknown) => this.#fail(error));
+  }
+
+  get isReady(): boolean {
+    return this.client.isReady && !this.isOver;
+  }
+
+  protected override async connect({ onAccepted, onReady }: LinkEvents): Promise<void> {
+    this.#isConnecting = true;
     this.client.on("connect", () => {
       this.#isConnecting = false;
-      if (this.#isOver) this.destroy();
-      else events.onAccepted();
+      if (this.isOver) this.destroy();
+      else onAccepted();
     });
-    this.client.on("ready", events.onReady);
-    this.client.on("error", this.#onLost);
+    this.client.on("ready", onReady);
+    await this.client.connect().catch((error: unknown) => this.#fail(error));
   }
 
-  async connect(): Promise<void> {
-    this.#isConnecting = true;
-    await outside(() => this.client.connect()).catch(this.#onLost);
+  #fail(error: unknown): void {
+    this.#isConnecting = false;
+    if (this.isOver) this.destroy();
+    this.lose(error);
   }
 
-  send(command: string, args: Args): Promise<unknown> {
+  protected override request(command: string, args: Args): Promise<unknown> {
     return this.client.sendCommand(untraced(wordsOf(command, args, this.#keyPrefix), this.client));
   }
 
   /** A client of node-redis 5 or 6 that is destroyed while it connects stays connected: it is destroyed again once connected. */
-  destroy(): void {
-    this.#isOver = true;
+  protected override destroy(): void {
     if (!this.#isConnecting) destroy(this.client);
   }
 }
@@ -189,25 +176,25 @@ export function retryDelay(strategy: ReconnectStrategy, retries: number, cause: 
   return typeof delay === "number" && delay >= 0 ? boundedDelay(delay) : undefined;
 }
 
-/** A duplicate for subscriptions. */
-export class SubscriberDuplicate extends Duplicate implements SubscriberClient {
-  readonly #onMessage: SubscriberEvents["onMessage"];
+/** One for subscriptions. */
+export class SubscriberClientLink extends OneClientLink implements SubscriberLink {
+  readonly #onMessage: OnMessage;
 
-  constructor(user: NodeRedis, database: number | undefined, events: SubscriberEvents) {
-    super(user, database, events);
-    this.#onMessage = events.onMessage;
+  constructor(user: NodeRedis, database: number | undefined, onMessage: OnMessage) {
+    super(user, database);
+    this.#onMessage = onMessage;
   }
 
   ping(message: string): Promise<unknown> {
-    return this.send("PING", [message]);
+    return promised((done) => this.post({ command: "PING", args: [message] }, done));
   }
 
   subscribe(channel: string): Promise<unknown> {
-    return this.current!.client.subscribe(channel, (message) => this.#onMessage(channel, message));
+    return this.client.subscribe(channel, (message) => this.#onMessage(channel, message));
   }
 
   unsubscribe(channel: string): Promise<unknown> {
-    return this.current!.client.unsubscribe(channel);
+    return this.client.unsubscribe(channel);
   }
 }
 

@@ -1,56 +1,49 @@
 import { outside } from "../../time/async-context.ts";
+import { maxTimerDelay, type Timer } from "../../time/runtime.ts";
 import { systemRuntime } from "../../time/system.ts";
+import { boundedDelay } from "../dialer.ts";
 import { Dials } from "../dials.ts";
-import type {
-  OwnClient,
-  OwnEvents,
-  SubscriberClient,
-  SubscriberEvents,
-  UserClient,
-  UserEvents,
-} from "../own-client.ts";
+import type { Driver, DriverEvents } from "../driver.ts";
+import type { Link, OnMessage, SubscriberLink } from "../link.ts";
+import { hasMethods, memberOf } from "../members.ts";
+import type { IoredisClient, IoredisOptions } from "./client.ts";
 import {
-  ClusterDuplicate,
-  Duplicate,
-  end,
-  type IoredisClient,
-  type IoredisOptions,
-  isEnded,
-  onEnd,
-  SubscriberDuplicate,
-} from "./duplicate.ts";
+  ClusterLink,
+  connectTimeoutOf,
+  disconnect,
+  type FixedOptions,
+  RedisLink,
+  SubscriberRedisLink,
+} from "./link.ts";
+import { addressOf, nameOf } from "./names.ts";
+import { selectedBy, selectReplyOf, wasDisconnected } from "./private.ts";
 
-export type { IoredisClient } from "./duplicate.ts";
+export type { IoredisClient } from "./client.ts";
 
 export function isIoredis(client: unknown): client is IoredisClient {
-  const { duplicate, call, sendCommand, status } = (client ?? {}) as Partial<Record<string, unknown>>;
-  // All that is used to make and send commands: an adapter to another library has the rest.
-  const methods = [duplicate, call, sendCommand];
-  return typeof status === "string" && methods.every((method) => typeof method === "function");
+  // (An adapter to another library has the rest.)
+  return hasMethods(client, "duplicate", "call") && typeof memberOf(client, "status") === "string";
 }
 
 /** The time that the user's connection has to say its database, ms. */
 const askTime = 500;
 
 /** A `Redis` or `Cluster` of ioredis 5 or 6. */
-export class IoredisUser implements UserClient {
+export class IoredisDriver implements Driver {
   readonly client: IoredisClient;
   readonly name: string;
   readonly keyPrefix: string;
   readonly isCluster: boolean;
   readonly isDirected: boolean;
   readonly #dials = new Dials();
-  /**
-   * Without promises, if this version of ioredis allows it. Not on a Cluster, where ioredis resends a command
-   * after a slot has moved.
-   */
-  deliver: UserClient["deliver"];
+  /** How often a Sentinel has failed. */
+  #failedSentinels = 0;
 
   constructor(client: IoredisClient) {
     this.client = client;
-    this.name = nameOf(client);
+    this.isCluster = hasMethods(client, "nodes");
+    this.name = nameOf(client, this.isCluster);
     this.keyPrefix = this.#options.keyPrefix ?? "";
-    this.isCluster = client.isCluster === true;
     this.isDirected = Boolean(this.#options.sentinels);
   }
 
@@ -62,15 +55,13 @@ export class IoredisUser implements UserClient {
     const { status } = this.client;
     // Once it has been connected again it is in use, whatever it has recorded before.
     const isResting = status === "reconnecting" || status === "disconnecting";
-    return isResting && isEnded(this.client) ? "end" : status;
+    return isResting && wasDisconnected(this.client) ? "end" : status;
   }
 
   /** The database that the client was last switched to or is configured for. */
   get database(): number | undefined {
     if (this.isCluster) return undefined;
-    const { condition, prevCondition } = this.client as Partial<Conditions>;
-    // While it reconnects, it is about to switch to the previous one again.
-    return (prevCondition ?? condition)?.select ?? this.#options.db ?? 0;
+    return selectedBy(this.client) ?? this.#options.db ?? 0;
   }
 
   /**
@@ -111,22 +102,54 @@ export class IoredisUser implements UserClient {
     return this.#options.enableReadyCheck ?? true;
   }
 
-  open(database: number | undefined, events: OwnEvents): OwnClient {
-    if (this.isCluster) return new ClusterDuplicate(this.client, events);
-    const onFailure = (error: unknown): void => events.onFailure(withoutPath(error, this.#options.path));
-    const fixed = { db: database, keyPrefix: this.keyPrefix };
-    const own = new Duplicate(this.client, fixed, { ...events, onFailure });
-    this.deliver = own.deliver;
-    return own;
+  open(database: number | undefined): Link {
+    if (this.isCluster) return new ClusterLink(this.client);
+    return this.#watched(new RedisLink(this.client, this.#fixed(database)));
   }
 
-  openSubscriber(database: number | undefined, events: SubscriberEvents): SubscriberClient {
-    return new SubscriberDuplicate(this.client, { db: database, keyPrefix: this.keyPrefix }, events);
+  openSubscriber(database: number | undefined, onMessage: OnMessage): SubscriberLink {
+    return this.#watched(new SubscriberRedisLink(this.client, this.#fixed(database), onMessage));
+  }
+
+  /** A Sentinel that has failed is asked last by the next link: each begins with the first one. */
+  #fixed(db: number | undefined): FixedOptions {
+    const { sentinels } = this.#options;
+    const first = sentinels ? this.#failedSentinels % sentinels.length : 0;
+    return {
+      ...(db !== undefined && { db }),
+      keyPrefix: this.keyPrefix,
+      ...(sentinels && { sentinels: [...sentinels.slice(first), ...sentinels.slice(0, first)] }),
+    };
+  }
+
+  #watched<L extends RedisLink>(link: L): L {
+    link.client.on("sentinelError", () => {
+      this.#failedSentinels += 1;
+    });
+    return link;
+  }
+
+  get greetingTime(): number {
+    // A Cluster limits the greetings of its nodes.
+    return this.isCluster ? maxTimerDelay : connectTimeoutOf(this.#options);
+  }
+
+  delayAfter(failures: number, cause: Error): number | undefined {
+    const { retryStrategy, clusterRetryStrategy } = this.#options;
+    try {
+      const delay = this.isCluster
+        ? outside(() => clusterRetryStrategy?.(failures + 1, cause))
+        : outside(() => retryStrategy?.(failures + 1));
+      return typeof delay === "number" ? boundedDelay(delay) : undefined;
+    } catch {
+      // The error would end the process. The next call makes a new connection.
+      return undefined;
+    }
   }
 
   /** (A switched client emits `select` again after each reconnect.) */
-  watch(events: UserEvents): void {
-    onEnd(this.client, events.onEnd);
+  watch(events: DriverEvents): void {
+    this.#watchEnd(events.onEnd);
     this.client.on("select", (database: number) => {
       // Emitted when the command is written: the server may refuse it.
       const reply = selectReplyOf(this.client, database);
@@ -151,11 +174,26 @@ export class IoredisUser implements UserClient {
     if (this.isCluster) this.#watchNodes(onReady);
   }
 
+  /** In ioredis 5 and 6, a client that is disconnected between two attempts to connect emits no "end". */
+  #watchEnd(onEnd: () => void): void {
+    let timer: Timer | undefined;
+    const checkLater = (): void => {
+      timer?.cancel();
+      timer = systemRuntime.setTimer(() => {
+        if (this.status === "end") onEnd();
+        else if (this.status !== "ready") checkLater();
+      }, endCheckInterval);
+      timer.unref();
+    };
+    this.client.on("end", onEnd);
+    this.client.on("reconnecting", checkLater);
+  }
+
   /**
    * A refused SELECT leaves the client where it is, which only the server knows: a new connection is in the first
    * database until ioredis has selected the latest one that was asked for (PROTOCOL 2.15).
    */
-  async #onRefused({ onSelect }: UserEvents): Promise<void> {
+  async #onRefused({ onSelect }: DriverEvents): Promise<void> {
     const claimed = this.database;
     const database = await this.askDatabase();
     if (database !== undefined && claimed === this.database) onSelect(database);
@@ -193,11 +231,12 @@ export class IoredisUser implements UserClient {
   }
 
   disconnect(): void {
-    end(this.client);
+    disconnect(this.client);
   }
 }
 
-type Conditions = Record<"condition" | "prevCondition", { readonly select?: number } | null>;
+/** The interval at which a client that reconnects is asked whether it has ended, ms. */
+const endCheckInterval = 500;
 
 type CallingClient = IoredisClient & {
   call(...words: string[]): Promise<unknown>;
@@ -206,61 +245,5 @@ type CallingClient = IoredisClient & {
 
 type ClusterNode = Pick<IoredisClient, "on"> & { readonly options: IoredisOptions };
 
-function addressOf({ host, port }: IoredisOptions): string {
-  return `${host}:${port}`;
-}
-
-interface QueuedCommand {
-  readonly name: string;
-  readonly args: readonly unknown[];
-  readonly promise: Promise<unknown>;
-}
-
-type CommandQueue = { peekBack(): { readonly command: QueuedCommand } | undefined } | undefined;
-
-/** The reply to the SELECT that was the latest command; `undefined` if this version of ioredis does not keep it. */
-function selectReplyOf(client: object, database: number): Promise<unknown> | undefined {
-  const { commandQueue, offlineQueue } = client as {
-    commandQueue?: CommandQueue;
-    offlineQueue?: CommandQueue;
-  };
-  for (const queue of [commandQueue, offlineQueue]) {
-    const command = queue?.peekBack?.()?.command;
-    if (command?.name === "select" && Number(command.args[0]) === database) return command.promise;
-  }
-  return undefined;
-}
-
 /** The states of a client that is connected, or connecting. */
 const dialed = new Set(["connecting", "connect", "ready"]);
-
-function nameOf(client: IoredisClient): string {
-  const options = client.options as IoredisOptions;
-  if (client.isCluster) {
-    const [first] =
-      (client as { startupNodes?: ReadonlyArray<IoredisOptions | string | number> }).startupNodes ?? [];
-    if (typeof first === "object") return `cluster at ${first.host}:${first.port}`;
-    return `cluster at ${typeof first === "string" ? addressIn(first) : first}`;
-  }
-  if (options.path !== undefined) return pathIn(options.path);
-  return options.sentinels ? options.name! : `${options.host}:${options.port}`;
-}
-
-/** A path. To ioredis, a URL with an unknown scheme is one as well, and may contain a password. */
-function pathIn(path: string): string {
-  return path.includes("@") || path.includes("?") ? addressIn(path) : path;
-}
-
-/** The error of a connection, without what {@link pathIn} hides: ioredis quotes the path. */
-function withoutPath(error: unknown, path: string | undefined): unknown {
-  if (!(error instanceof Error) || path === undefined || pathIn(path) === path) return error;
-  return new Error(error.message.replaceAll(path, () => pathIn(path)));
-}
-
-/** The host and port of a URL, which may contain a password before them and behind them. Nothing else of it is shown. */
-function addressIn(url: string): string {
-  const [, host, rest = ""] = /^(?:(?:[a-z]+:)?\/\/)?(?:[^/?#@]*@)?([^/?#@]*)(.*)$/is.exec(url) ?? [];
-  const isPlain =
-    host !== undefined && /^(\[[\da-f:.]+\]|[\w.-]+)(:\d+)?$/i.test(host) && !rest.includes("@");
-  return isPlain ? host : "an unusual address";
-}

@@ -1,28 +1,16 @@
 import { InvalidArgumentError } from "../../errors.ts";
-import type { Done, Message } from "../../redis/connection.ts";
 import { outside } from "../../time/async-context.ts";
 import { afterTurn, systemRuntime } from "../../time/system.ts";
 import { Dials } from "../dials.ts";
-import type {
-  OwnClient,
-  OwnEvents,
-  SubscriberClient,
-  SubscriberEvents,
-  UserClient,
-  UserEvents,
-} from "../own-client.ts";
-import { type ClusterClient, ClusterDuplicate, type ClusterOptions, clusterOptionsOf } from "./cluster.ts";
-import {
-  Duplicate,
-  destroy,
-  isErrorReply,
-  type NodeRedisClient,
-  type NodeRedisOptions,
-  optionsOf,
-  SubscriberDuplicate,
-} from "./duplicate.ts";
+import { type Driver, type DriverEvents, defaultConnectTimeout } from "../driver.ts";
+import type { Link, OnMessage, SubscriberLink } from "../link.ts";
+import { hasMethods, memberOf } from "../members.ts";
+import type { ClusterOptions, NodeRedisClient, NodeRedisOptions } from "./client.ts";
+import { type ClusterClient, ClusterLink } from "./cluster.ts";
+import { destroy, isErrorReply, OneClientLink, optionsOf, retryDelay, SubscriberClientLink } from "./link.ts";
+import { clusterOptionsOf, wasConnected } from "./private.ts";
 
-export type { NodeRedisClient } from "./duplicate.ts";
+export type { NodeRedisClient } from "./client.ts";
 
 /** The functions that only some of the clients of node-redis have. */
 const kinds = [
@@ -34,12 +22,10 @@ const kinds = [
 
 /** The kind of a client of node-redis 5 or 6; `undefined` for anything else. */
 export function kindOfNodeRedis(client: unknown): (typeof kinds)[number][1] | undefined {
-  if (typeof client !== "object" || client === null) return undefined;
-  const candidate = client as Readonly<Record<string, unknown>>;
   // The clients of node-redis 4 have no `destroy`.
-  const { isOpen, sendCommand, destroy: end } = candidate;
-  if (typeof isOpen !== "boolean" || typeof sendCommand !== "function" || typeof end !== "function") return;
-  return kinds.find(([name]) => typeof candidate[name] === "function")?.[1];
+  if (!hasMethods(client, "sendCommand", "destroy") || typeof memberOf(client, "isOpen") !== "boolean")
+    return;
+  return kinds.find(([name]) => hasMethods(client, name))?.[1];
 }
 
 export function isNodeRedis(client: unknown): client is NodeRedisClient {
@@ -59,8 +45,11 @@ export function checkAddresses(clients: readonly unknown[]): void {
   }
 }
 
+/** Tells of errors without being a listener for them: a client that has none throws. */
+const errorMonitor = globalThis.process?.getBuiltinModule?.("node:events").errorMonitor ?? "none";
+
 /** A client of `createClient` or `createCluster` of node-redis 5 or 6. */
-export class NodeRedisUser implements UserClient {
+export class NodeRedisDriver implements Driver {
   readonly client: NodeRedisClient;
   readonly name: string;
   readonly keyPrefix: string;
@@ -71,11 +60,11 @@ export class NodeRedisUser implements UserClient {
    */
   readonly database: number | undefined;
   readonly asksServer = true;
-  readonly deliver: UserClient["deliver"];
-  /** Whether it was closed. Otherwise it looks like one that was never opened, or whose idle connection was closed. */
-  #isEnded: boolean;
-  /** Whether it was opened, and not closed by its own `socketTimeout`, which is no reason to end locks. */
-  #isInUse: boolean;
+  /**
+   * What it is while it is not open: one that was closed looks like one that was never opened, or that was closed by its own
+   * `socketTimeout`, which is no reason to end locks ("unused").
+   */
+  #use: "unused" | "used" | "ended";
   /** Whether its current dial has ended, as far as events tell. */
   #hasDialed = false;
   /** Whether it is to be destroyed when its current dial has ended. */
@@ -83,7 +72,6 @@ export class NodeRedisUser implements UserClient {
   readonly #dials = new Dials();
 
   constructor(client: NodeRedisClient) {
-    const { socketEpoch = 0 } = client as { socketEpoch?: number };
     this.client = client;
     this.isCluster = kindOfNodeRedis(client) === "cluster";
     const options = this.isCluster ? clusterOptionsOf(client) : optionsOf(client);
@@ -91,29 +79,43 @@ export class NodeRedisUser implements UserClient {
     const { keyPrefix = "" } = options;
     this.keyPrefix = typeof keyPrefix === "string" ? keyPrefix : new TextDecoder().decode(keyPrefix);
     this.database = this.isCluster ? undefined : (optionsOf(client).database ?? 0);
-    this.#isEnded = !client.isOpen && socketEpoch > 0;
-    this.#isInUse = client.isOpen;
-    // A Cluster sends a command again after a slot has moved.
-    this.deliver = this.isCluster ? undefined : deliver;
+    this.#use = client.isOpen ? "used" : "unused";
+    if (!client.isOpen && wasConnected(client)) this.#use = "ended";
   }
 
   get status(): string {
-    if (this.#isEnded) return "end";
     // No event tells that its connection was lost while it was being closed.
-    if (!this.client.isOpen) return this.#isInUse ? "end" : "wait";
-    return (this.client as { isReady?: boolean }).isReady === false ? "connecting" : "ready";
+    if (this.#use === "ended" || (this.#use === "used" && !this.client.isOpen)) return "end";
+    if (!this.client.isOpen) return "wait";
+    // (That of a Cluster has no `isReady` in version 5.)
+    return memberOf(this.client, "isReady") === false ? "connecting" : "ready";
   }
 
-  open(database: number | undefined, events: OwnEvents): OwnClient {
-    if (this.isCluster) return new ClusterDuplicate(this, events);
-    return new Duplicate(this, database, events);
+  open(database: number | undefined): Link {
+    return this.isCluster ? new ClusterLink(this, this.greetingTime) : new OneClientLink(this, database);
   }
 
-  openSubscriber(database: number | undefined, events: SubscriberEvents): SubscriberClient {
-    return new SubscriberDuplicate(this, database, events);
+  openSubscriber(database: number | undefined, onMessage: OnMessage): SubscriberLink {
+    return new SubscriberClientLink(this, database, onMessage);
   }
 
-  watch({ onReady, onEnd }: UserEvents): void {
+  get #socketOptions(): NodeRedisOptions["socket"] {
+    return this.isCluster ? clusterOptionsOf(this.client).defaults?.socket : optionsOf(this.client).socket;
+  }
+
+  get greetingTime(): number {
+    return this.#socketOptions?.connectTimeout || defaultConnectTimeout;
+  }
+
+  get dialTime(): number {
+    return this.greetingTime;
+  }
+
+  delayAfter(failures: number, cause: Error): number | undefined {
+    return failures === 0 ? 0 : retryDelay(this.#socketOptions?.reconnectStrategy, failures - 1, cause);
+  }
+
+  watch({ onReady, onEnd }: DriverEvents): void {
     const { client } = this;
     // (Its greeting has begun a turn later: only then does it reject the `connect` of the user.)
     const onDialed = (): void => {
@@ -121,11 +123,10 @@ export class NodeRedisUser implements UserClient {
       if (this.#isEnding) afterTurn(() => this.#endDialed());
     };
     client.on("connect", () => {
-      this.#isInUse = true;
       onDialed();
       // One of 6 that was destroyed while it connected can be destroyed again. (One of 5 cannot.)
       if (!client.isOpen) afterTurn(() => outside(() => destroy(client)));
-      else if (!this.#isEnding) this.#isEnded = false;
+      else if (!this.#isEnding) this.#use = "used";
     });
     const onConnected = (): void => {
       onDialed();
@@ -141,7 +142,7 @@ export class NodeRedisUser implements UserClient {
     });
     if (this.isCluster) this.#watchNodes(onConnected);
     const onOver = (): void => {
-      this.#isEnded = true;
+      this.#use = "ended";
       this.#isEnding = false;
       this.#hasDialed = false;
       // Questions of this turn that were asked before are sent first.
@@ -151,14 +152,11 @@ export class NodeRedisUser implements UserClient {
     // Emitted by a Cluster that is closed.
     client.on("disconnect", onOver);
     // No "end" is emitted if its reconnect strategy gives up.
-    // (A wrapper binds even the class.)
-    const { constructor: EventEmitter } = Object.getPrototypeOf(client) as object;
-    const { errorMonitor } = EventEmitter as unknown as { readonly errorMonitor: string };
-    client.on(errorMonitor, (error: unknown) => {
+    client.on(errorMonitor as unknown as string, (error: unknown) => {
       this.#hasDialed = client.isOpen;
       this.#endDialed();
       if (client.isOpen) return;
-      if (error instanceof Error && error.message.startsWith("Socket timeout")) this.#isInUse = false;
+      if (error instanceof Error && error.message.startsWith("Socket timeout")) this.#use = "unused";
       else onOver();
     });
   }
@@ -231,7 +229,7 @@ export class NodeRedisUser implements UserClient {
   disconnect(): void {
     const { client } = this;
     const isDialing = !this.isCluster && this.status === "connecting" && !this.#hasDialed;
-    this.#isEnded = true;
+    this.#use = "ended";
     this.#isEnding = isDialing && client.isOpen;
     if (client.isOpen && !this.#isEnding) destroy(client);
   }
@@ -250,10 +248,6 @@ const behindAll = { asap: false, abortSignal: undefined, timeout: 0 };
 const fullQueueInterval = 10;
 
 const asIs = (error: unknown): unknown => error;
-
-function deliver(own: object, message: Message, done: Done): void {
-  (own as Duplicate).deliver(message, done);
-}
 
 function nameOf({ socket = {}, url }: NodeRedisOptions): string {
   if (url?.startsWith("redis")) return hostIn(url);

@@ -9,8 +9,8 @@ import { describe, expect, test } from "vitest";
 import { InvalidArgumentError } from "../../errors.ts";
 import { Redlock } from "../../redlock.ts";
 import { connectionOf, isRedisClient, newConnection } from "../client-libraries.ts";
-import { Lost, NotSent } from "../session.ts";
-import { retryDelay } from "./duplicate.ts";
+import { Lost, NotSent } from "../link.ts";
+import { isErrorReply, retryDelay } from "./link.ts";
 import { firstKeyOf, wordsOf } from "./words.ts";
 
 // PROTOCOL 2.2.
@@ -140,9 +140,6 @@ test("only what the master itself said is a reply, by whichever copy of the libr
   // As a minifier leaves the class.
   const Minified = class e extends Error {};
   class Other extends ErrorReply {}
-  const { isErrorReply } = {
-    isErrorReply: (error: unknown) => newConnection(createClient()).isErrorReply(error),
-  };
   const replies = [ErrorReply, ErrorReply5, SimpleError, Other].map((Type) => new Type("anything at all"));
   replies.push(new Minified("NOSCRIPT No matching script"), new Minified("anything at all"));
   expect(replies.map(isErrorReply)).toEqual(replies.map(() => true));
