@@ -213,6 +213,7 @@ function wire(
     hasCluster,
     report,
     log,
+    holds: new WeakMap(),
     lost: (handles) => {
       for (const handle of handles) onLost(handle, targets, log);
     },

@@ -88,6 +88,8 @@ export interface RedlockInternals {
   readonly closed: Latch;
   /** Cancelled by `quit` with a `drain`, before that: what would never end by itself ends now. */
   readonly draining: Cancellation;
+  /** Whether its masters have answered {@link Redlock.ready}. */
+  readonly isReady: boolean;
   /** `place`: determines the known options; default those of `acquire`. */
   settingsFor(options: Partial<Settings<undefined>> | null | undefined, place?: Place): Settings;
   /** Creates a handle on a lease. */
@@ -125,6 +127,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   /** The `acquire` calls in flight, and their cancellations. */
   readonly #underWay = new Map<Cancellation, Promise<unknown>>();
   #quit: Promise<void> | undefined;
+  /** Whether {@link ready} has resolved. */
+  #isReady = false;
   /** Cancelled by `quit`. */
   readonly #closed = new Latch();
   readonly #draining = new Cancellation();
@@ -301,7 +305,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     } finally {
       forget?.();
       if (!isActive && holding.hasSubscribers && this.#parts.leases.has(lease))
-        traceHold(lease, this.#context.runtime);
+        traceHold(lease, this.#context);
     }
   }
 
@@ -422,6 +426,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       await ready(this.#context, timeout, ended);
       await this.#parts.guard?.ready(startedAt, timeout, ended);
       if (ended.reason) throw ended.reason;
+      this.#isReady = true;
     } finally {
       forget();
     }
@@ -506,6 +511,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       context: redlock.#context,
       closed: redlock.#closed,
       draining: redlock.#draining,
+      isReady: redlock.#isReady,
       settingsFor: (options, place) => redlock.#settingsFor(options, place),
       lockOf: (lease, attempts) => redlock.#lockOf(lease, attempts),
       acquire: async (request, signal) => {
@@ -647,7 +653,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       : new Lock(this, lease, attempts);
     lease.handle = lock;
     // A lock that is resumed is none yet, and may never be one.
-    if (holding.hasSubscribers && this.#parts.leases.has(lease)) traceHold(lease, this.#context.runtime);
+    if (holding.hasSubscribers && this.#parts.leases.has(lease)) traceHold(lease, this.#context);
     return lock;
   }
 

@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from "../errors.ts";
 import type { Connection } from "../redis/connection.ts";
 import { shown } from "../settings/ranges.ts";
+import { keptFor } from "../time/kept.ts";
 import type { Driver } from "./driver.ts";
 import { type IoredisClient, IoredisDriver, isIoredis } from "./ioredis/driver.ts";
 import { MasterConnection } from "./master-connection.ts";
@@ -25,15 +26,8 @@ export function newConnection(client: RedisClient): MasterConnection {
 }
 
 /** One connection for each client of the user, shared by all Redlocks. */
-const connections = new WeakMap<RedisClient, Connection>();
-
 export function connectionOf(client: RedisClient): Connection {
-  let connection = connections.get(client);
-  if (!connection) {
-    connection = newConnection(client);
-    connections.set(client, connection);
-  }
-  return connection;
+  return keptFor("connections", client, () => newConnection(client));
 }
 
 export function driverOf(client: RedisClient): Driver {

@@ -20,7 +20,7 @@ export function isPatched({ sendCommand }: Sender): boolean {
 }
 
 /** Commands without keys. */
-const keyless = new Set(["MULTI", "EXEC", "DISCARD", "INFO", "TIME", "PING"]);
+const keyless: ReadonlySet<string> = new Set(["MULTI", "EXEC", "DISCARD", "INFO", "TIME", "PING"]);
 
 /** The positions of the keys among a command and its arguments: the first, and the one after the last. */
 export function keysIn(words: readonly unknown[]): readonly [first: number, end: number] {

@@ -79,9 +79,6 @@ const times = {
   what: "a whole number of milliseconds, 1 or more",
 };
 
-/** Those whose masters have answered. */
-const areReady = new WeakSet<Redlock>();
-
 /** One call, checked. */
 interface Job {
   readonly redlock: Redlock;
@@ -239,9 +236,8 @@ async function tryUntilDecided(job: Job): Promise<Lock | (OnceResult<never> & { 
 }
 
 async function makeReady({ redlock, keepFor, options }: Job): Promise<void> {
-  if (areReady.has(redlock)) return;
+  if (Redlock.internalsOf(redlock).isReady) return;
   await redlock.ready({ timeout: Math.min(readyTimeout, keepFor), signal: options.signal });
-  areReady.add(redlock);
 }
 
 /** The holder of the lock, by a reading of all masters; `isKept`: a quorum keeps it for the same owner. */

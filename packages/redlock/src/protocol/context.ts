@@ -4,6 +4,7 @@ import type { LeaseClock } from "../time/lease-clock.ts";
 import type { Runtime } from "../time/runtime.ts";
 import type { Timers } from "../time/timers.ts";
 import type { StateLog } from "../tracing/state-log.ts";
+import type { HoldMessage } from "../tracing/tracing.ts";
 import type { LockNode } from "./node.ts";
 import type { Placement, Placements } from "./placement.ts";
 import type { Tally } from "./quorum.ts";
@@ -135,6 +136,8 @@ export interface Context {
   readonly report: (error: NodeError) => void;
   /** Set with a `logger`: told of each answer. */
   readonly log?: StateLog | undefined;
+  /** The messages of the leases whose hold is traced. */
+  readonly holds: WeakMap<object, HoldMessage>;
   /** Reports to the user that locks were lost before they were released. */
   readonly lost: (locks: readonly Handle[]) => void;
 }

@@ -35,7 +35,7 @@ export async function extend(
   const forget = lease.onEnd(() => ended.end());
   try {
     if (!extending.hasSubscribers) return await attemptUntilConfirmed(lease, ttl, settings, due, time, ended);
-    return await traceExtend(lease, ttl, lease.context.runtime, () =>
+    return await traceExtend(lease, ttl, lease.context, () =>
       attemptUntilConfirmed(lease, ttl, settings, due, time, ended),
     );
   } finally {

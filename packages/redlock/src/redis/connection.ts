@@ -20,6 +20,8 @@ export interface Connection {
   readonly name: string;
   /** The client that the user passed. */
   readonly client: object;
+  /** The window of all nodes that use it: the first of them sets it, and the connection leaves it alone. */
+  window?: object;
   /** Whether a command can be sent now. */
   readonly isReady: boolean;
   /**

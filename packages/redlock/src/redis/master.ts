@@ -4,7 +4,7 @@ import { systemRuntime } from "../time/system.ts";
 import type { Wire } from "./batch.ts";
 import type { Connection } from "./connection.ts";
 import { type Asker, isAbandoned, type Posted, purposeOf, settle } from "./posted.ts";
-import { type Window, type WindowRuntime, windowOf } from "./window.ts";
+import { Window, type WindowRuntime } from "./window.ts";
 
 export interface MasterOptions {
   /** Default: the system clock and timers. */
@@ -40,7 +40,8 @@ export class Master implements LockNode, Asker {
     connection.join?.();
     this.name = connection.name;
     this.client = connection.client;
-    this.window = windowOf(connection, wire, runtime, window);
+    connection.window ??= new Window(connection, wire, runtime, window);
+    this.window = connection.window as Window;
   }
 
   get drainedAt(): number {

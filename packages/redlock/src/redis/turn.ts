@@ -10,7 +10,7 @@ const microtask = Promise.resolve();
 /**
  * Shared by the masters of this process, whichever Redlocks they belong to: they are asked in one turn of the event loop,
  * mostly the same. So they send at the end of that turn, and what is encoded for one of them usually fits the next
- * (PROTOCOL 12.1). Beside the list of windows, the only state of this room that no object holds.
+ * (PROTOCOL 12.1). No object of one Redlock can hold it.
  */
 class Turn {
   #senders: Flushed[] = [];

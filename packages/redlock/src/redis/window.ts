@@ -373,15 +373,3 @@ function timeReadsLast(batch: readonly Posted[]): readonly Posted[] {
 function isTimeRead({ question }: Posted): boolean {
   return question.verb === "time";
 }
-
-/** One per connection: all nodes on a connection share its batches. */
-const windows = new WeakMap<Connection, Window>();
-
-export function windowOf(connection: Connection, wire: Wire, runtime: WindowRuntime, size?: number): Window {
-  let window = windows.get(connection);
-  if (!window) {
-    window = new Window(connection, wire, runtime, size);
-    windows.set(connection, window);
-  }
-  return window;
-}

@@ -1,37 +1,28 @@
 import { outside } from "./async-context.ts";
-
-interface Waiting {
-  readonly listeners: Set<() => void>;
-  readonly notify: () => void;
-}
+import { forget, keptFor } from "./kept.ts";
 
 /**
- * The listeners of each signal. Node warns of a leak at the eleventh listener of one signal, and ten thousand calls
- * may well wait with the same one: so one native listener serves them all, for as long as there are any.
+ * Calls `listener` once when `signal` aborts. Returns a function that removes it. Node warns of a leak at the eleventh listener
+ * of one signal, and ten thousand calls may well wait with the same one: so one native listener serves them all, for as long
+ * as there are any.
  */
-const waitingFor = new WeakMap<AbortSignal, Waiting>();
-
-/** Calls `listener` once when `signal` aborts. Returns a function that removes it. */
 export function onAbort(signal: AbortSignal, listener: () => void): () => void {
-  const { listeners, notify } = waitingFor.get(signal) ?? listenTo(signal);
+  const { listeners, notify } = keptFor("signals", signal, () => listenTo(signal));
   listeners.add(listener);
   return () => {
-    listeners.delete(listener);
-    if (listeners.size > 0) return;
+    if (!listeners.delete(listener) || listeners.size > 0) return;
     signal.removeEventListener("abort", notify);
-    waitingFor.delete(signal);
+    forget("signals", signal);
   };
 }
 
-function listenTo(signal: AbortSignal): Waiting {
+function listenTo(signal: AbortSignal): { readonly listeners: Set<() => void>; readonly notify: () => void } {
   const listeners = new Set<() => void>();
   const notify = () => {
     for (const listener of listeners) listener();
   };
-  const waiting = { listeners, notify };
-  waitingFor.set(signal, waiting);
   signal.addEventListener("abort", notify);
-  return waiting;
+  return { listeners, notify };
 }
 
 const check = Symbol("check");

@@ -32,33 +32,34 @@ class SystemTimer implements Timer {
 const bytesPerDraw = 1024;
 /** By the wall clock, ms: the monotonic clock restarts in a process that is started from a snapshot. */
 const maxAge = 10;
-let drawn = new Uint8Array(0);
-let used = 0;
-let drawnAt = 0;
+class RandomBytes {
+  #drawn = new Uint8Array(0);
+  #used = 0;
+  #drawnAt = 0;
+  /** Both clocks, as bytes. */
+  readonly #clocks = new Float64Array(2);
+  readonly #clockBytes = new Uint8Array(this.#clocks.buffer);
 
-/** Both clocks, as bytes. */
-const clocks = new Float64Array(2);
-const clockBytes = new Uint8Array(clocks.buffer);
-
-function randomBytes(count: number): Uint8Array {
-  const now = Date.now();
-  const isFresh = now >= drawnAt && now - drawnAt < maxAge;
-  if (!isFresh || used + count > drawn.length) {
-    drawn = crypto.getRandomValues(new Uint8Array(Math.max(count, bytesPerDraw)));
-    used = 0;
-    drawnAt = now;
+  draw(count: number): Uint8Array {
+    const now = Date.now();
+    const isFresh = now >= this.#drawnAt && now - this.#drawnAt < maxAge;
+    if (!isFresh || this.#used + count > this.#drawn.length) {
+      this.#drawn = crypto.getRandomValues(new Uint8Array(Math.max(count, bytesPerDraw)));
+      this.#used = 0;
+      this.#drawnAt = now;
+    }
+    this.#used += count;
+    const bytes = this.#drawn.subarray(this.#used - count, this.#used);
+    // Copies that continue at once, such as clones of a machine, have the same unused bytes and the same generator:
+    // OpenSSL keeps its state in the memory of the process, so a draw for each token would not tell them apart either.
+    // They differ in the readings of both clocks. Random bytes stay as random with other bytes mixed in (PROTOCOL 2.1).
+    this.#clocks[0] = performance.now();
+    this.#clocks[1] = now;
+    for (let index = 0; index < count && index < this.#clockBytes.length; index += 1) {
+      bytes[index]! ^= this.#clockBytes[index]!;
+    }
+    return bytes;
   }
-  used += count;
-  const bytes = drawn.subarray(used - count, used);
-  // Copies that continue at once, such as clones of a machine, have the same unused bytes and the same generator:
-  // OpenSSL keeps its state in the memory of the process, so a draw for each token would not tell them apart either.
-  // They differ in the readings of both clocks. Random bytes stay as random with other bytes mixed in (PROTOCOL 2.1).
-  clocks[0] = performance.now();
-  clocks[1] = now;
-  for (let index = 0; index < count && index < clockBytes.length; index += 1) {
-    bytes[index]! ^= clockBytes[index]!;
-  }
-  return bytes;
 }
 
 /** Deno asks its user, or throws, before it tells the host. */
@@ -75,14 +76,19 @@ interface DenoPermissions {
   };
 }
 
+function system(): Runtime {
+  const random = new RandomBytes();
+  return {
+    monotonic: () => performance.now(),
+    wall: () => Date.now(),
+    randomBytes: (count) => random.draw(count),
+    setTimer: (callback, delay) => new SystemTimer(callback, delay),
+    identity,
+  };
+}
+
 /** The clocks, timers, random bytes and name of the machine. */
-export const systemRuntime: Runtime = {
-  monotonic: () => performance.now(),
-  wall: () => Date.now(),
-  randomBytes,
-  setTimer: (callback, delay) => new SystemTimer(callback, delay),
-  identity,
-};
+export const systemRuntime: Runtime = system();
 
 /** Calls `callback` after the callbacks of the present turn that were set before. */
 export function afterTurn(callback: () => void): void {

@@ -18,6 +18,13 @@ import type { AcquireMessage, ExtendMessage, HoldMessage, ReleaseMessage } from 
 
 type Time = Pick<Runtime, "monotonic">;
 
+/** One client. */
+interface Client {
+  readonly runtime: Time;
+  /** The messages of its leases whose hold is told. */
+  readonly holds: WeakMap<object, HoldMessage>;
+}
+
 interface Request {
   readonly resources: readonly string[];
   readonly ttl: number;
@@ -72,20 +79,17 @@ export function traceAcquire<Result extends Acquired>(
   );
 }
 
-/** The messages of leases whose hold is told. */
-const holds = new WeakMap<object, HoldMessage>();
-
 /** From now on until the lease ends. */
-export function traceHold(lease: Held, time: Time): void {
+export function traceHold(lease: Held, { runtime, holds }: Client): void {
   // Two calls may have confirmed a lock that was resumed.
   if (holds.has(lease)) return;
   const message: HoldMessage = { resources: named(lease.resources), ttl: lease.ttl };
-  const begun = time.monotonic();
+  const begun = runtime.monotonic();
   holds.set(lease, message);
   holding.start.runStores(message, () => holding.end.publish(message));
   lease.onEnd(() => {
     const { loss } = lease;
-    message.duration = time.monotonic() - begun;
+    message.duration = runtime.monotonic() - begun;
     if (loss?.isFault) message.errorCode = "LOCK_LOST";
     if (lease.isDetached) message.outcome = "detached";
     else if (loss === undefined || loss.reason === "QUIT") message.outcome = "released";
@@ -97,14 +101,14 @@ export function traceHold(lease: Held, time: Time): void {
 export function traceExtend<Result>(
   lease: Held,
   ttl: number,
-  time: Time,
+  { runtime, holds }: Client,
   work: () => Promise<Result>,
 ): Promise<Result> {
   const message: ExtendMessage = { resources: named(lease.resources), ttl, hold: holds.get(lease) };
-  const begun = time.monotonic();
+  const begun = runtime.monotonic();
   const left = lease.remaining();
   return traced(extending, message, work, (_, error) => {
-    message.duration = time.monotonic() - begun;
+    message.duration = runtime.monotonic() - begun;
     if (error === undefined) {
       message.outcome = "extended";
       // A lease that was resumed had nothing left that could be lost.

@@ -1,15 +1,9 @@
 import { isCluster, newConnection, type RedisClient } from "../adapters/client-libraries.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import type { LockNode } from "../protocol/node.ts";
-import type { Connection } from "../redis/connection.ts";
 import { shown } from "../settings/ranges.ts";
+import { keptFor } from "../time/kept.ts";
 import { MasterWithoutScripts } from "./transaction-wire.ts";
-
-/**
- * One for each client, shared by all Redlocks, on a connection of its own: WATCH and MULTI apply to a whole
- * connection.
- */
-const connections = new WeakMap<RedisClient, Connection>();
 
 /**
  * Nodes that use these clients without Lua scripts, for servers and users that may not run them. `new
@@ -31,11 +25,6 @@ export function withoutScripts(clients: Iterable<RedisClient>): readonly LockNod
         "a Cluster cannot be used without scripts: WATCH works on a single connection only",
       );
     }
-    let connection = connections.get(client);
-    if (!connection) {
-      connection = newConnection(client);
-      connections.set(client, connection);
-    }
-    return new MasterWithoutScripts(connection);
+    return new MasterWithoutScripts(keptFor("transactions", client, () => newConnection(client)));
   });
 }

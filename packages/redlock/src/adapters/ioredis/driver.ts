@@ -246,4 +246,4 @@ type CallingClient = IoredisClient & {
 type ClusterNode = Pick<IoredisClient, "on"> & { readonly options: IoredisOptions };
 
 /** The states of a client that is connected, or connecting. */
-const dialed = new Set(["connecting", "connect", "ready"]);
+const dialed: ReadonlySet<string> = new Set(["connecting", "connect", "ready"]);
