@@ -2,8 +2,8 @@ import { questionOf } from "@quorlock/redlock/internal";
 import { Random } from "@quorlock/simulation";
 import { describe, expect, it } from "vitest";
 // The packages have no names for these: the two have to understand each other.
-import { batchArgs, verbLetters } from "../../packages/redlock/src/redis/commands.ts";
-import { type Posted, purposeOf } from "../../packages/redlock/src/redis/posted.ts";
+import { batchArgs, verbs } from "../../packages/redlock/src/redis/commands.ts";
+import type { Posted } from "../../packages/redlock/src/redis/posted.ts";
 import { questionsIn, repliedIn } from "../../packages/simulation/src/master/batch-list.ts";
 
 function understood(list: string, keys: readonly string[], args: readonly string[]): unknown {
@@ -38,7 +38,7 @@ describe("the list of a batch, as the model of a master reads it", () => {
       const [list, ...words] = args.slice(Number(count));
       const read = repliedIn(questionsIn(list!, keys, words));
       expect(read.map(({ kind, keys, args }) => [kind, keys, args])).toEqual(
-        all.map(({ question: { verb, keys, words } }) => [verbLetters[verb], keys, words]),
+        all.map(({ question: { verb, keys, words } }) => [verbs[verb].letter, keys, words]),
       );
       if (/(^|;)\d+[a-z]/.test(list!)) runs += 1;
     }
@@ -59,5 +59,5 @@ function drawn(random: Random): Posted {
   const question = questionOf({ verb, keys, words: words[verb], ttl });
   const sink = { answered: () => {} };
   const asker = { guard, inbox: "-", isAlone: false, settled: () => {} };
-  return { question, place: 0, sink, purpose: purposeOf(question), readsTime: false, asker };
+  return { question, place: 0, sink, purpose: verbs[question.verb].purpose, readsTime: false, asker };
 }

@@ -44,8 +44,9 @@ import {
   checkTtlRange,
   type Settings,
   settingsFrom,
+  withoutWaiting,
 } from "./settings/settings.ts";
-import { onAbort } from "./time/abort.ts";
+import { abortWith, onAbort } from "./time/abort.ts";
 import { outside } from "./time/async-context.ts";
 import { Cancellation, Latch } from "./time/cancellation.ts";
 import { never } from "./time/lease-clock.ts";
@@ -86,8 +87,8 @@ export interface RedlockInternals {
   readonly context: Context;
   /** Cancelled by `quit`. */
   readonly closed: Latch;
-  /** Cancelled by `quit` with a `drain`, before that: what would never end by itself ends now. */
-  readonly draining: Cancellation;
+  /** Aborted by `quit` with a `drain`, before that: what would never end by itself ends now. */
+  readonly draining: AbortSignal;
   /** Whether its masters have answered {@link Redlock.ready}. */
   readonly isReady: boolean;
   /** `place`: determines the known options; default those of `acquire`. */
@@ -131,7 +132,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   #isReady = false;
   /** Cancelled by `quit`. */
   readonly #closed = new Latch();
-  readonly #draining = new Cancellation();
+  readonly #draining = new AbortController();
   /** Cancelled when locks have had the time to end that `quit` gives them. */
   readonly #drained = new Latch();
   /** Converts the result of `acquire`: one function for all waiting calls. */
@@ -218,7 +219,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     ttl: number,
     options?: AcquireOptions,
   ): Promise<Lock | null> {
-    const once = { ...this.#settingsFor(options), retryCount: 0, waitTimeout: undefined };
+    const once = withoutWaiting(this.#settingsFor(options));
     const result = await this.#acquire(resources, ttl, options, once);
     if (!result.lease && result.contended) return null;
     return this.#lockFrom(result);
@@ -510,7 +511,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     return {
       context: redlock.#context,
       closed: redlock.#closed,
-      draining: redlock.#draining,
+      draining: redlock.#draining.signal,
       isReady: redlock.#isReady,
       settingsFor: (options, place) => redlock.#settingsFor(options, place),
       lockOf: (lease, attempts) => redlock.#lockOf(lease, attempts),
@@ -534,7 +535,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   async #quitAfter(drain: number, keepsClients: boolean): Promise<void> {
     const { nodes } = this.#context;
     const underWay = [...this.#underWay.values()];
-    if (drain > 0) this.#draining.cancel(new ClosedError());
+    if (drain > 0) abortWith(this.#draining, new ClosedError());
     this.#closed.end();
     for (const cancellation of this.#underWay.keys()) cancellation.cancel(new ClosedError());
     if (drain > 0) await this.#drain(drain);

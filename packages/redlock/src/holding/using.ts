@@ -19,7 +19,7 @@ export async function runWithLock<T>(
   const limit = leaseLimit(Lock.leaseOf(lock).context.clock.now(), settings.maxHoldTime);
   if (limit) lock.limitTo(limit);
   const renewal = new Renewal(lock, ttl, settings);
-  const link = callersSignal && linkSignals(lock, callersSignal);
+  const link = callersSignal && linkSignals([lock.signal, callersSignal]);
   try {
     return await asRoutineOf(lock.resources, () => routine(link?.signal ?? lock.signal, lock));
   } finally {
@@ -36,13 +36,12 @@ interface LinkedSignal {
 }
 
 /**
- * Aborts with the first of the two signals. Not `AbortSignal.any`, which stays attached to a long-lived
+ * Aborts with the first of the signals. Not `AbortSignal.any`, which stays attached to a long-lived
  * signal.
  */
-function linkSignals(lock: Lock, callersSignal: AbortSignal): LinkedSignal {
-  const signals = [lock.signal, callersSignal];
+export function linkSignals(signals: readonly AbortSignal[]): LinkedSignal {
   let isLinked = true;
-  // The caller's signal may be that of another lock: both are read, and so read their clocks (PROTOCOL 3.6).
+  // A caller's signal may be that of another lock: all are read, and so read their clocks (PROTOCOL 3.6).
   const follow = () => {
     const aborted = isLinked && signals.find((signal) => signal.aborted);
     if (!aborted) return;

@@ -6,11 +6,11 @@ import {
   ResourceLockedError,
 } from "../errors.ts";
 import type { Lock, RedlockAbortSignal, Routine } from "../holding/lock.ts";
+import { linkSignals } from "../holding/using.ts";
 import { type AcquireOptions, Redlock } from "../redlock.ts";
 import { checkOptions, placeOf, routineAmong } from "../settings/options.ts";
 import { checkFunction, checkSignal } from "../settings/ranges.ts";
-import { abortWith, onAbort } from "../time/abort.ts";
-import type { Cancellation } from "../time/cancellation.ts";
+import { onAbort } from "../time/abort.ts";
 import { randomFraction } from "../time/runtime.ts";
 import { sleepUnless } from "../time/sleep.ts";
 
@@ -75,7 +75,7 @@ export async function lead(
   routine: Routine<unknown>,
   options?: LeadOptions,
 ): Promise<void> {
-  const { closed, draining } = Redlock.internalsOf(redlock);
+  const { context, closed, draining } = Redlock.internalsOf(redlock);
   if (typeof options === "function")
     throw new InvalidArgumentError("lead takes its options after the routine");
   routineAmong("lead", ttl, [routine]);
@@ -87,7 +87,8 @@ export async function lead(
   if (signal !== undefined) checkSignal(signal);
   // Each try waits for one ttl: long enough to report a missing quorum, and no reason to ask the masters more
   // often.
-  const ended = endOf(signal, draining);
+  // A `quit` that waits for the routine ends it as well: it would lead for ever. (At any other `quit` the lock is lost at once.)
+  const ended = linkSignals(signal ? [signal, draining] : [draining]);
   const campaign = { ...settings, signal: ended.signal, waitTimeout: ttl };
   const hasEnded = () => signal?.aborted === true || closed.isOver;
   try {
@@ -107,33 +108,13 @@ export async function lead(
         await onError?.(error);
       }
       if (term) throw term.error;
-      await pauseBetweenTerms(redlock, ttl, signal);
+      const half = (ttl * minPauseFraction) / 2;
+      const pause = half + half * randomFraction(context.runtime);
+      await sleepUnless(context.runtime, pause, signal, closed);
     }
   } finally {
-    ended.forget();
+    ended.unlink();
   }
-}
-
-/**
- * The signal that ends a candidacy: the caller's, and a `quit` that waits for the routine, which would lead for ever. (At
- * any other `quit` the lock is lost at once.)
- */
-function endOf(
-  signal: AbortSignal | undefined,
-  draining: Cancellation,
-): { readonly signal: AbortSignal; readonly forget: () => void } {
-  const controller = new AbortController();
-  const follow = (): void => abortWith(controller, signal!.reason);
-  if (signal?.aborted) follow();
-  const forgetSignal = signal && onAbort(signal, follow);
-  const forgetQuit = draining.onEnd(() => abortWith(controller, draining.reason));
-  return {
-    signal: controller.signal,
-    forget: () => {
-      forgetSignal?.();
-      forgetQuit();
-    },
-  };
 }
 
 /** Runs one term as leader. */
@@ -175,14 +156,4 @@ function isInterruption(error: unknown, signal: AbortSignal): boolean {
   if (!signal.aborted) return false;
   if (error === signal.reason || error instanceof LockLostError || error instanceof ClosedError) return true;
   return error instanceof Error && (error.name === "AbortError" || error.cause === signal.reason);
-}
-
-async function pauseBetweenTerms(
-  redlock: Redlock,
-  ttl: number,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  const { context, closed } = Redlock.internalsOf(redlock);
-  const half = (ttl * minPauseFraction) / 2;
-  await sleepUnless(context.runtime, half + half * randomFraction(context.runtime), signal, closed);
 }

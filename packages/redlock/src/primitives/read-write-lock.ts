@@ -19,6 +19,7 @@ import {
   checkTtl,
   nodeTimeoutFor,
   type Settings,
+  withoutWaiting,
 } from "../settings/settings.ts";
 import { isAwaitedByRoutineOf } from "../time/async-context.ts";
 import { ownCall } from "../waiting/failures.ts";
@@ -274,8 +275,7 @@ export class ReadWriteLock {
   }
 
   async #try(call: Call): Promise<Lock | null> {
-    const settings = { ...call.settings, retryCount: 0, waitTimeout: undefined };
-    const answer = await this.#ask({ ...call, settings });
+    const answer = await this.#ask({ ...call, settings: withoutWaiting(call.settings) });
     if (answer instanceof Lock) return answer;
     if (answer instanceof ResourceLockedError) return null;
     throw answer;

@@ -14,7 +14,7 @@ import { maxWaitOf, pauseBetween } from "../settings/backoff.ts";
 import { placeOf, routineAmong } from "../settings/options.ts";
 import { shown } from "../settings/ranges.ts";
 import { checkName } from "../settings/resources.ts";
-import { checkHolding, checkTtl, nodeTimeoutFor, type Settings } from "../settings/settings.ts";
+import { checkHolding, checkTtl, nodeTimeoutFor, type Settings, withoutWaiting } from "../settings/settings.ts";
 import { isAwaitedByRoutineOf } from "../time/async-context.ts";
 import { sleepUnless } from "../time/sleep.ts";
 import { Slots } from "./semaphore-slots.ts";
@@ -250,6 +250,7 @@ export class Semaphore {
   async #wait(request: PermitRequest, answer: RedlockError | undefined, left: () => number): Promise<Lock> {
     const refusal = answer instanceof ResourceLockedError ? answer : undefined;
     let failure = refusal ? undefined : answer;
+    const { context, closed } = this.#internals;
     for (let setbacks = 0; ; ) {
       if (left() === 0) throw failure ?? this.#refusalOf(refusal);
       try {
@@ -258,7 +259,9 @@ export class Semaphore {
         if (error instanceof Setback) {
           failure = error.answer;
           setbacks += 1;
-          await this.#pause(request, setbacks, left());
+          // Outside of the order of the waiters.
+          const pause = Math.min(left(), pauseBetween(request.settings, context.runtime, setbacks));
+          await sleepUnless(context.runtime, pause, request.options.signal, closed);
           continue;
         }
         if (error instanceof ResourceLockedError) {
@@ -331,17 +334,6 @@ export class Semaphore {
     }
   }
 
-  /** The pause after a setback, outside of the order of the waiters. */
-  async #pause(
-    { settings, options: { signal } }: PermitRequest,
-    count: number,
-    limit: number,
-  ): Promise<void> {
-    const { context, closed } = this.#internals;
-    const pause = Math.min(limit, pauseBetween(settings, context.runtime, count));
-    await sleepUnless(context.runtime, pause, signal, closed);
-  }
-
   #recordGrant(lock: Lock): Lock {
     // A permit was free, so the last refusal no longer applies. This permit is free by then.
     this.#freeAt = this.#internals.context.runtime.monotonic() + lock.remaining();
@@ -358,11 +350,6 @@ class Setback extends Error {
     super(answer.message);
     this.answer = answer;
   }
-}
-
-/** Without waiting. */
-function withoutWaiting(settings: Settings): Settings {
-  return { ...settings, retryCount: 0, waitTimeout: undefined };
 }
 
 function checkCount(name: string, count: number, max: number): void {

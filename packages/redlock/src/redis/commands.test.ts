@@ -3,8 +3,8 @@ import type { Guard, Question, Verb } from "../protocol/node.ts";
 import { questionOf } from "../protocol/question.ts";
 import { batchScript, releaseBatchScript, voteBatchScript } from "../scripts.generated.ts";
 import { claimed, type TestClaim } from "../virtual-time.test.ts";
-import { batchArgs, batchCommand, decode, encode, repliesIn } from "./commands.ts";
-import { type Asker, type Posted, purposeOf } from "./posted.ts";
+import { batchArgs, batchCommand, decode, encode, repliesIn, verbs } from "./commands.ts";
+import type { Asker, Posted } from "./posted.ts";
 import { claimKeysOf } from "./sharable-keys.ts";
 import { turn } from "./turn.ts";
 import { batchEnd } from "./window.ts";
@@ -23,7 +23,7 @@ function askerWith(of: Guard | undefined, inbox: string | undefined): Asker {
 }
 
 function posted(question: Question, of?: Guard): Posted {
-  const [purpose, sink] = [purposeOf(question), { answered: () => {} }];
+  const [purpose, sink] = [verbs[question.verb].purpose, { answered: () => {} }];
   return { question, place: 0, sink, purpose, readsTime: false, asker: askerWith(of, inbox) };
 }
 

@@ -13,28 +13,38 @@ import {
   voteBatchScript,
 } from "../scripts.generated.ts";
 import type { Args, Message } from "./connection.ts";
-import type { Posted } from "./posted.ts";
-import { claimedTimeIn, counterIn, countIn, epochIn, ticketIn, timeLeftIn } from "./reply-numbers.ts";
+import type { Posted, Purpose } from "./posted.ts";
+import { claimedTimeIn, countIn, digitsIn, epochIn, timeLeftIn } from "./reply-numbers.ts";
 import { companionsOf, isSharable } from "./sharable-keys.ts";
 
-/** The letters that the batch script uses for the verbs. */
-export const verbLetters: Readonly<Record<Verb, string>> = {
-  vote: "v",
-  voteUnless: "u",
-  repair: "p",
-  extend: "e",
-  release: "l",
-  enqueue: "q",
-  inspect: "i",
-  mark: "m",
-  guardState: "h",
-  restoreCounters: "f",
-  time: "c",
+interface Row {
+  /** In the list of the batch script. */
+  readonly letter: string;
+  readonly purpose: Purpose;
+  /** Whether its words are no values of the batch: they are in its list, or in the terms of the guard. */
+  readonly isListed?: true;
+  /** The answer in a reply; `undefined` if it is no valid answer to the question. */
+  readonly answerIn: (question: Question, reply: unknown) => Answer | undefined;
+}
+
+/** All that the wire of scripts knows of each verb. */
+export const verbs: Readonly<Record<Verb, Row>> = {
+  vote: { letter: "v", purpose: "request", answerIn: claimAnswerIn },
+  voteUnless: { letter: "u", purpose: "request", answerIn: claimAnswerIn },
+  repair: { letter: "p", purpose: "keep", answerIn: claimAnswerIn },
+  extend: { letter: "e", purpose: "keep", answerIn: claimAnswerIn },
+  release: { letter: "l", purpose: "release", answerIn: outcomeIn },
+  enqueue: { letter: "q", purpose: "request", answerIn: claimAnswerIn },
+  inspect: { letter: "i", purpose: "request", answerIn: keyStateIn },
+  mark: { letter: "m", purpose: "request", answerIn: outcomeIn },
+  guardState: { letter: "h", purpose: "keep", isListed: true, answerIn: guardStateIn },
+  restoreCounters: { letter: "f", purpose: "keep", isListed: true, answerIn: outcomeIn },
+  time: { letter: "c", purpose: "request", answerIn: () => undefined },
 };
 
 /** Without a queue, a release only deletes. */
 function letterOf({ question: { verb }, asker }: Posted): string {
-  return verb === "release" && asker.inbox === undefined ? "r" : verbLetters[verb];
+  return verb === "release" && asker.inbox === undefined ? "r" : verbs[verb].letter;
 }
 
 /** Whether the two cannot be in one batch: locks that may be shared have a script of their own. */
@@ -191,7 +201,7 @@ export function batchArgs(
     let times = 0;
     for (let next: Posted | undefined = first; next; next = sameShapeAt(posted, index, first)) {
       for (const key of next.question.keys) args.push(key);
-      if (!isListed.has(verb)) for (const word of next.question.words) values.push(word);
+      if (!verbs[verb].isListed) for (const word of next.question.words) values.push(word);
       if (verb === "enqueue") values.push(inbox);
       times += 1;
       index += 1;
@@ -220,27 +230,23 @@ function sameShapeAt(posted: readonly Posted[], index: number, other: Posted): P
     one.ttl === ttl &&
     one.proposal === proposal;
   // Queue entries and restored counters carry further numbers, and a reading of the guard state its own terms.
-  return isAlike && verb !== "enqueue" && !isListed.has(verb) ? next : undefined;
+  return isAlike && verb !== "enqueue" && !verbs[verb].isListed ? next : undefined;
 }
 
 /** The inbox of a queue entry without a working subscription. */
 export const noInbox = "-";
 
-/** The verbs whose words are no values of the batch: they are in its list, or in the terms of the guard. */
-const isListed: ReadonlySet<Verb> = new Set(["restoreCounters", "guardState"]);
-
 /** The meaning of a reply; `undefined` if it is not a valid answer to the question. */
 export function decode(question: Question, reply: unknown): Answer | undefined {
-  const { verb, keys } = question;
-  if (verb === "release" || verb === "restoreCounters" || verb === "mark") {
-    const all = verb === "restoreCounters" || verb === "mark" ? 1 : keys.length;
-    // The usual reply, without a look at what else it may be.
-    if (reply === all) return done;
-    return countIn(reply, all) === undefined ? undefined : missed;
-  }
-  if (verb === "inspect") return Array.isArray(reply) ? keyStateIn(reply) : undefined;
-  if (verb === "guardState") return Array.isArray(reply) ? guardStateIn(reply) : undefined;
-  return claimAnswerIn(question, reply);
+  return verbs[question.verb].answerIn(question, reply);
+}
+
+/** Restored counters have no key, and count as one. */
+function outcomeIn({ keys }: Question, reply: unknown): Outcome | undefined {
+  const all = keys.length || 1;
+  // The usual reply, without a look at what else it may be.
+  if (reply === all) return done;
+  return countIn(reply, all) === undefined ? undefined : missed;
 }
 
 /** The answer to a claim of any kind. */
@@ -255,11 +261,11 @@ function claimAnswerIn({ keys, ttl }: Question, reply: unknown): Answer | undefi
   if (remaining === undefined) return undefined;
   if (kind === -2) return { is: "yes", remaining, inQuarantine: true };
   const next = kind === -3 ? third : fourth;
-  const nextTicket = next === undefined ? undefined : ticketIn(next);
+  const nextTicket = next === undefined ? undefined : digitsIn(next);
   if (next !== undefined && nextTicket === undefined) return undefined;
   const behind = nextTicket === undefined ? undefined : { nextTicket };
   if (kind === -3) return { is: "yes", remaining, ...behind };
-  const counter = counterIn(third);
+  const counter = digitsIn(third);
   return counter === undefined ? undefined : { is: "yes", remaining, counter, ...behind };
 }
 
@@ -270,7 +276,8 @@ export function errorIn(reply: unknown): string | undefined {
 }
 
 /** The state of a key, from its masked value, PTTL and queue length. */
-export function keyStateIn([value, pttl, waiting]: readonly unknown[]): KeyState | undefined {
+function keyStateIn(_: Question, reply: unknown): KeyState | undefined {
+  const [value, pttl, waiting] = Array.isArray(reply) ? (reply as readonly unknown[]) : [];
   const remaining = timeLeftIn(pttl);
   const queueLength = countIn(waiting);
   if (remaining === undefined || queueLength === undefined) return undefined;
@@ -288,16 +295,17 @@ function refusalIn(keys: readonly string[], reply: readonly unknown[]): Answer |
   const owner = typeof value === "string" ? value : undefined;
   if (reply[4] === 1) return { is: "no", resource, owner, remaining, isNew: true };
   if (ticket === undefined || ticket === null) return { is: "no", resource, owner, remaining };
-  const latestTicket = ticketIn(ticket);
+  const latestTicket = digitsIn(ticket);
   return latestTicket === undefined ? undefined : { is: "no", resource, owner, remaining, latestTicket };
 }
 
-function guardStateIn(reply: readonly unknown[]): GuardState | undefined {
+function guardStateIn(_: Question, reply: unknown): GuardState | undefined {
+  if (!Array.isArray(reply)) return undefined;
   const maxTtl = countIn(reply[0]);
   const quarantine = timeLeftIn(reply[1]);
   const epoch = epochIn(reply[2]);
   const state = countIn(reply[3], 2);
-  const floor = counterIn(reply[4]);
+  const floor = digitsIn(reply[4]);
   if (maxTtl === undefined || quarantine === undefined || epoch === undefined) return undefined;
   if (state === undefined || floor === undefined) return undefined;
   // A reply about an earlier memory of the master no longer applies.

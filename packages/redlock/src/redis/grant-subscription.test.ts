@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { Connection } from "./connection.ts";
 import { GrantSubscription } from "./grant-subscription.ts";
 
@@ -8,12 +8,9 @@ test("a subscription that is forbidden is reported once, and its channel is name
     changed = onChange;
   };
   const reported: unknown[] = [];
-  const subscription = new GrantSubscription({ subscribe } as Connection, (error) => reported.push(error));
-  const known = subscription.listen(
-    "inbox",
-    () => {},
-    () => {},
-  );
+  const connection = { subscribe, isErrorReply: () => true } as unknown as Connection;
+  const subscription = new GrantSubscription(connection, (error) => reported.push(error));
+  const known = subscription.listen("inbox", vi.fn(), vi.fn());
   const addresses = [subscription.address];
   for (const _ of [1, 2]) changed(false, new Error("NOPERM no channel"));
   await known;

@@ -2,8 +2,9 @@ import { unsent } from "../protocol/faults.ts";
 import type { Answer, Fault, LockNode, MasterServer, Question, Reading, Sink } from "../protocol/node.ts";
 import { systemRuntime } from "../time/system.ts";
 import type { Wire } from "./batch.ts";
+import { verbs } from "./commands.ts";
 import type { Connection } from "./connection.ts";
-import { type Asker, isAbandoned, type Posted, purposeOf, settle } from "./posted.ts";
+import { type Asker, isAbandoned, type Posted, settle } from "./posted.ts";
 import { Window, type WindowRuntime } from "./window.ts";
 
 export interface MasterOptions {
@@ -53,7 +54,8 @@ export class Master implements LockNode, Asker {
   }
 
   ask(question: Question, place: number, sink: Sink): void {
-    this.post({ question, place, sink, purpose: purposeOf(question), readsTime: false, asker: this });
+    const { purpose } = verbs[question.verb];
+    this.post({ question, place, sink, purpose, readsTime: false, asker: this });
   }
 
   settled({ sink, place }: Posted, answer: Answer, _reading?: Reading | Fault): void {

@@ -51,9 +51,3 @@ export function withoutAbandoned(all: readonly Posted[], fault: Fault): readonly
 export function isUnawaited({ question: { claim } }: Posted): boolean {
   return claim === undefined || claim.abandoned;
 }
-
-export function purposeOf({ verb }: Question): Purpose {
-  if (verb === "vote" || verb === "voteUnless" || verb === "enqueue" || verb === "mark") return "request";
-  if (verb === "release") return "release";
-  return verb === "inspect" || verb === "time" ? "request" : "keep";
-}

@@ -1,5 +1,5 @@
 import type { NodeError } from "../errors.ts";
-import { failed, fault, unexpected } from "../protocol/faults.ts";
+import { fault } from "../protocol/faults.ts";
 import type { MasterClock } from "../protocol/master-clock.ts";
 import type {
   Answer,
@@ -8,7 +8,6 @@ import type {
   Grant,
   Guard,
   KeyState,
-  LockQueue,
   No,
   OnPush,
   Question,
@@ -22,13 +21,12 @@ import type {
 import { questionOf, timeRead } from "../protocol/question.ts";
 import { SharedReads } from "../protocol/shared-reads.ts";
 import { typeIn } from "../protocol/token.ts";
-import { readersScript, waitersScript } from "../scripts.generated.ts";
-import { outside } from "../time/async-context.ts";
+import { readersScript, type Script, waitersScript } from "../scripts.generated.ts";
+import { verbs } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 import { GrantSubscription } from "./grant-subscription.ts";
 import { Master, type MasterOptions } from "./master.ts";
-import { type Asker, type Posted, purposeOf } from "./posted.ts";
-import { UnexpectedReply } from "./reply-numbers.ts";
+import type { Asker, Posted } from "./posted.ts";
 import { scriptWire } from "./script-wire.ts";
 
 export interface RedisNodeOptions extends MasterOptions {
@@ -47,14 +45,11 @@ export interface RedisNodeOptions extends MasterOptions {
 export class RedisNode extends Master {
   /** False on a Cluster. */
   readonly keepsCounters: boolean;
-  readonly queue: LockQueue | undefined;
+  readonly queue: GrantSubscription | undefined;
   readonly #options: RedisNodeOptions;
-  /** Where grants are pushed to; set exactly if there is a queue. */
-  #subscription: GrantSubscription | undefined;
   guard: Guard | undefined;
   #judge: ClockJudge | undefined;
-  readonly #waiterReads = new SharedReads();
-  readonly #shareReads = new SharedReads();
+  readonly #reads = new SharedReads();
   /** Whether a time read is unanswered. */
   #isReading = false;
 
@@ -64,7 +59,9 @@ export class RedisNode extends Master {
     super(connection, scriptWire, options, options.groupCommit === false || isCluster);
     this.#options = options;
     this.keepsCounters = !isCluster;
-    if ((options.queue ?? true) && !isCluster) this.queue = this.#makeQueue(options.onFault ?? (() => {}));
+    if (isCluster || options.queue === false) return;
+    this.queue = new GrantSubscription(connection, options.onFault, (push, to) => this.#onPush(push, to));
+    this.window.readsClock = true;
   }
 
   /**
@@ -93,7 +90,7 @@ export class RedisNode extends Master {
     // One time read at a time is enough (PROTOCOL 11.1).
     const readsTime = judge ? judge.judgesVotes || !this.#isReading : verb === "time";
     this.#isReading ||= readsTime;
-    const purpose = purposeOf(question);
+    const { purpose } = verbs[verb];
     if (verb === "inspect" && !this.queue) this.#inspectByRefusal(question, place, sink);
     else this.post({ question, place, sink, purpose, readsTime, asker: this });
   }
@@ -115,7 +112,7 @@ export class RedisNode extends Master {
   }
 
   get inbox(): string | undefined {
-    return this.#subscription?.address;
+    return this.queue?.address;
   }
 
   get database(): number {
@@ -128,21 +125,20 @@ export class RedisNode extends Master {
 
   get records(): RecordStore {
     const { connection } = this;
-    const read = async (reads: SharedReads, script: string, key: string): Promise<unknown> => {
-      const send = (): Promise<unknown> => connection.send("EVAL", [script, 1, key]);
-      const reply = reads.read(connection.session, key, send);
-      if (reply) return reply;
-      throw new Error("too many reads are unanswered");
+    const read = async ({ source, sha1 }: Script, key: string): Promise<readonly unknown[]> => {
+      const send = (): Promise<unknown> => connection.send("EVAL", [source, 1, key]);
+      const reply = this.#reads.read(connection.session, `${sha1} ${key}`, send);
+      if (!reply) throw new Error("too many reads are unanswered");
+      const list = await reply;
+      return Array.isArray(list) ? list : [];
     };
-    const waitersOf = (key: string): Promise<unknown> => read(this.#waiterReads, waitersScript.source, key);
     return {
       session: this.isAsked ? connection.session : undefined,
       keyPrefix: connection.keyPrefix,
       isCluster: connection.isCluster ?? false,
       send: (command, args) => connection.send(command, args),
-      waitersOf: async (key) => (this.queue ? listIn(await waitersOf(key)) : []) as string[],
-      readersOf: async (key) =>
-        listIn(await read(this.#shareReads, readersScript.source, key)) as [string, number][],
+      waitersOf: async (key) => (this.queue ? await read(waitersScript, key) : []) as string[],
+      readersOf: async (key) => (await read(readersScript, key)) as [string, number][],
     };
   }
 
@@ -152,27 +148,6 @@ export class RedisNode extends Master {
 
   get clock(): MasterClock {
     return this.window.clock;
-  }
-
-  #makeQueue(onFault: (error: NodeError) => void): LockQueue {
-    const subscription = new GrantSubscription(this.connection, (error, channel) => {
-      const fault =
-        error instanceof UnexpectedReply
-          ? unexpected(this.name, error.reply)
-          : failed(this.name, error, this.connection.isErrorReply(error), [
-              channel.slice(channel.lastIndexOf(":") + 1),
-            ]);
-      outside(() => onFault(fault.error));
-    });
-    this.#subscription = subscription;
-    this.window.readsClock = true;
-    return {
-      listen: (channel, onPush, onChange) =>
-        subscription.listen(channel, (push) => this.#onPush(push, onPush), onChange),
-      get isListening() {
-        return subscription.isListening;
-      },
-    };
   }
 
   /** A grant is a vote that the master gave at some time since the request: the clock is read behind it. */
@@ -214,9 +189,4 @@ const nobody = "-";
 function timed(answer: Yes | No, judge: ClockJudge, reading: Reading | Fault): Answer | Timed {
   if (reading.is === "reading") return { is: "timed", vote: answer, clock: judge, reading };
   return answer.is === "yes" ? { ...reading, sent: true } : answer;
-}
-
-/** A reply that should be a list. */
-function listIn(reply: unknown): readonly unknown[] {
-  return Array.isArray(reply) ? reply : [];
 }

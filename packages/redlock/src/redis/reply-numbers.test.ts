@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { claimedTimeIn, counterIn, countIn, epochIn, timeIn, timeLeftIn } from "./reply-numbers.ts";
+import { claimedTimeIn, countIn, digitsIn, epochIn, timeIn, timeLeftIn } from "./reply-numbers.ts";
 
 // PROTOCOL 1.7, 2.12, 13.3.
 
@@ -50,7 +50,7 @@ test.each([
   ["", undefined],
   [1, undefined],
 ])("the counter %s is %s", (reply, expected) => {
-  expect(counterIn(reply)).toBe(expected);
+  expect(digitsIn(reply)).toBe(expected);
 });
 
 test.each([

@@ -20,10 +20,10 @@ function isIntegerWithin(value: unknown, min: number, max: number): value is num
 }
 
 /**
- * An integer in decimal digits, below 2^53, which JavaScript and Lua represent exactly; `undefined` for
- * anything else.
+ * A fencing counter or a ticket: an integer in decimal digits, below 2^53, which JavaScript and Lua represent exactly;
+ * `undefined` for anything else.
  */
-function digitsIn(value: unknown): number | undefined {
+export function digitsIn(value: unknown): number | undefined {
   if (typeof value !== "string" || !/^\d{1,16}$/.test(value)) return undefined;
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : undefined;
@@ -46,16 +46,6 @@ export function claimedTimeIn(reply: unknown, ttl: number): number | undefined {
 /** A count, from 0 to `max`. */
 export function countIn(reply: unknown, max: number = Number.MAX_SAFE_INTEGER): number | undefined {
   return isIntegerWithin(reply, 0, max) ? reply : undefined;
-}
-
-/** A fencing counter, or a floor of such counters. */
-export function counterIn(reply: unknown): number | undefined {
-  return digitsIn(reply);
-}
-
-/** A ticket in a queue. */
-export function ticketIn(reply: unknown): number | undefined {
-  return digitsIn(reply);
 }
 
 /** The identifier of a loss of memory; "" if there has been none. */

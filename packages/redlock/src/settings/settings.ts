@@ -226,6 +226,11 @@ export function nodeTimeoutFor(ttl: number, settings: Settings): number {
   return settings.nodeTimeout ?? Math.min(Math.max(ttl / 20, 50), 500, Math.max(1, ttl / 4));
 }
 
+/** The same for one attempt. */
+export function withoutWaiting(settings: Settings): Settings {
+  return { ...settings, retryCount: 0, waitTimeout: undefined };
+}
+
 /** The number of attempts that `acquire` and `extend` may make. */
 export function attemptsAllowed(settings: Settings): number {
   return settings.retryCount === -1 ? Number.POSITIVE_INFINITY : settings.retryCount + 1;
