@@ -14,7 +14,13 @@ import { maxWaitOf, pauseBetween } from "../settings/backoff.ts";
 import { placeOf, routineAmong } from "../settings/options.ts";
 import { shown } from "../settings/ranges.ts";
 import { checkName } from "../settings/resources.ts";
-import { checkHolding, checkTtl, nodeTimeoutFor, type Settings, withoutWaiting } from "../settings/settings.ts";
+import {
+  checkHolding,
+  checkTtl,
+  nodeTimeoutFor,
+  type Settings,
+  withoutWaiting,
+} from "../settings/settings.ts";
 import { isAwaitedByRoutineOf } from "../time/async-context.ts";
 import { sleepUnless } from "../time/sleep.ts";
 import { Slots } from "./semaphore-slots.ts";

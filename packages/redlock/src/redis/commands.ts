@@ -33,12 +33,17 @@ export const verbs: Readonly<Record<Verb, Row>> = {
   voteUnless: { letter: "u", purpose: "request", answerIn: claimAnswerIn },
   repair: { letter: "p", purpose: "keep", answerIn: claimAnswerIn },
   extend: { letter: "e", purpose: "keep", answerIn: claimAnswerIn },
-  release: { letter: "l", purpose: "release", answerIn: outcomeIn },
+  release: { letter: "l", purpose: "release", answerIn: ({ keys }, reply) => outcomeIn(reply, keys.length) },
   enqueue: { letter: "q", purpose: "request", answerIn: claimAnswerIn },
   inspect: { letter: "i", purpose: "request", answerIn: keyStateIn },
-  mark: { letter: "m", purpose: "request", answerIn: outcomeIn },
+  mark: { letter: "m", purpose: "request", answerIn: (_, reply) => outcomeIn(reply, 1) },
   guardState: { letter: "h", purpose: "keep", isListed: true, answerIn: guardStateIn },
-  restoreCounters: { letter: "f", purpose: "keep", isListed: true, answerIn: outcomeIn },
+  restoreCounters: {
+    letter: "f",
+    purpose: "keep",
+    isListed: true,
+    answerIn: (_, reply) => outcomeIn(reply, 1),
+  },
   time: { letter: "c", purpose: "request", answerIn: () => undefined },
 };
 
@@ -241,9 +246,7 @@ export function decode(question: Question, reply: unknown): Answer | undefined {
   return verbs[question.verb].answerIn(question, reply);
 }
 
-/** Restored counters have no key, and count as one. */
-function outcomeIn({ keys }: Question, reply: unknown): Outcome | undefined {
-  const all = keys.length || 1;
+function outcomeIn(reply: unknown, all: number): Outcome | undefined {
   // The usual reply, without a look at what else it may be.
   if (reply === all) return done;
   return countIn(reply, all) === undefined ? undefined : missed;

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { InvalidArgumentError } from "../errors.ts";
 import { validityLoss } from "../time/lease-clock.ts";
 import { shown } from "./ranges.ts";
+import { checkName, resourceList, whyReserved } from "./resources.ts";
 import {
   attemptsAllowed,
   checkExtension,
@@ -10,6 +11,7 @@ import {
   defaultSettings,
   nodeTimeoutFor,
   type Settings,
+  settingNames,
   settingsFrom,
 } from "./settings.ts";
 
@@ -27,19 +29,6 @@ const junk = fc.oneof(
     new Proxy({}, {}),
   ),
 );
-const names = [
-  "driftFactor",
-  "retryCount",
-  "retryDelay",
-  "retryJitter",
-  "automaticExtensionThreshold",
-  "nodeTimeout",
-  "waitTimeout",
-  "minimumValidity",
-  "maxHoldTime",
-  "backoff",
-] as const;
-
 /** Returns the error of `act`, if any: only an InvalidArgumentError that names the allowed values is accepted. */
 function refusalOf(act: () => unknown): InvalidArgumentError | undefined {
   try {
@@ -73,7 +62,7 @@ describe("settings", () => {
   });
 
   test("null overrides nothing, and an infinite retryCount is no limit, as in redlock 5", () => {
-    for (const name of names) expect(withSettings({ [name]: null })).toEqual(defaultSettings);
+    for (const name of settingNames) expect(withSettings({ [name]: null })).toEqual(defaultSettings);
     expect(withSettings({ retryCount: Number.POSITIVE_INFINITY }).retryCount).toBe(-1);
   });
 
@@ -110,7 +99,7 @@ describe("settings", () => {
 
   test("any junk is refused with the allowed values, or accepted", () => {
     fc.assert(
-      fc.property(fc.constantFrom(...names), junk, (name, value) => {
+      fc.property(fc.constantFrom(...settingNames), junk, (name, value) => {
         const error = refusalOf(() => withSettings({ [name]: value }));
         if (error) expect(error.message).toMatch(new RegExp(`^${name} must be `));
       }),
@@ -192,4 +181,72 @@ describe("retries", () => {
     expect(attemptsAllowed(defaultSettings)).toBe(11);
     expect(attemptsAllowed(withSettings({ retryCount: -1 }))).toBe(Number.POSITIVE_INFINITY);
   });
+});
+
+describe("resources", () => {
+  test("are one name or several, and the list is a copy", () => {
+    const given = ["a", "b"];
+    const list = resourceList(given);
+    given.push("c");
+    expect(list).toEqual(["a", "b"]);
+    expect(resourceList("invoice:42")).toEqual(["invoice:42"]);
+    expect(resourceList("\ud83d\ude00")).toEqual(["\ud83d\ude00"]);
+  });
+
+  test.each([
+    [[], "resources must name at least one resource, but is empty"],
+    ["", "a resource must be a non-empty string, but one is an empty string"],
+    [["a", 5], "a resource must be a non-empty string, but one is number 5"],
+    [[["a"], "b"], "a resource must be a non-empty string, but one is object an array"],
+    [["a", "b", "a"], 'each resource may be named once, but "a" is named twice'],
+    ["\ud800", 'a resource must be well-formed Unicode, but "\\ud800" has a lone surrogate'],
+    [[`${"x".repeat(200)}\ud800`], '\\ud800" has a lone surrogate'],
+  ])("%j is refused", (resources, message) => {
+    expect(refusalOf(() => resourceList(resources))?.message).toContain(message);
+  });
+
+  test("any junk is refused with the allowed values, or is a list of different names", () => {
+    fc.assert(
+      fc.property(fc.oneof(junk, fc.array(junk), fc.array(fc.string())), (resources) => {
+        refusalOf(() => {
+          const list = resourceList(resources);
+          expect(list.length).toBeGreaterThan(0);
+          expect(new Set(list).size).toBe(list.length);
+          for (const name of list) expect(name.length).toBeGreaterThan(0);
+        });
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe("the library's own keys", () => {
+  test.each([
+    [["quorlock:guard"], "", true],
+    [["a", "quorlock:rw:{a}:write"], "", true],
+    [["quorlock:a"], "my:", true],
+    [["guard"], "quorlock:", true],
+    [["lock:guard"], "quor", true],
+    [["a"], "quor", false],
+    [["Quorlock:a", "quorlock", "quorlocks:a", "my:quorlock:a", " quorlock:a"], "", false],
+  ])("%j with the keyPrefix %j are refused: %s", (resources, keyPrefix, isRefused) => {
+    expect(whyReserved(resources, keyPrefix) !== undefined).toBe(isRefused);
+  });
+
+  test("are refused as names of a Semaphore or ReadWriteLock", () => {
+    for (const name of ["quorlock:a", "", 5, undefined, null, "\ud800"]) {
+      expect(refusalOf(() => checkName("semaphore", name))?.message).toContain("name of a semaphore must");
+    }
+    expect(refusalOf(() => checkName("semaphore", "a\ud800"))?.message).toContain('but "a\\ud800" has');
+    expect(refusalOf(() => checkName("semaphore", "{quorlock:a}"))).toBeUndefined();
+  });
+});
+
+test("the check of 50,000 names reads each of them once", () => {
+  const names = Array.from({ length: 50_000 }, (_, index) => `name:${index}`);
+  const begun = performance.now();
+  expect(resourceList(names)).toEqual(names);
+  // Some 10 ms. Each name compared with all others takes 8 s and more.
+  expect(performance.now() - begun).toBeLessThan(2000);
+  expect(refusalOf(() => resourceList([...names, "name:7"]))?.message).toContain('"name:7" is named twice');
 });

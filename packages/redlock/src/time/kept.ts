@@ -12,7 +12,7 @@ const stores: Readonly<Record<Kind, WeakMap<object, object>>> = {
 /**
  * What is kept beside an object of a user, for as long as that exists; the first who asks makes it. No object of the client can
  * own it, because all Redlocks of a process share it. Nothing else at the top of a module changes, but for the `Turn` of the
- * masters: test/architecture/state.test.ts.
+ * masters: test/architecture/fields.test.ts.
  */
 export function keptFor<T extends object>(kind: Kind, owner: object, make: () => T): T {
   const found = stores[kind].get(owner);

@@ -2,11 +2,12 @@ import { NotSent } from "../adapters/link.ts";
 import { abandoned, failed, fault, unexpected, unsent } from "../protocol/faults.ts";
 import type { Answer, Fault, KeyState, No, Outcome, Question } from "../protocol/node.ts";
 import { questionOf } from "../protocol/question.ts";
+import { rights } from "../protocol/rights.ts";
 import { masked } from "../protocol/token.ts";
 import type { Batch, Wire } from "../redis/batch.ts";
 import type { Connection } from "../redis/connection.ts";
 import { Master, type MasterOptions } from "../redis/master.ts";
-import { type Posted, settle } from "../redis/posted.ts";
+import { type Asker, type Posted, settle } from "../redis/posted.ts";
 import { countIn, timeLeftIn, UnexpectedReply } from "../redis/reply-numbers.ts";
 import {
   type Command,
@@ -17,7 +18,6 @@ import {
   Steps,
   transact,
 } from "./transaction.ts";
-import { Trial } from "./trial.ts";
 
 /**
  * The wire of a master that is used without scripts, for servers and users that may not run them. The equivalent of a script
@@ -44,9 +44,32 @@ export class MasterWithoutScripts extends Master {
     super(connection, transactionWire, options);
   }
 
+  /**
+   * Executes what claims, extensions and releases execute, on a key that nobody locks, all at once. It waits its turn like a
+   * question: within the transaction of another it would end that one. Without replies if it was not sent.
+   */
   tryNeeds(key: string): Promise<ReadonlyArray<PromiseSettledResult<unknown>>> {
-    return new Promise((resolve) => this.post(new Trial(key, resolve).posted));
+    const question = questionOf({ verb: "inspect", keys: [key], words: [] });
+    return new Promise((resolve) => {
+      let replies: ReadonlyArray<PromiseSettledResult<unknown>> = [];
+      const run: Trial["run"] = async (steps) => {
+        const needs = [...rights.locks, ...rights.transactions].map((words) => words.split(","));
+        const sent = needs.map(([command = "", ...args]) =>
+          steps.send(command, /MULTI|EXEC|DISCARD/.test(command) ? [] : [key, ...args]),
+        );
+        replies = await Promise.allSettled(sent);
+        return { is: "done" };
+      };
+      const asker: Trial = { isAlone: true, run, settled: () => resolve(replies) };
+      const sink = { answered: () => {} };
+      this.post({ question, place: 0, sink, purpose: "request", readsTime: false, asker });
+    });
   }
+}
+
+/** Who asks for a trial gets its replies. */
+interface Trial extends Asker {
+  run(steps: Steps): Promise<Outcome>;
 }
 
 async function carry(batch: Batch, posted: Posted): Promise<void> {
@@ -71,7 +94,7 @@ async function answerTo(steps: Steps, posted: Posted): Promise<Answer | undefine
   const { question, asker } = posted;
   const { verb, keys } = question;
   const { name } = steps.batch.connection;
-  if (asker instanceof Trial) return asker.run(steps);
+  if ("run" in asker) return (asker as Trial).run(steps);
   if (verb === "inspect") return inspect(steps, keys[0]!);
   if (verb === "release") return (await deleteIfEqual(steps, question)) ?? contended(name);
   if (verb === "vote" && keys.length === 1) return voteForOne(steps, posted);
