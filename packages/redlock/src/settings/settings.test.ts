@@ -126,9 +126,7 @@ describe("a ttl", () => {
   });
 
   test("below the allowance for drift is refused, with both numbers", () => {
-    expect(refusalOf(() => checkTtl(1, defaultSettings))?.message).toMatch(
-      /drift.*\b1 ms|drift.*\b2 ms.*\b1 ms/,
-    );
+    expect(refusalOf(() => checkTtl(1, defaultSettings))?.message).toMatch(/drift.*\b1 ms/);
     expect(refusalOf(() => checkTtl(2, defaultSettings))?.message).toMatch(/drift.*2\.01.* ms/);
     expect(refusalOf(() => checkTtl(3, withSettings({ driftFactor: 0.5, nodeTimeout: 1 })))).toBeDefined();
   });
