@@ -23,7 +23,6 @@ const above: Readonly<Record<string, number>> = {
 const atTheTop = ["redis/turn.ts turn", "time/kept.ts stores"];
 const toGo = [
   "adapters/ioredis/callback-command.ts makers",
-  "adapters/ioredis/duplicate.ts watched",
   "adapters/node-redis/words.ts latest",
   "adapters/node-redis/words.ts latestHidden",
   "adapters/watched.ts patched",
