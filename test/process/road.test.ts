@@ -23,8 +23,8 @@ interface Counts {
 const bounds = {
   // A question is posted, waits in a window, and is carried in a batch by the wire of its master: each has a file of its own.
   // A ballot is asked by the first attempt as by a waiter, and the errors of a call have a file of their own.
-  // The connection to a master, the link that is current and the server that it leads to have one as well.
-  acquire: { files: 42 },
+  // So have the votes of a ballot, and of a master its connection, the link that is current and the client behind that.
+  acquire: { files: 43 },
   release: { files: 29 },
   promises: 18,
   timers: 3.5,

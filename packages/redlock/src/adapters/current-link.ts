@@ -248,7 +248,7 @@ export class CurrentLink {
     const isCurrent = (): boolean => dialer === this.#dialer && link === dialer.link && dialer.isReady;
     const ids = await this.#identify(dialer);
     if (!ids || !isCurrent()) return;
-    this.server.found(link, ids);
+    this.server.found = { link, ids };
     // What is not known in time counts as right, and is corrected later.
     const late = new Promise((resolve) => systemRuntime.setTimer(() => resolve(true), askTime).unref());
     const isThere = await Promise.race([this.#isAtUsers(dialer), late]);

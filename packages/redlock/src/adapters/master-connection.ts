@@ -69,7 +69,7 @@ export class MasterConnection implements Connection {
   }
 
   get serverIds(): readonly string[] {
-    return this.#link.server.ids;
+    return this.#link.server.found?.ids ?? [];
   }
 
   get isCluster(): boolean {

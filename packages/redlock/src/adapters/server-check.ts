@@ -6,15 +6,11 @@ import type { Link } from "./link.ts";
 /** Where links lead, and whether that is where the user's client is (PROTOCOL 2.9, 2.18). */
 export class ServerCheck {
   readonly #driver: Driver;
-  #found: { readonly link: Link; readonly ids: readonly string[] } | undefined;
+  /** The latest link that was identified, and the run id of the server that it has led to, or the addresses of a Cluster. */
+  found: { readonly link: Link; readonly ids: readonly string[] } | undefined;
 
   constructor(driver: Driver) {
     this.#driver = driver;
-  }
-
-  /** The run id of the server that the latest link has led to, or the addresses of a Cluster. */
-  get ids(): readonly string[] {
-    return this.#found?.ids ?? [];
   }
 
   /**
@@ -36,17 +32,13 @@ export class ServerCheck {
     }
   }
 
-  found(link: Link, ids: readonly string[]): void {
-    this.#found = { link, ids };
-  }
-
   isFound({ link }: Dialer): boolean {
-    return link !== undefined && link === this.#found?.link;
+    return link !== undefined && link === this.found?.link;
   }
 
   /** Whether this link leads to this server. */
   leadsTo(dialer: Dialer, server: string | undefined): boolean {
-    return this.isFound(dialer) && dialer.isReady && server !== undefined && this.ids.includes(server);
+    return this.isFound(dialer) && dialer.isReady && server !== undefined && this.found!.ids.includes(server);
   }
 
   /** The reply to INFO on the connection of the user's client; `undefined` if it is another one by then. */
@@ -63,8 +55,8 @@ export class ServerCheck {
    */
   async contradiction(dialer: Dialer): Promise<string | undefined> {
     const { isCluster, isDirected, status } = this.#driver;
-    const [server] = this.ids;
     const { link } = dialer;
+    const [server] = this.found?.ids ?? [];
     if (server === undefined || isCluster || isDirected || status !== "ready") return undefined;
     const info = await this.ofUser();
     const theirs = runIdIn(info);
