@@ -75,28 +75,21 @@ export class Renewal implements TimerTask {
     this.#lease.context.timers.cancel(this.#timerHandle);
   }
 
+  /** After failures the next attempt, until the deadline: `retryCount` only applies to callers that wait for the outcome. */
   #schedule(): void {
     if (this.#stopped || this.#lock.remaining() === 0) return;
-    const remaining = this.#lease.remaining();
     const { runtime, clock, timers } = this.#lease.context;
     const { automaticExtensionThreshold } = this.#settings;
-    const delay = renewalDelay(this.#ttl, remaining, automaticExtensionThreshold, randomFraction(runtime));
-    const now = clock.now();
-    // At least 1 ms from now: near the limit, extensions are skipped and would take no time.
-    const due = Math.max(aligned(now + delay, this.#ttl), now + 1);
-    this.#timerHandle = timers.add(due, this);
-  }
-
-  /** Retries until the deadline: `retryCount` only applies to callers that wait for the outcome. */
-  #scheduleRetry(): void {
-    if (this.#stopped || this.#lock.remaining() === 0) return;
     const remaining = this.#lease.remaining();
-    this.#failures += 1;
-    const { clock, timers } = this.#lease.context;
-    this.#timerHandle = timers.add(
-      clock.now() + Math.min(this.#retryPause(), remaining * retryFraction),
-      this,
-    );
+    const now = clock.now();
+    let due: number;
+    if (this.#failures > 0) due = now + Math.min(this.#retryPause(), remaining * retryFraction);
+    else {
+      const delay = renewalDelay(this.#ttl, remaining, automaticExtensionThreshold, randomFraction(runtime));
+      // At least 1 ms from now: near the limit, extensions are skipped and would take no time.
+      due = Math.max(aligned(now + delay, this.#ttl), now + 1);
+    }
+    this.#timerHandle = timers.add(due, this);
   }
 
   #retryPause(): number {
@@ -118,16 +111,14 @@ export class Renewal implements TimerTask {
     if (this.#lock.remaining() === 0) return;
     const { limit } = this.#lock;
     // The lease lasts longer already if the routine has extended it, or if the limit is near.
-    if (ttlWithin(limit, this.#ttl, lease.context.clock.now()) > lease.remaining()) {
-      try {
-        await extend(lease, this.#ttl, { ...this.#settings, retryCount: 0, limit }, due);
-      } catch {
-        // If the lease has ended, it has notified its holder.
-        this.#scheduleRetry();
-        return;
-      }
-    }
-    this.#failures = 0;
+    const isNeeded = ttlWithin(limit, this.#ttl, lease.context.clock.now()) > lease.remaining();
+    const settings = { ...this.#settings, retryCount: 0, limit };
+    // If the lease has ended, it has notified its holder.
+    const extended = isNeeded ? extend(lease, this.#ttl, settings, due) : Promise.resolve();
+    this.#failures = await extended.then(
+      () => 0,
+      () => this.#failures + 1,
+    );
     this.#schedule();
   }
 }

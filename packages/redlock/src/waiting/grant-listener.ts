@@ -1,4 +1,4 @@
-import type { Context } from "../protocol/context.ts";
+import type { Context, Leftover } from "../protocol/context.ts";
 import type { Grant, Push, Timed } from "../protocol/node.ts";
 import { quorumOf } from "../protocol/quorum.ts";
 import { waiterOf } from "../protocol/token.ts";
@@ -17,10 +17,7 @@ export interface GrantHandler {
 }
 
 /** The request of an acquire or a lease that has ended. */
-export interface FormerWaiter {
-  readonly resources: readonly string[];
-  readonly ttl: number;
-}
+type FormerWaiter = Omit<Leftover, "token">;
 
 /** The maximum number that is remembered. Grants to older ones are left to expire. */
 const maxFormerWaiters = 1000;

@@ -133,9 +133,8 @@ export class RetryBudget {
 
   /** The number of retries that the time since `useTimeLimit` is worth. */
   get retriesWaited(): number {
-    const { retryCount, waitTimeout } = this.#settings;
-    const isLimited = waitTimeout === undefined && retryCount !== -1;
-    const limit = isLimited ? Math.ceil(retryCount - this.#retries) : Number.POSITIVE_INFINITY;
+    const left = Math.ceil(this.#settings.retryCount - this.#retries);
+    const limit = this.#isCounted ? left : Number.POSITIVE_INFINITY;
     const waited = this.#runtime.monotonic() - this.#waitingSince;
     return this.#pause > 0 ? Math.min(limit, Math.round(waited / this.#pause)) : limit;
   }
@@ -143,13 +142,15 @@ export class RetryBudget {
   /** The pause before the next attempt, behind these answers, ms; `undefined` if there are no further attempts. */
   pauseAfter(last: Tally): number | undefined {
     const { retryCount, waitTimeout } = this.#settings;
-    const timed = waitTimeout !== undefined;
-    const left = timed ? this.#startedAt + waitTimeout - this.#runtime.monotonic() : Number.POSITIVE_INFINITY;
-    if (left <= 0 || (!timed && retryCount !== -1 && this.#retries >= retryCount)) return undefined;
+    const left = this.#startedAt + (waitTimeout ?? Number.POSITIVE_INFINITY) - this.#runtime.monotonic();
+    if (left <= 0 || (this.#isCounted && this.#retries >= retryCount)) return undefined;
     this.#attempts += 1;
     const pause = pauseBetween(this.#settings, this.#runtime, this.#attempts);
+    const { freeIn, kind } = contentionIn(last);
+    // No pause is longer than the remaining time of the lock that is in the way.
+    const gone = kind === "unavailable" ? Number.POSITIVE_INFINITY : pauseUntilGone(freeIn, this.#runtime);
     // The last attempt begins when the time is over, not earlier: the lock may be released until then.
-    const shortened = Math.min(pause, this.#freeAfter(last), left);
+    const shortened = Math.min(pause, gone, left);
     this.#retries += pause > 0 ? Math.max(shortened / pause, minRetryCost) : 1;
     return shortened;
   }
@@ -184,12 +185,5 @@ export class RetryBudget {
       } else this.ended.end();
     }, Math.ceil(delay));
     this.#end = { timer, dueAt };
-  }
-
-  /** No pause is longer than the remaining time of the lock that is in the way. */
-  #freeAfter(last: Tally): number {
-    const { freeIn, kind } = contentionIn(last);
-    if (kind === "unavailable") return Number.POSITIVE_INFINITY;
-    return pauseUntilGone(freeIn, this.#runtime);
   }
 }
