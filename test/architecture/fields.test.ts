@@ -26,9 +26,6 @@ const toGo = [
   "adapters/node-redis/words.ts latest",
   "adapters/node-redis/words.ts latestHidden",
   "adapters/watched.ts patched",
-  "protocol/foreign.ts told",
-  "protocol/round.ts timeOuts",
-  "protocol/weak-listeners.ts forgetting",
 ];
 
 const files: ReadonlyMap<string, ts.SourceFile> = new Map(

@@ -15,7 +15,7 @@ import type { Lease } from "./protocol/lease.ts";
 import type { LockNode } from "./protocol/node.ts";
 import { Placements } from "./protocol/placement.ts";
 import { quorumOf } from "./protocol/quorum.ts";
-import { Rollbacks } from "./protocol/release.ts";
+import { Deletions } from "./protocol/release.ts";
 import { Tokens } from "./protocol/token.ts";
 import { RedisNode, type RedisNodeOptions } from "./redis/redis-node.ts";
 import { type ClockEvent, ClockWatch } from "./safeguards/clock-watch.ts";
@@ -117,7 +117,7 @@ const defaultNodeTimeout = 500;
 /** The parts of one Redlock, wired together. */
 export interface RedlockParts {
   readonly context: Context & { readonly admission: Admission };
-  readonly rollbacks: Rollbacks;
+  readonly deletions: Deletions;
   /** The settings of the constructor: the defaults of each call. */
   readonly settings: Settings;
   /** The active leases. */
@@ -193,7 +193,7 @@ function wire(
   const [leases, serverMoves] = [new Set<Lease>(), { count: 0 }];
   const { clock, timers } = timeOf(runtime);
   const distinct = new DistinctMasters(nodes, leases, serverMoves, report);
-  const rollbacks = new Rollbacks(runtime, clock, report, undefined, log);
+  const deletions = new Deletions(runtime, clock, report, undefined, log);
   const context: RedlockParts["context"] & { owners: Owners | undefined } = {
     nodes,
     placements: new Placements(nodes, leases),
@@ -202,12 +202,13 @@ function wire(
     clock,
     timers,
     tokens: new Tokens(runtime),
-    rollbacks,
+    deletions,
     admission: new Admission(runtime, clock, timers, leases, acquireConcurrency),
     proposals: options.fencing ? new Proposals() : undefined,
     owners: undefined,
     leases,
     serverMoves,
+    foreign: new Set(),
     isReentrant: Boolean(options.reentrant),
     isQueued: nodes.every((node) => node.queue),
     hasCluster,
@@ -233,7 +234,7 @@ function wire(
   const reentrancy = options.reentrant ? new Reentrancy(context, options.reentrant) : undefined;
   return {
     context,
-    rollbacks,
+    deletions,
     settings,
     leases,
     nodeTimeout,

@@ -544,7 +544,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const time = this.#parts.nodeTimeout;
     const settled = Promise.all([this.#parts.owners?.end(time), this.#settled(underWay)]);
     await atMost(time, settled, this.#context);
-    this.#parts.rollbacks.stop();
+    this.#parts.deletions.stop();
     if (keepsClients) {
       for (const node of nodes) node.leave?.();
       return;
@@ -568,7 +568,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   /** Resolves when the cancelled acquires have rolled back, and the releases in flight are answered. */
   async #settled(underWay: readonly Promise<unknown>[]): Promise<void> {
     await Promise.allSettled(underWay);
-    await this.#parts.rollbacks.answered;
+    await this.#parts.deletions.answered;
   }
 
   /** `checked`: the request, if it is one of another primitive. */

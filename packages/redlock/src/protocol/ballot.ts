@@ -297,6 +297,6 @@ export class Ballot implements AcquireCall {
     const { resources, ttl } = this.request;
     this.forget();
     const leftover = { resources, token: this.token, ttl };
-    return this.#context.rollbacks.removal(leftover, nodes, this.#timeout).ask();
+    return this.#context.deletions.deletion(leftover, nodes, this.#timeout).ask();
   }
 }

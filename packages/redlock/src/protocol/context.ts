@@ -69,9 +69,9 @@ export interface Deletion {
   ask(): this;
 }
 
-/** Deletes keys: `Rollbacks`, as far as steps of the protocol use it. */
-export interface Deletions {
-  removal(
+/** Deletes keys: `Deletions`, as far as steps of the protocol use it. */
+export interface Deleting {
+  deletion(
     leftover: Leftover,
     nodes: readonly LockNode[],
     timeout: number,
@@ -117,7 +117,7 @@ export interface Context {
   readonly clock: LeaseClock;
   readonly timers: Timers;
   readonly tokens: Tokens;
-  readonly rollbacks: Deletions;
+  readonly deletions: Deleting;
   readonly admission: RoundAdmission;
   /** Whether waiters queue on the masters, and a release grants the lock to the next one (PROTOCOL 7). */
   readonly isQueued: boolean;
@@ -132,6 +132,8 @@ export interface Context {
   /** The active leases, for `quit`. */
   readonly leases: Set<ActiveLease>;
   readonly serverMoves: ServerMoves;
+  /** The resources whose keys were reported to be no locks. */
+  readonly foreign: Set<string>;
   /** Reports a master's fault to the user. */
   readonly report: (error: NodeError) => void;
   /** Set with a `logger`: told of each answer. */

@@ -2,7 +2,6 @@ import { ExecutionError, LockLostError } from "../errors.ts";
 import { pauseBetween } from "../settings/backoff.ts";
 import { ttlWithin } from "../settings/lease-limit.ts";
 import { attemptsAllowed, nodeTimeoutFor, type Settings } from "../settings/settings.ts";
-import { Latch } from "../time/cancellation.ts";
 import { sleep } from "../time/sleep.ts";
 import { extending } from "../tracing/channels.ts";
 import { traceExtend } from "../tracing/traces.ts";
@@ -24,23 +23,15 @@ export const retryFraction: number = 1 / 4;
  *
  * Of several extensions of one lease, each waits for at most one round of the others, not until they have given up.
  */
-export async function extend(
+export function extend(
   lease: Lease,
   ttl: number,
   settings: Settings,
   due: number = lease.context.clock.now(),
   time: number = Number.POSITIVE_INFINITY,
 ): Promise<Attempts> {
-  const ended = new Latch();
-  const forget = lease.onEnd(() => ended.end());
-  try {
-    if (!extending.hasSubscribers) return await attemptUntilConfirmed(lease, ttl, settings, due, time, ended);
-    return await traceExtend(lease, ttl, lease.context, () =>
-      attemptUntilConfirmed(lease, ttl, settings, due, time, ended),
-    );
-  } finally {
-    forget();
-  }
+  const work = () => attemptUntilConfirmed(lease, ttl, settings, due, time);
+  return extending.hasSubscribers ? traceExtend(lease, ttl, lease.context, work) : work();
 }
 
 async function attemptUntilConfirmed(
@@ -49,7 +40,6 @@ async function attemptUntilConfirmed(
   settings: Settings,
   due: number,
   time: number,
-  ended: Latch,
 ): Promise<Attempts> {
   const { nodes, runtime, clock } = lease.context;
   const attempts = new Attempts(nodes);
@@ -63,7 +53,7 @@ async function attemptUntilConfirmed(
       // lock. An answer that arrives after the deadline does not count (Lease.renew).
       throwIfEnded(lease, attempts);
       const question = { ttl, repair: lease.mayRepair, settings, due: dueAt };
-      return confirm(lease, question, attempts, ended);
+      return confirm(lease, question, attempts);
     });
     throwIfEnded(lease, attempts);
     // Nothing remains if a resumed lease is confirmed too slowly to be established.
@@ -74,7 +64,7 @@ async function attemptUntilConfirmed(
     // A resumed lease has no deadline yet that limits the pause.
     const left = lease.remaining() || Number.POSITIVE_INFINITY;
     const pause = Math.min(pauseBetween(settings, runtime, count), left * retryFraction);
-    await sleep(runtime, Math.min(pause, until - clock.now()), ended);
+    await sleep(runtime, Math.min(pause, until - clock.now()), lease.ended);
     dueAt = clock.now();
   }
 }
@@ -91,7 +81,7 @@ function throwIfEnded(lease: Lease, attempts: Attempts): void {
 export async function verify(lease: Lease, settings: Settings): Promise<boolean> {
   if (lease.whyEnded !== undefined) return false;
   const attempts = new Attempts(lease.context.nodes);
-  const tally = await confirm(lease, { ttl: 1, repair: false, settings }, attempts, new Latch());
+  const tally = await confirm(lease, { ttl: 1, repair: false, settings }, attempts);
   if (verdictOf(tally) === "won") return lease.remaining() > 0;
   if (isRefused(tally) || lease.hasEnded) return false;
   throw new ExecutionError(
@@ -117,8 +107,9 @@ interface Asked {
  * One round over the masters of an active lease, for `extend` and `verify`. Each answer goes directly to the lease,
  * which accepts it only before its deadline; a refusal by a majority ends the lease.
  */
-async function confirm(lease: Lease, asked: Asked, attempts: Attempts, ended: Latch): Promise<Tally> {
-  const { nodes, clock, admission, quorum } = lease.context;
+async function confirm(lease: Lease, asked: Asked, attempts: Attempts): Promise<Tally> {
+  const { ended, context } = lease;
+  const { nodes, clock, admission, quorum } = context;
   const { repair, settings, due } = asked;
   const { votes } = lease;
   const driftFactor = Math.max(settings.driftFactor, votes.driftFactor);
@@ -128,7 +119,7 @@ async function confirm(lease: Lease, asked: Asked, attempts: Attempts, ended: La
   const newClaim = () => new RoundClaim(votes, ttl, lease);
   const claim = newClaim();
   const repaired: number[] = [];
-  const round = roundFor(lease.context, claim, claim.question("extend"), {
+  const round = roundFor(context, claim, claim.question("extend"), {
     timeout: nodeTimeoutFor(lease.ttl, settings),
     maxTimeout: lease.ttl,
     isDecided: (answers) => {
@@ -144,9 +135,7 @@ async function confirm(lease: Lease, asked: Asked, attempts: Attempts, ended: La
       // Then all are found once more: the gap of one that forgets later would touch this one.
       const again = { ttl: asked.ttl, repair, settings };
       if (due !== undefined && repaired.length === 0)
-        round.onClosed(
-          () => void (lease.hasEnded || confirm(lease, again, new Attempts(nodes), new Latch())),
-        );
+        round.onClosed(() => void (lease.hasEnded || confirm(lease, again, new Attempts(nodes))));
       repaired.push(index);
       // With a claim of its own: it is still sent after the round, for the next one.
       return newClaim().question("repair");

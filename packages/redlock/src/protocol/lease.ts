@@ -2,6 +2,7 @@ import { type ExecutionStats, LockLostError, type LossReason } from "../errors.t
 import type { LeaseLimit } from "../settings/lease-limit.ts";
 import { hintFor } from "../settings/settings.ts";
 import { abortWith, selfCheckingController } from "../time/abort.ts";
+import { Latch } from "../time/cancellation.ts";
 import { leaseDeadline, never, validityLoss } from "../time/lease-clock.ts";
 import type { TimerHandle, TimerTask } from "../time/timers.ts";
 import type { ActiveLease, Context, Handle } from "./context.ts";
@@ -42,9 +43,6 @@ export interface ExecutionResult {
 const maxNotice = 10;
 
 export const timeRanOut: string = "its time ran out before a quorum of masters confirmed an extension";
-
-/** Many locks are held at once, and most of their lists are empty: one empty list serves them all. */
-const none: readonly never[] = [];
 
 /** The error of its loss once it is lost. A lease was `resumed` until a quorum is known to hold its key. */
 type State = "resumed" | "held" | "released" | "detached" | LockLostError;
@@ -92,7 +90,8 @@ export class Lease implements TimerTask, ActiveLease {
   releasing: Promise<ExecutionResult> | undefined;
   #state: State;
   #limit: LeaseLimit | undefined;
-  #endListeners: ReadonlyArray<() => void> = none;
+  /** Made for the first listener: most leases have none. */
+  #ended: Latch | undefined;
   #controller: AbortController | undefined;
   /** The timer that checks whether the deadline has passed. */
   #timerHandle: TimerHandle | undefined;
@@ -197,15 +196,16 @@ export class Lease implements TimerTask, ActiveLease {
     return 0;
   }
 
-  /**
-   * Calls `listener` once, when the lease ends; never if it has ended already. Returns a function that removes it.
-   */
+  /** Over once the lease has ended. */
+  get ended(): Latch {
+    this.#ended ??= new Latch();
+    if (this.hasEnded) this.#ended.end();
+    return this.#ended;
+  }
+
+  /** Calls `listener` once, when the lease ends, or at once if it has. Returns a function that removes it. */
   onEnd(listener: () => void): () => void {
-    this.#endListeners = this.#endListeners.concat(listener);
-    return () => {
-      const others = this.#endListeners.filter((other) => other !== listener);
-      this.#endListeners = others.length === 0 ? none : others;
-    };
+    return this.ended.onEnd(listener);
   }
 
   /**
@@ -334,9 +334,7 @@ export class Lease implements TimerTask, ActiveLease {
   #leave(): void {
     this.context.timers.cancel(this.#timerHandle);
     this.context.leases.delete(this);
-    const listeners = this.#endListeners;
-    this.#endListeners = none;
-    for (const listener of listeners) listener();
+    this.#ended?.end();
   }
 
   /**

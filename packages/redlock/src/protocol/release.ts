@@ -1,11 +1,12 @@
 import type { NodeError } from "../errors.ts";
 import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
+import { Latch } from "../time/cancellation.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import type { Runtime, Timer } from "../time/runtime.ts";
 import { releasing } from "../tracing/channels.ts";
 import type { StateLog } from "../tracing/state-log.ts";
 import { traceRelease } from "../tracing/traces.ts";
-import type { Deletions, Leftover } from "./context.ts";
+import type { Deleting, Leftover } from "./context.ts";
 import { Attempts, type VoteRecord } from "./execution-stats.ts";
 import type { ExecutionResult, Lease } from "./lease.ts";
 import type { Fault, LockNode, Question } from "./node.ts";
@@ -27,7 +28,7 @@ export function release(lease: Lease, settings: Settings): Promise<ExecutionResu
     lease.end();
     lease.releasing = releasing.hasSubscribers
       ? traceRelease(lease, lease.context.runtime, () => handOffOrRelease(lease, settings))
-      : (lease.handOff?.() ?? releaseKeys(lease, settings));
+      : handOffOrRelease(lease, settings);
   }
   return lease.releasing;
 }
@@ -38,11 +39,11 @@ function handOffOrRelease(lease: Lease, settings: Settings): Promise<ExecutionRe
 
 /** Releases every key that the lease may have: all are under its one token (PROTOCOL 5.4). */
 export async function releaseKeys(lease: Lease, settings: Settings): Promise<ExecutionResult> {
-  const { nodes, rollbacks, runtime } = lease.context;
+  const { nodes, deletions, runtime } = lease.context;
   const start = runtime.wall();
   const { resources, token, ttl, unasked } = lease.votes;
   const leftover = { resources, token, ttl, unasked };
-  const round = rollbacks.removal(leftover, nodes, nodeTimeoutFor(ttl, settings), isDecided);
+  const round = deletions.deletion(leftover, nodes, nodeTimeoutFor(ttl, settings), isDecided);
   await round.ask().decided;
   return new Released(outcomeOf(round.answers), nodes, start, round);
 }
@@ -108,19 +109,86 @@ const retryInterval = 1000;
 const defaultMaxPending = 100_000;
 
 /**
- * Deletes keys (PROTOCOL 2.6, 5.1), and keeps the deletes that failed: a master that was unreachable is cleaned when it
- * is back, for as long as the keys can still exist.
+ * The deletes that one master could not be sent (PROTOCOL 2.6): kept until it is back, for as long as their keys can
+ * exist.
  */
-export class Rollbacks implements Deletions {
+class PendingDeletes {
+  all: PendingDelete[] = [];
+  readonly #node: LockNode;
   readonly #runtime: Runtime;
+  readonly #most: number;
+  readonly #ended: Latch;
+  /** Both set while any are kept. */
+  #forget: (() => void) | undefined;
+  #timer: Timer | undefined;
+
+  constructor(node: LockNode, runtime: Runtime, most: number, ended: Latch) {
+    this.#node = node;
+    this.#runtime = runtime;
+    this.#most = most;
+    this.#ended = ended;
+    ended.onEnd(() => this.#stop());
+  }
+
+  keep(pending: PendingDelete, { sent, error: { reason } }: Fault): void {
+    // The master is only slow: the command is on its way, and its real answer is still processed.
+    if (this.#ended.isOver || reason === "TIMEOUT" || (reason === "ABANDONED" && sent)) return;
+    this.all.push(pending);
+    if (this.all.length > this.#most) this.#dropExpired();
+    if (this.all.length > this.#most) this.all = this.all.slice(-this.#most / 2);
+    this.#forget ??= this.#node.onReady(() => void this.#retry());
+    this.#timer ??= this.#retryLater();
+  }
+
+  #dropExpired(): void {
+    const now = this.#runtime.monotonic();
+    this.all = this.all.filter(({ until }) => until > now);
+  }
+
+  #retryLater(): Timer {
+    const timer = this.#runtime.setTimer(() => {
+      this.#timer = undefined;
+      void this.#retry();
+    }, retryInterval);
+    timer.unref();
+    return timer;
+  }
+
+  /** Sends the oldest to see whether the master is back, then the rest at once. */
+  async #retry(): Promise<void> {
+    this.#dropExpired();
+    const first = this.all.shift();
+    if (!first) return this.#stop();
+    this.#timer ??= this.#retryLater();
+    if (await this.#send(first)) for (const pending of this.all.splice(0)) void this.#send(pending);
+  }
+
+  /** Resolves to whether it was answered. */
+  async #send(pending: PendingDelete): Promise<boolean> {
+    const answer = await answerOf(this.#node, deletionOf(pending.leftover));
+    if (answer.is === "fault") this.keep(pending, answer);
+    return answer.is !== "fault";
+  }
+
+  #stop(): void {
+    this.#forget?.();
+    this.#timer?.cancel();
+    this.#forget = undefined;
+    this.#timer = undefined;
+    this.all = [];
+  }
+}
+
+/**
+ * Deletes keys (PROTOCOL 2.6, 5.1), and keeps the deletes that failed: a master that was unreachable is cleaned when it
+ * is back.
+ */
+export class Deletions implements Deleting {
   readonly #asking: Omit<Asking, "nodes">;
   readonly #maxPending: number;
   readonly #open = new Set<Round>();
-  readonly #pending = new Map<LockNode, PendingDelete[]>();
-  /** The functions that remove the listeners on masters with pending deletes. */
-  readonly #unsubscribe = new Map<LockNode, () => void>();
-  #timer: Timer | undefined;
-  #stopped = false;
+  readonly #pending = new Map<LockNode, PendingDeletes>();
+  readonly #ended = new Latch();
 
   constructor(
     runtime: Runtime,
@@ -131,14 +199,11 @@ export class Rollbacks implements Deletions {
   ) {
     this.#asking = { runtime, clock, report, log };
     this.#maxPending = maxPending;
-    this.#runtime = runtime;
   }
 
   /** The number of pending deletes. */
   get pendingCount(): number {
-    let count = 0;
-    for (const pending of this.#pending.values()) count += pending.length;
-    return count;
+    return [...this.#pending.values()].flatMap(({ all }) => all).length;
   }
 
   /** Resolves when every delete that was sent has been answered or has timed out. */
@@ -150,7 +215,7 @@ export class Rollbacks implements Deletions {
    * A round that deletes from each of `nodes`, on each behind what was sent before (FIFO). The caller asks. `isDecided` gets
    * the answers as they come; those of masters that are not asked stay `undefined`.
    */
-  removal(
+  deletion(
     leftover: Leftover,
     nodes: readonly LockNode[],
     timeout: number,
@@ -163,11 +228,9 @@ export class Rollbacks implements Deletions {
       isDecided,
       onAnswer: (index, answer, asked) => {
         if (!asked.isOpen) this.#open.delete(asked);
-        if (answer.is !== "fault") return;
         // A hung master is asked for nothing, and while it hangs thousands of locks come and go.
-        if (leftover.unasked?.includes(index)) return;
-        const until = this.#runtime.monotonic() + leftover.ttl;
-        this.#keep(nodes[index]!, { leftover, until }, answer);
+        if (answer.is !== "fault" || leftover.unasked?.includes(index)) return;
+        this.#pendingOf(nodes[index]!).keep({ leftover, until: runtime.monotonic() + leftover.ttl }, answer);
       },
     });
     if (round.isOpen) this.#open.add(round);
@@ -176,67 +239,14 @@ export class Rollbacks implements Deletions {
 
   /** Drops all pending deletes, now and later: the keys expire by themselves. */
   stop(): void {
-    this.#stopped = true;
-    this.#pending.clear();
-    for (const unsubscribe of this.#unsubscribe.values()) unsubscribe();
-    this.#unsubscribe.clear();
-    this.#timer?.cancel();
+    this.#ended.end();
   }
 
-  #keep(node: LockNode, pending: PendingDelete, fault: Fault): void {
-    // The master is only slow: the command is on its way, and its real answer is still processed.
-    const { reason } = fault.error;
-    if (this.#stopped || reason === "TIMEOUT" || (reason === "ABANDONED" && fault.sent)) return;
-    const all = this.#pending.get(node) ?? [];
-    this.#pending.set(node, all);
-    all.push(pending);
-    if (all.length > this.#maxPending) this.#pending.set(node, this.#latest(all));
-    if (!this.#unsubscribe.has(node)) {
-      const unsubscribe = node.onReady(() => this.#retry(node));
-      this.#unsubscribe.set(node, unsubscribe);
-    }
-    this.#timer ??= this.#retryLater();
-  }
-
-  /** Drops deletes whose keys have expired; if there are still too many, keeps the latest half. */
-  #latest(all: PendingDelete[]): PendingDelete[] {
-    const now = this.#runtime.monotonic();
-    const unexpired = all.filter(({ until }) => until > now);
-    return unexpired.length > this.#maxPending ? unexpired.slice(-this.#maxPending / 2) : unexpired;
-  }
-
-  /** Sends one pending delete to see whether the master is back, then the rest at once. */
-  #retry(node: LockNode): void {
-    const all = this.#pending.get(node) ?? [];
-    this.#pending.delete(node);
-    const now = this.#runtime.monotonic();
-    const [first, ...rest] = all.filter(({ until }) => until > now);
-    if (!first) {
-      this.#unsubscribe.get(node)?.();
-      this.#unsubscribe.delete(node);
-      return;
-    }
-    void this.#send(node, first).then((isAnswered) => {
-      if (isAnswered) for (const pending of rest) void this.#send(node, pending);
-      else if (!this.#stopped) {
-        this.#pending.set(node, this.#latest([...rest, ...(this.#pending.get(node) ?? [])]));
-      }
-    });
-  }
-
-  /** Resolves to whether it was answered. */
-  async #send(node: LockNode, pending: PendingDelete): Promise<boolean> {
-    const answer = await answerOf(node, deletionOf(pending.leftover));
-    if (answer.is === "fault") this.#keep(node, pending, answer);
-    return answer.is !== "fault";
-  }
-
-  #retryLater(): Timer {
-    const timer = this.#runtime.setTimer(() => {
-      for (const node of [...this.#unsubscribe.keys()]) this.#retry(node);
-      this.#timer = this.#unsubscribe.size > 0 ? this.#retryLater() : undefined;
-    }, retryInterval);
-    timer.unref();
-    return timer;
+  #pendingOf(node: LockNode): PendingDeletes {
+    const known = this.#pending.get(node);
+    if (known) return known;
+    const made = new PendingDeletes(node, this.#asking.runtime, this.#maxPending, this.#ended);
+    this.#pending.set(node, made);
+    return made;
   }
 }

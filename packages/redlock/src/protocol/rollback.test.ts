@@ -7,7 +7,7 @@ import { LeaseClock } from "../time/lease-clock.ts";
 import type { Runtime } from "../time/runtime.ts";
 import { unsent } from "./faults.ts";
 import type { LockNode } from "./node.ts";
-import { Rollbacks } from "./release.ts";
+import { Deletions } from "./release.ts";
 
 // PROTOCOL 2.6: what is kept for a master that is away, and for how long. That it is cleaned: test/behaviours.
 
@@ -36,45 +36,45 @@ function bed(most?: number) {
       return { cancel: () => clock.clearTimeout(timer), unref: () => {} };
     },
   } as Runtime;
-  const rollbacks = new Rollbacks(runtime, new LeaseClock(runtime), () => {}, most);
+  const deletions = new Deletions(runtime, new LeaseClock(runtime), () => {}, most);
   const remove = (token: string, ttl = 60_000) =>
-    rollbacks.removal({ resources: ["r"], token, ttl }, [node], 50).ask();
-  return { clock, master, rollbacks, remove };
+    deletions.deletion({ resources: ["r"], token, ttl }, [node], 50).ask();
+  return { clock, master, deletions, remove };
 }
 
 test("A master that is away is tried every second, by the oldest delete alone, and sent all once it answers", async () => {
-  const { clock, master, rollbacks, remove } = bed();
+  const { clock, master, deletions, remove } = bed();
   for (const token of ["a", "b", "c"]) remove(token);
   await clock.tickAsync(0);
   master.sent.length = 0;
   await clock.tickAsync(2500);
-  expect([master.sent, rollbacks.pendingCount, clock.countTimers()]).toEqual([["a", "b"], 3, 1]);
+  expect([master.sent, deletions.pendingCount, clock.countTimers()]).toEqual([["a", "b"], 3, 1]);
   master.isUp = true;
   await clock.tickAsync(1000);
-  expect([master.sent.slice(2).toSorted(), rollbacks.pendingCount]).toEqual([["a", "b", "c"], 0]);
+  expect([master.sent.slice(2).toSorted(), deletions.pendingCount]).toEqual([["a", "b", "c"], 0]);
   await clock.tickAsync(1000);
   expect([clock.countTimers(), master.listeners.size]).toEqual([0, 0]);
 });
 
 test("What must have expired is dropped, with its listener and its timer", async () => {
-  const { clock, master, rollbacks, remove } = bed();
+  const { clock, master, deletions, remove } = bed();
   remove("a", 1000);
   await clock.tickAsync(999);
-  expect(rollbacks.pendingCount).toBe(1);
+  expect(deletions.pendingCount).toBe(1);
   await clock.tickAsync(1100);
-  expect([rollbacks.pendingCount, master.listeners.size, clock.countTimers()]).toEqual([0, 0, 0]);
+  expect([deletions.pendingCount, master.listeners.size, clock.countTimers()]).toEqual([0, 0, 0]);
 });
 
 test("Beyond a limit the expired ones are dropped first, and then the older half", async () => {
-  const { clock, master, rollbacks, remove } = bed(100);
+  const { clock, master, deletions, remove } = bed(100);
   for (let index = 0; index < 60; index += 1) remove("old", 10);
   await clock.tickAsync(11);
   for (let index = 0; index < 60; index += 1) remove(`${index}`);
   await clock.tickAsync(0);
-  expect(rollbacks.pendingCount).toBe(60);
+  expect(deletions.pendingCount).toBe(60);
   for (let index = 60; index <= 100; index += 1) remove(`${index}`);
   await clock.tickAsync(0);
-  expect(rollbacks.pendingCount).toBe(50);
+  expect(deletions.pendingCount).toBe(50);
   master.isUp = true;
   master.sent.length = 0;
   await clock.tickAsync(1000);
@@ -83,10 +83,10 @@ test("Beyond a limit the expired ones are dropped first, and then the older half
 
 test("A rollback that is over is not kept", async () => {
   setFlagsFromString("--expose-gc");
-  const { master, rollbacks, remove } = bed();
+  const { master, deletions, remove } = bed();
   master.isUp = true;
   const rounds = Array.from({ length: 5 }, (_, index) => new WeakRef(remove(`${index}`)));
-  await rollbacks.answered;
+  await deletions.answered;
   // (A weak reference keeps what it was made of until the turn is over.)
   await turn();
   (runInNewContext("gc") as () => void)();
@@ -94,11 +94,11 @@ test("A rollback that is over is not kept", async () => {
 });
 
 test("Once stopped, nothing is pending or tried again", async () => {
-  const { clock, master, rollbacks, remove } = bed();
+  const { clock, master, deletions, remove } = bed();
   remove("a");
   await clock.tickAsync(10);
-  rollbacks.stop();
+  deletions.stop();
   remove("b");
   await clock.tickAsync(10);
-  expect([rollbacks.pendingCount, clock.countTimers(), master.listeners.size]).toEqual([0, 0, 0]);
+  expect([deletions.pendingCount, clock.countTimers(), master.listeners.size]).toEqual([0, 0, 0]);
 });

@@ -1,6 +1,7 @@
 import type { NodeError } from "../errors.ts";
 import { isInFrame, outside } from "../time/async-context.ts";
 import { Latch } from "../time/cancellation.ts";
+import { keptFor } from "../time/kept.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import { maxTimerDelay, type Runtime, type Timer } from "../time/runtime.ts";
 import { answered } from "../tracing/channels.ts";
@@ -284,8 +285,6 @@ function overtaken(node: Voter, timeout: number): Fault {
   return fault(node.name, "ABANDONED", `it waited behind other requests for ${timeout} ms`, true);
 }
 
-const timeOuts = new WeakMap<Voter, { readonly timeout: number; readonly fault: Fault }>();
-
 /** Some node of the user's own does not pass on its index. */
 function unnumbered(node: Voter, timeout: number): Fault {
   const why = "an answer came without the index that `ask` was called with";
@@ -296,10 +295,11 @@ function unnumbered(node: Voter, timeout: number): Fault {
  * One error object for all rounds of a master: thousands of rounds may time out at once, and an error is slow to
  * build.
  */
-function timedOut(node: Voter, timeout: number): Fault {
-  const known = timeOuts.get(node);
-  if (known?.timeout === timeout) return known.fault;
-  const made = { timeout, fault: fault(node.name, "TIMEOUT", `no answer within ${timeout} ms`, true) };
-  timeOuts.set(node, made);
-  return made.fault;
+function timedOut({ name, client }: Voter, timeout: number): Fault {
+  const known = keptFor("timeOuts", client, () => new Map<string, Fault>());
+  const why = `no answer within ${timeout} ms`;
+  const latest = known.get(why) ?? fault(name, "TIMEOUT", why, true);
+  known.clear();
+  known.set(why, latest);
+  return latest;
 }

@@ -1,11 +1,7 @@
+import { keptFor } from "../time/kept.ts";
 import type { LockNode } from "./node.ts";
 
-/**
- * The registries that remove the listeners of collected owners, one for each client: a registry keeps the values given
- * to it alive, and the connection may lead from them back to the owner. With one registry for all clients, neither
- * would ever be collected; one of a node that is collected with its owner would remove nothing.
- */
-const forgetting = new WeakMap<object, FinalizationRegistry<() => void>>();
+const registryOfStops = () => new FinalizationRegistry<() => void>((stop) => stop());
 
 /** Calls `act` whenever `node` becomes reachable, for as long as `owner` is referenced; `act` must not lead to it. */
 export function onReadyWhileKept<Owner extends object>(
@@ -18,9 +14,10 @@ export function onReadyWhileKept<Owner extends object>(
     const present = kept.deref();
     if (present) act(present);
   });
-  const registry = forgetting.get(node.client) ?? new FinalizationRegistry<() => void>((stop) => stop());
-  forgetting.set(node.client, registry);
-  registry.register(owner, forget);
+  // One registry for each client: it keeps the values given to it alive, and the connection may lead from them back to the
+  // owner. With one for all clients, neither would ever be collected; one of a node that is collected with its owner would
+  // remove nothing.
+  keptFor("registries", node.client, registryOfStops).register(owner, forget);
 }
 
 /**

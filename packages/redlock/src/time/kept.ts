@@ -1,4 +1,4 @@
-type Kind = "signals" | "connections" | "transactions";
+type Kind = "signals" | "connections" | "transactions" | "registries" | "timeOuts";
 
 const stores: Readonly<Record<Kind, WeakMap<object, object>>> = {
   /** The listeners of a signal, behind one native listener. */
@@ -7,6 +7,10 @@ const stores: Readonly<Record<Kind, WeakMap<object, object>>> = {
   connections: new WeakMap<object, object>(),
   /** That of a client without scripts: WATCH and MULTI apply to a whole connection. */
   transactions: new WeakMap<object, object>(),
+  /** What removes the listeners of collected owners from a client. */
+  registries: new WeakMap<object, object>(),
+  /** The latest time-out of a master, by its client: thousands of rounds may have it, and an error is slow to build. */
+  timeOuts: new WeakMap<object, object>(),
 };
 
 /**

@@ -91,11 +91,11 @@ export class GrantListener {
     const { token } = push.is === "timed" ? push.vote : push;
     const waiter = waiterOf(token);
     const former = this.#formerWaiters.get(waiter);
-    const { nodes, rollbacks } = this.#context;
+    const { nodes, deletions } = this.#context;
     const handler = this.#handlers.get(waiter);
     if (push.is === "wake") handler?.onWake(index, token);
     else handler?.onGrant(index, push);
     if (!former) return;
-    rollbacks.removal({ ...former, token }, [nodes[index]!], rollbackTimeout).ask();
+    deletions.deletion({ ...former, token }, [nodes[index]!], rollbackTimeout).ask();
   }
 }
