@@ -2,7 +2,6 @@ import { ExecutionError, InvalidArgumentError, type Owner, ResourceLockedError }
 import { Lock, type Routine, throwIfEnded } from "../holding/lock.ts";
 import { runWithLock } from "../holding/using.ts";
 import { retryFraction } from "../protocol/extend.ts";
-import type { Inspection } from "../protocol/inspect.ts";
 import { type AcquireOptions, Redlock } from "../redlock.ts";
 import { pauseBetween } from "../settings/backoff.ts";
 import { placeOf, routineAmong } from "../settings/options.ts";
@@ -241,31 +240,24 @@ async function makeReady({ redlock, keepFor, options }: Job): Promise<void> {
 }
 
 /** The holder of the lock, by a reading of all masters; `isKept`: a quorum keeps it for the same owner. */
-async function stateOf(job: Job): Promise<{
+async function stateOf({ redlock, resource, ttl, options, settings }: Job): Promise<{
   readonly isKept: boolean;
   readonly owner: Owner | undefined;
   readonly remaining: number;
 }> {
-  const masters = (await inspect(job)).filter(({ owner }) => owner !== undefined);
+  const internals = Redlock.internalsOf(redlock);
+  const { ended, forget } = endedFromOutside(options.signal, internals.closed, [resource]);
+  // Within the limits of the call, since a master may hang (PROTOCOL 1.10).
+  const inspecting = ended.race(internals.inspect([resource], nodeTimeoutFor(ttl, settings)));
+  const found = await inspecting.finally(forget);
+  if (!found) throw ended.reason!;
+  const masters = found[0]!.filter(({ owner }) => owner !== undefined);
   const agreeing = masters.filter(({ disagrees }) => !disagrees);
   return {
     isKept: agreeing.length > 0,
     owner: agreeing.find(({ holder }) => holder !== undefined)?.holder,
     remaining: Math.max(0, ...(agreeing.length > 0 ? agreeing : masters).map((master) => master.remaining)),
   };
-}
-
-/** Within the limits of the call, since a master may hang (PROTOCOL 1.10). */
-async function inspect({ redlock, resource, ttl, options, settings }: Job): Promise<readonly Inspection[]> {
-  const internals = Redlock.internalsOf(redlock);
-  const { ended, forget } = endedFromOutside(options.signal, internals.closed, [resource]);
-  try {
-    const found = await ended.race(internals.inspect([resource], nodeTimeoutFor(ttl, settings)));
-    if (found) return found[0]!;
-    throw ended.reason!;
-  } finally {
-    forget();
-  }
 }
 
 async function runAndKeep<T>(

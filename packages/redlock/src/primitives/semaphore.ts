@@ -227,11 +227,6 @@ export class Semaphore {
     }
   }
 
-  /** A waiter asks for one slot a millisecond on average, ms. */
-  get #minHeartbeat(): number {
-    return this.limit > manySlots ? this.limit : 0;
-  }
-
   get #remaining(): number {
     return Math.max(0, this.#freeAt - this.#internals.context.runtime.monotonic());
   }
@@ -319,7 +314,9 @@ export class Semaphore {
     // PROTOCOL 10.2: a backoff with the admission lock would delay all other waiters.
     const acquire = (slot: string, signal: AbortSignal, delay: number): Promise<Lock | RedlockError> => {
       const waiting = { ...settings, minimumValidity: 0, waitTimeout: left() + delay };
-      const request = { resources: [slot], ttl, settings: waiting, minHeartbeat: this.#minHeartbeat };
+      // One slot a millisecond on average.
+      const minHeartbeat = this.limit > manySlots ? this.limit : 0;
+      const request = { resources: [slot], ttl, settings: waiting, minHeartbeat };
       return this.#internals.acquire(request, signal);
     };
     for (;;) {

@@ -29,6 +29,8 @@ export interface BatchOwner {
 /** Questions in flight together, until the last one is answered. Each has its own reply or its own error. */
 export class Batch {
   readonly posted: readonly Posted[];
+  /** The number of those that keep a lease. */
+  readonly keeps: number;
   /** By the monotonic clock, ms. */
   readonly sentAt: number;
   /** Whether they had to wait for room. */
@@ -46,6 +48,7 @@ export class Batch {
     this.connection = owner.connection;
     this.#session = owner.connection.session;
     this.posted = posted;
+    this.keeps = posted.reduce((sum, { purpose }) => sum + Number(purpose === "keep"), 0);
     this.sentAt = sentAt;
     this.hasWaited = hasWaited;
   }

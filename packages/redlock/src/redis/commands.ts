@@ -95,11 +95,7 @@ export function encode(all: readonly Posted[]): Encoded {
   return { posted: all, inboxes, count, readsTime, command, args, script, wire: undefined };
 }
 
-interface Command {
-  /** `undefined` for a SET. */
-  readonly script: Script | undefined;
-  readonly args: Args;
-}
+type Command = Pick<Encoded, "script" | "args">;
 
 function commandOf(posted: readonly Posted[], readsTime: boolean): Command {
   const keyed = posted.find((one) => one.question.keys.length > 0)?.question.keys[0];

@@ -4,12 +4,13 @@ import { systemRuntime } from "../time/system.ts";
 import type { Wire } from "./batch.ts";
 import { verbs } from "./commands.ts";
 import type { Connection } from "./connection.ts";
+import { type ClockRuntime, ConnectionClock } from "./connection-clock.ts";
 import { type Asker, isAbandoned, type Posted, settle } from "./posted.ts";
-import { Window, type WindowRuntime } from "./window.ts";
+import { Window } from "./window.ts";
 
 export interface MasterOptions {
   /** Default: the system clock and timers. */
-  readonly runtime?: WindowRuntime | undefined;
+  readonly runtime?: ClockRuntime | undefined;
   /**
    * The maximum number of questions in flight, and the same again of those that keep a lease. Default 512.
    */
@@ -41,7 +42,7 @@ export class Master implements LockNode, Asker {
     connection.join?.();
     this.name = connection.name;
     this.client = connection.client;
-    connection.window ??= new Window(connection, wire, runtime, window);
+    connection.window ??= new Window(connection, wire, new ConnectionClock(connection, runtime), window);
     this.window = connection.window as Window;
   }
 

@@ -61,7 +61,7 @@ export class RedisNode extends Master {
     this.keepsCounters = !isCluster;
     if (isCluster || options.queue === false) return;
     this.queue = new GrantSubscription(connection, options.onFault, (push, to) => this.#onPush(push, to));
-    this.window.readsClock = true;
+    this.window.clock.isReadFirst = true;
   }
 
   /**

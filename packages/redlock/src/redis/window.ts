@@ -1,14 +1,13 @@
 import { abandoned, crowdedOut, unsent } from "../protocol/faults.ts";
-import { MasterClock } from "../protocol/master-clock.ts";
 import type { Fault, Question } from "../protocol/node.ts";
 import { waiterOf } from "../protocol/token.ts";
-import type { Runtime, Timer } from "../time/runtime.ts";
+import type { Timer } from "../time/runtime.ts";
 import { Backlog, maxWaitingRequests } from "./backlog.ts";
 import { Batch, type BatchOwner, isOpen, type Wire } from "./batch.ts";
 import { needsOtherScript } from "./commands.ts";
 import type { Connection } from "./connection.ts";
+import type { ClockRuntime, ConnectionClock } from "./connection-clock.ts";
 import { isAbandoned, isUnawaited, type Posted, settle, withoutAbandoned } from "./posted.ts";
-import { timeIn } from "./reply-numbers.ts";
 import { turn } from "./turn.ts";
 
 // The road of a question, from a node to the socket and back:
@@ -70,10 +69,12 @@ const silenceFraction = 1 / 2;
  * is then no reason to give it more time.
  */
 const slowAnswerThreshold = 500;
-/** The readings of the master's clock when a connection is made: the most exact one counts. */
-const firstReadings = 3;
-
-export type WindowRuntime = Pick<Runtime, "monotonic" | "wall" | "setTimer">;
+/** How many questions of each class may be sent now, and whether any may. */
+interface Room {
+  keeps: number;
+  others: number;
+  isFree: boolean;
+}
 
 /**
  * Bounds the questions in flight to one master (PROTOCOL 12), in three classes: those that keep a lease, releases, requests.
@@ -99,63 +100,38 @@ export type WindowRuntime = Pick<Runtime, "monotonic" | "wall" | "setTimer">;
  */
 export class Window implements BatchOwner {
   readonly connection: Connection;
-  readonly clock: MasterClock;
+  readonly clock: ConnectionClock;
   /** One shared error: under load many questions are abandoned, and an error is slow to build. */
   readonly abandonedFault: Fault;
-  /** Whether the clock is read when a connection is made: its users wait in queues. */
-  readsClock = false;
   readonly #wire: Wire;
-  readonly #runtime: WindowRuntime;
+  readonly #runtime: ClockRuntime;
   readonly #size: number;
   /** Posted since the last flush. */
   #new: Posted[] = [];
   readonly #backlog = new Backlog();
   /** In the order of sending. */
   readonly #inFlight: Batch[] = [];
-  /** The number of questions in flight that keep a lease. */
-  #keepCount = 0;
-  /** The number of all others. */
-  #otherCount = 0;
-  /** Whether one is in flight beside which nothing may be sent. */
-  #isOccupied = false;
   #maxTtl = 0;
   #timer: Timer | undefined;
   #drainedAt = Number.NEGATIVE_INFINITY;
   /** Of those that close the connection once everything is answered. */
   readonly #onSent: Array<() => void> = [];
 
-  constructor(connection: Connection, wire: Wire, runtime: WindowRuntime, size: number = defaultSize) {
+  constructor(connection: Connection, wire: Wire, clock: ConnectionClock, size: number = defaultSize) {
     this.connection = connection;
     this.abandonedFault = abandoned(connection.name);
-    this.clock = new MasterClock(runtime);
+    this.clock = clock;
     this.#wire = wire;
-    this.#runtime = runtime;
+    this.#runtime = clock.runtime;
     this.#size = size;
     // Questions for one connection are never sent on the next, which may lead to another database: the round may have
     // been decided since (PROTOCOL 2.2, 2.15).
-    connection.onReady(() => {
-      this.#giveUpAll();
-      if (this.readsClock) void this.#readClock();
-    });
+    connection.onReady(() => this.#giveUpAll());
   }
 
   /** As in {@link LockNode.drainedAt}. */
   get drainedAt(): number {
     return this.#drainedAt;
-  }
-
-  /** Not in the burst of calls that needs it, which hears the answers late (PROTOCOL 7.2). */
-  async #readClock(): Promise<void> {
-    const { connection, clock } = this;
-    const { session } = connection;
-    for (let count = 0; count < firstReadings; count += 1) {
-      const sent = clock.now();
-      const time = timeIn(await connection.send("TIME", []).catch(() => undefined));
-      if (connection.session !== session) return;
-      if (count === 0) clock.forget();
-      if (time === undefined) return;
-      clock.observe(sent, time);
-    }
   }
 
   /** Requires a ready connection. */
@@ -186,7 +162,6 @@ export class Window implements BatchOwner {
     }
     const silence = this.#silenceFault();
     if (!silence && this.#backlog.length === 0 && this.#fits(all)) {
-      for (const posted of all) this.#count(posted, 1);
       this.#send(all, false);
     } else {
       this.#sort(all, silence);
@@ -202,7 +177,6 @@ export class Window implements BatchOwner {
       if (this.#inFlight.length > 0) return new Promise((resolve) => this.#onSent.push(resolve));
     } else {
       const all = withoutAbandoned([...this.#backlog.drain(), ...this.#new.splice(0)], this.abandonedFault);
-      for (const posted of all) this.#count(posted, 1);
       this.#send(all, false);
     }
     return undefined;
@@ -214,7 +188,6 @@ export class Window implements BatchOwner {
     if (isDraining && now - batch.sentAt <= slowAnswerThreshold) this.#drainedAt = now;
     // Not always the first: commands that follow up a batch may be answered later.
     this.#inFlight.splice(this.#inFlight.indexOf(batch), 1);
-    for (const posted of batch.posted) this.#count(posted, -1);
     // Questions that were posted since go first: they may include an extension.
     this.flush();
     if (this.#backlog.length > 0) {
@@ -229,18 +202,18 @@ export class Window implements BatchOwner {
    * encoded once.
    */
   #fits(all: readonly Posted[]): boolean {
-    let keeps = 0;
+    const room = this.#room();
     for (const posted of all) {
       if (isAbandoned(posted) || this.#wire.isExclusive?.(posted)) return false;
-      if (posted.purpose === "keep") keeps += 1;
+      this.#take(room, posted);
     }
-    const others = this.#otherCount + all.length - keeps;
-    return !this.#isOccupied && this.#keepCount + keeps <= this.#size && others <= this.#size;
+    return room.isFree && room.keeps >= 0 && room.others >= 0;
   }
 
   /** Sends those that there is room for, in order. The others wait for it, or are answered. */
   #sort(all: readonly Posted[], silence: Fault | undefined): void {
     const backlog = this.#backlog;
+    const room = this.#room();
     const next: Posted[] = [];
     /** The tokens of votes that are never sent: there is nothing to roll back. */
     const unsent = new Set<string>();
@@ -254,8 +227,8 @@ export class Window implements BatchOwner {
         settle(posted, this.abandonedFault);
       } else if (isRelease && (words.every((token) => unsent.has(token)) || backlog.isNeedless(posted))) {
         settle(posted, { is: "missed" });
-      } else if ((!silence && this.#hasRoomFor(posted)) || this.#isUrgent(posted)) {
-        this.#count(posted, 1);
+      } else if ((!silence && this.#hasPlace(room, posted)) || this.#isUrgent(posted)) {
+        this.#take(room, posted);
         next.push(posted);
       } else if (silence && (!isRelease || backlog.releases.length >= maxWaitingReleases)) {
         settle(posted, silence);
@@ -272,9 +245,24 @@ export class Window implements BatchOwner {
     this.#send(next, false);
   }
 
-  #hasRoomFor(posted: Posted): boolean {
-    const count = posted.purpose === "keep" ? this.#keepCount : this.#otherCount;
-    return count < this.#size && !this.#isOccupied && !this.#backlog.hasBefore(posted);
+  #room(): Room {
+    const room = { keeps: this.#size, others: this.#size, isFree: true };
+    for (const { posted, keeps } of this.#inFlight) {
+      room.keeps -= keeps;
+      room.others -= posted.length - keeps;
+      if (this.#wire.isExclusive?.(posted[0]!)) room.isFree = false;
+    }
+    return room;
+  }
+
+  #take(room: Room, posted: Posted): void {
+    if (posted.purpose === "keep") room.keeps -= 1;
+    else room.others -= 1;
+    if (this.#wire.isExclusive?.(posted)) room.isFree = false;
+  }
+
+  #hasPlace({ keeps, others, isFree }: Room, posted: Posted): boolean {
+    return (posted.purpose === "keep" ? keeps : others) > 0 && isFree && !this.#backlog.hasBefore(posted);
   }
 
   /**
@@ -289,23 +277,18 @@ export class Window implements BatchOwner {
 
   /** Sends waiting questions, as far as there is room. */
   #fill(hasWaited = this.#isCrowded): void {
+    const room = this.#room();
     const next: Posted[] = [];
-    while (!this.#isOccupied) {
-      const posted = this.#backlog.shift(this.#keepCount < this.#size, this.#otherCount < this.#size);
+    while (room.isFree) {
+      const posted = this.#backlog.shift(room.keeps > 0, room.others > 0);
       if (!posted) break;
       if (isAbandoned(posted)) settle(posted, this.abandonedFault);
       else {
-        this.#count(posted, 1);
+        this.#take(room, posted);
         next.push(posted);
       }
     }
     this.#send(next, hasWaited);
-  }
-
-  #count(posted: Posted, change: 1 | -1): void {
-    if (posted.purpose === "keep") this.#keepCount += change;
-    else this.#otherCount += change;
-    if (this.#wire.isExclusive?.(posted)) this.#isOccupied = change > 0;
   }
 
   #send(all: readonly Posted[], hasWaited: boolean): void {
@@ -337,8 +320,7 @@ export class Window implements BatchOwner {
   }
 
   #giveUpAll(): void {
-    this.#giveUp(this.#backlog.drain());
-    this.#giveUp(this.#new.splice(0));
+    this.#giveUp([...this.#backlog.drain(), ...this.#new.splice(0)]);
   }
 
   #giveUp(all: readonly Posted[]): void {

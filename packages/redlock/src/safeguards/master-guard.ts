@@ -3,7 +3,6 @@ import type { Answer, Guard, LockNode, Question } from "../protocol/node.ts";
 import { answerOf, questionOf } from "../protocol/question.ts";
 import { outside } from "../time/async-context.ts";
 import { type Runtime, randomFraction, type Timer } from "../time/runtime.ts";
-import { QuarantineReports } from "./quarantine-reports.ts";
 
 /**
  * The permission of a client on a master whose marker is missing or belongs to an earlier memory:
@@ -35,6 +34,9 @@ export interface GuardCoordinator {
   restoreCounters(guard: MasterGuard, epoch: string, since: number): Promise<boolean>;
 }
 
+/** Two quarantines that end within this time of each other count as one, ms: a busy network may add that much to a reading. */
+const endTolerance = 500;
+
 /** A reading that fails is repeated after this, ms. It doubles with each failure, up to a tenth of `maxTtl`. */
 const minRetryDelay = 100;
 
@@ -56,7 +58,8 @@ export class MasterGuard implements Guard {
   readonly node: LockNode;
   readonly #coordinator: GuardCoordinator;
   readonly #isDurable: boolean;
-  readonly #reports: QuarantineReports;
+  /** The end of the quarantine reported last, by the monotonic clock. */
+  #reportedEnd = Number.NEGATIVE_INFINITY;
   /** Faults of a quarantine that was reported before. */
   readonly #alreadyReported = new WeakSet<NodeError>();
   /** The largest epoch seen on this master: an older one belongs to another memory (PROTOCOL 9.5). */
@@ -77,7 +80,6 @@ export class MasterGuard implements Guard {
     this.node = node;
     this.#coordinator = coordinator;
     this.#isDurable = isDurable;
-    this.#reports = new QuarantineReports(coordinator.runtime, coordinator.maxTtl);
   }
 
   terms({ verb, words }: Question): string {
@@ -94,9 +96,26 @@ export class MasterGuard implements Guard {
     if (error.reason === "UNGUARDED") this.#coordinator.compare();
     else if (error.reason === "UNSEEDED") void this.#restoreCounters(error);
     else if (error.reason === "QUARANTINE") {
-      if (!this.#reports.isNew(error)) this.#alreadyReported.add(error);
+      if (!this.#isNewQuarantine(error)) this.#alreadyReported.add(error);
       this.#readNewEpoch();
     }
+  }
+
+  /**
+   * The first fault of each quarantine is reported. Every vote gets that fault until the end of the quarantine; the attempts
+   * contain them all, and the event reports only the change.
+   */
+  #isNewQuarantine({ message }: NodeError): boolean {
+    const { runtime, maxTtl } = this.#coordinator;
+    const now = runtime.monotonic();
+    // The fault of a repaired key does not contain the time.
+    const left = /for (\d+) ms more/.exec(message)?.[1];
+    const end = now + (left === undefined ? maxTtl : Number(left));
+    // The masters' clocks may run at another rate, and a quarantine is reported once until it is over.
+    const known = this.#reportedEnd + endTolerance + maxTtl / 100;
+    const isNew = left === undefined ? now >= this.#reportedEnd : end > known;
+    if (isNew) this.#reportedEnd = end;
+    return isNew;
   }
 
   extendedInQuarantine(): void {

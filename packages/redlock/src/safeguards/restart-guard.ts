@@ -5,7 +5,7 @@ import { answerOf, questionOf } from "../protocol/question.ts";
 import type { Tally } from "../protocol/quorum.ts";
 import { Round } from "../protocol/round.ts";
 import { onReadyWhileKept } from "../protocol/weak-listeners.ts";
-import { checkMaxTtl } from "../settings/settings.ts";
+import { checkTtlRange } from "../settings/settings.ts";
 import { outside } from "../time/async-context.ts";
 import { type Cancellation, Latch } from "../time/cancellation.ts";
 import { sleep } from "../time/sleep.ts";
@@ -308,7 +308,7 @@ function uncertain(name: string, heard: number, enough: number): NodeError {
 }
 
 function checkOptions(options: RestartGuardOptions, nodes: readonly LockNode[]): void {
-  checkMaxTtl(options?.maxTtl);
+  checkTtlRange(options?.maxTtl, "restartGuard.maxTtl");
   // On a Cluster keys move to servers with markers of their own (PROTOCOL 9.3).
   const able = nodes.every(
     (node) => !node.records?.isCluster && node.keepsCounters && typeof node.watchGuard === "function",

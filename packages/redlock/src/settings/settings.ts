@@ -151,16 +151,12 @@ const ttlRange: Range = {
 
 export function checkClockWatch({ maxOffset, maxTtl }: ClockWatchOptions): void {
   if (maxOffset !== undefined) checkNumber("clockWatch.maxOffset", maxOffset, milliseconds);
-  if (maxTtl !== undefined) checkNumber("clockWatch.maxTtl", maxTtl, ttlRange);
+  if (maxTtl !== undefined) checkTtlRange(maxTtl, "clockWatch.maxTtl");
 }
 
-export function checkMaxTtl(value: unknown): asserts value is number {
-  checkNumber("restartGuard.maxTtl", value, ttlRange);
-}
-
-/** Checks a ttl that was requested by other settings. */
-export function checkTtlRange(ttl: unknown): asserts ttl is number {
-  checkNumber("ttl", ttl, ttlRange);
+/** Checks a ttl apart from the settings. */
+export function checkTtlRange(ttl: unknown, name = "ttl"): asserts ttl is number {
+  checkNumber(name, ttl, ttlRange);
 }
 
 /** Checks the ttl of an extension, and whether the times that it uses are compatible with it. */

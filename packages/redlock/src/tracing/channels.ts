@@ -1,4 +1,5 @@
 import { outside } from "../time/async-context.ts";
+import type { Runtime } from "../time/runtime.ts";
 import { channelNames, type PlainMessages, type TracedMessages, tracingChannelNames } from "./tracing.ts";
 
 /** A channel of `node:diagnostics_channel`, as far as it is used. */
@@ -56,26 +57,26 @@ export function finish<Message extends object>(to: Tracing<Message>, message: Me
  * Runs `work` between the events of a tracing channel, with its stores. Unlike `tracePromise` it publishes neither the
  * result nor the error, which lead to tokens and to clients with their passwords: `settle` writes what may be known.
  */
-export function traced<Message extends object, Result>(
+export function traced<Message extends { duration?: number }, Result>(
   to: Tracing<Message>,
   message: Message,
+  time: Pick<Runtime, "monotonic">,
   work: () => Promise<Result>,
   settle: (result: Result | undefined, error: unknown) => void,
 ): Promise<Result> {
+  const begun = time.monotonic();
+  const over = (result: Result | undefined, error: unknown): void => {
+    message.duration = time.monotonic() - begun;
+    settle(result, error);
+    finish(to, message);
+  };
   return to.start.runStores(message, () => {
     const result = work();
     to.end.publish(message);
-    return result.then(
-      (value) => {
-        settle(value, undefined);
-        finish(to, message);
-        return value;
-      },
-      (error: unknown) => {
-        settle(undefined, error);
-        finish(to, message);
-        throw error;
-      },
+    result.then(
+      (value) => over(value, undefined),
+      (error: unknown) => over(undefined, error),
     );
+    return result;
   });
 }

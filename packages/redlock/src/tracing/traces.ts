@@ -61,22 +61,16 @@ export function traceAcquire<Result extends Acquired>(
   work: (call: AcquireMessage) => Promise<Result>,
 ): Promise<Result> {
   const message: AcquireMessage = { resources: named(resources), ttl, waits: 0 };
-  const begun = time.monotonic();
-  return traced(
-    acquiring,
-    message,
-    () => work(message),
-    (result, error) => {
-      message.duration = time.monotonic() - begun;
-      if (result?.lease) message.outcome = "acquired";
-      else {
-        const code = codeOf(result && !result.lease ? result.error : error);
-        message.errorCode = code;
-        message.outcome =
-          code === "RESOURCE_LOCKED" ? "locked" : code === "NO_QUORUM" ? "no_quorum" : "aborted";
-      }
-    },
-  );
+  const settle = (result: Result | undefined, error: unknown): void => {
+    if (result?.lease) message.outcome = "acquired";
+    else {
+      const code = codeOf(result && !result.lease ? result.error : error);
+      message.errorCode = code;
+      message.outcome =
+        code === "RESOURCE_LOCKED" ? "locked" : code === "NO_QUORUM" ? "no_quorum" : "aborted";
+    }
+  };
+  return traced(acquiring, message, time, () => work(message), settle);
 }
 
 /** From now on until the lease ends. */
@@ -105,14 +99,12 @@ export function traceExtend<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   const message: ExtendMessage = { resources: named(lease.resources), ttl, hold: holds.get(lease) };
-  const begun = runtime.monotonic();
   const left = lease.remaining();
-  return traced(extending, message, work, (_, error) => {
-    message.duration = runtime.monotonic() - begun;
+  return traced(extending, message, runtime, work, (_, error) => {
     if (error === undefined) {
       message.outcome = "extended";
       // A lease that was resumed had nothing left that could be lost.
-      if (left > 0) message.margin = Math.max(0, left - message.duration);
+      if (left > 0) message.margin = Math.max(0, left - message.duration!);
     } else {
       message.errorCode = codeOf(error);
       message.outcome = message.errorCode === "LOCK_LOST" ? "lost" : "no_quorum";
@@ -124,9 +116,7 @@ export function traceRelease<
   Result extends { readonly outcome: Exclude<ReleaseMessage["outcome"], undefined> },
 >({ resources }: Pick<Held, "resources">, time: Time, work: () => Promise<Result>): Promise<Result> {
   const message: ReleaseMessage = { resources: named(resources) };
-  const begun = time.monotonic();
-  return traced(releasing, message, work, (result) => {
-    message.duration = time.monotonic() - begun;
+  return traced(releasing, message, time, work, (result) => {
     if (result) message.outcome = result.outcome;
   });
 }
