@@ -35,7 +35,7 @@ const none: never[] = [];
 /**
  * One caller's candidature for a lock, through all rounds: what each master has given it, and until when for sure.
  *
- * A ballot begins with a plain vote (`attempt`), its round 0; or, where a resource is known to be contended, with its round
+ * A ballot begins with a plain vote (`plainVote`), its round 0; or, where a resource is known to be contended, with its round
  * 1 in the queues. If the plain vote is refused where masters keep queues, the same ballot waits: it asks in further rounds, and grants that are heard meanwhile are votes like others
  * (PROTOCOL 7.7). Its next step is decided elsewhere (`waiting/wait.ts`).
  *

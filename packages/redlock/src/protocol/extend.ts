@@ -49,7 +49,7 @@ async function attemptUntilConfirmed(
   const until = clock.now() + Math.min(time, lease.remaining() || lease.ttl);
   for (let count = 1; ; count += 1) {
     const tally = await lease.votes.exclusively(() => {
-      // Checked right before the send: a repair is allowed only before the deadline, when no other client can hold the
+      // PROTOCOL 4.2: checked right before the send. A repair is allowed only before the deadline, when no other client can hold the
       // lock. An answer that arrives after the deadline does not count (Lease.renew).
       throwIfEnded(lease, attempts);
       const question = { ttl, repair: lease.mayRepair, settings, due: dueAt };

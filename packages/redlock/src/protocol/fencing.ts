@@ -19,7 +19,7 @@ export type Counters = ReadonlyArray<number | undefined>;
 
 /**
  * The token of a lease that a quorum has voted for: the proposal, or a larger token that has to be stored; none
- * without a quorum. It is above the counters of a quorum: those with the smallest ones, as any quorum will do.
+ * without a quorum. It is above the counters of a quorum: those with the smallest ones, as any quorum will do (PROTOCOL 8.4).
  */
 export function tokenOf(proposal: number, counters: Counters, quorum: number): number | undefined {
   const known = counters.filter((counter) => counter !== undefined).sort((a, b) => a - b);
@@ -28,7 +28,7 @@ export function tokenOf(proposal: number, counters: Counters, quorum: number): n
 }
 
 /**
- * Whether an answer of the second round counts. If the token was not computed from the master's counter (`counter` is
+ * Whether an answer of the second round counts (PROTOCOL 8.3). If the token was not computed from the master's counter (`counter` is
  * missing, or not below it), the master may have a larger one: a later lease that receives that one must not get a
  * smaller token.
  */

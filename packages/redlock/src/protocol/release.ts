@@ -15,7 +15,7 @@ import { quorumOf, type Tally, toleratedFailures } from "./quorum.ts";
 import { type Asking, type Round, roundFor } from "./round.ts";
 
 /**
- * Releases a lease: PROTOCOL 5. Never rejects and never retries: an expired lock is an outcome. Only the first call
+ * Releases a lease: PROTOCOL 5. Never rejects and never retries: an expired lock is an outcome (PROTOCOL 5.2). Only the first call
  * sends anything. A detached lease is released by the process that resumed it.
  */
 export function release(lease: Lease, settings: Settings): Promise<ExecutionResult> {

@@ -14,7 +14,7 @@ export type AcquireResult =
   | { readonly lease: Lease; readonly attempts: Attempts }
   | { readonly lease?: undefined; readonly contended: boolean; readonly error: RedlockError };
 
-export interface Attempt {
+export interface PlainVote {
   readonly ballot: Ballot;
   readonly round: Round;
   /**
@@ -32,18 +32,19 @@ const nothingToRollBack = Promise.resolve();
  * One attempt to win a quorum: PROTOCOL 2, line by line. The caller has been admitted; this function gives the
  * admission back.
  */
-export async function attempt(
+export async function plainVote(
   context: Context,
   request: LockRequest,
   cancellation: Cancellation,
   attempts: Attempts,
-): Promise<Attempt> {
+): Promise<PlainVote> {
   const { nodes, runtime, clock, admission, proposals } = context;
   let ballot: Ballot;
   let round: Round;
   let won: boolean;
   try {
     ballot = new Ballot(context, request, attempts);
+    // PROTOCOL 8.1: the vote proposes its fencing token.
     if (proposals) ballot.proposal = proposals.at(runtime.wall());
     round = ballot.ask();
     // PROTOCOL 2.3: it is decided as soon as possible.

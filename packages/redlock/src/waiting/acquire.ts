@@ -2,7 +2,7 @@ import { Ballot } from "../protocol/ballot.ts";
 import { contentionIn, ownersIn } from "../protocol/quorum.ts";
 import { release } from "../protocol/release.ts";
 import type { LockRequest } from "../protocol/request.ts";
-import { type AcquireResult, type Attempt, attempt } from "../protocol/vote.ts";
+import { type AcquireResult, type PlainVote, plainVote } from "../protocol/vote.ts";
 import { nodeTimeoutFor } from "../settings/settings.ts";
 import { randomFraction } from "../time/runtime.ts";
 import { sleep } from "../time/sleep.ts";
@@ -105,7 +105,7 @@ async function attemptUntilRefused(call: Call): Promise<Tried> {
  * Votes again after a short random time, as long as live rivals split the votes. A rival that retries has a
  * new token: a token that stays belongs to a held lock.
  */
-async function revote(call: Call, split: Attempt): Promise<Attempt> {
+async function revote(call: Call, split: PlainVote): Promise<PlainVote> {
   const { context, request, attempts, budget } = call;
   const { runtime, clock } = context;
   let last = split;
@@ -133,13 +133,13 @@ async function revote(call: Call, split: Attempt): Promise<Attempt> {
  * Makes one attempt once admitted. `undefined` if admission came too late, or if a refusal is likely and
  * there are queues to wait in. `isRevote`: even then.
  */
-function attemptIfAdmitted(call: Call, isRevote: boolean): Promise<Attempt | undefined> {
+function attemptIfAdmitted(call: Call, isRevote: boolean): Promise<PlainVote | undefined> {
   const { context, request, cancellation, attempts } = call;
-  if (context.admission.enter()) return attempt(context, request, cancellation, attempts);
+  if (context.admission.enter()) return plainVote(context, request, cancellation, attempts);
   return attemptWhenAdmitted(call, isRevote);
 }
 
-async function attemptWhenAdmitted(call: Call, isRevote: boolean): Promise<Attempt | undefined> {
+async function attemptWhenAdmitted(call: Call, isRevote: boolean): Promise<PlainVote | undefined> {
   const { context, request, cancellation, attempts, budget } = call;
   const { admission } = context;
   // PROTOCOL 12.10: within the time of this call. The user's backoff may throw here, before the call is admitted.
@@ -153,7 +153,7 @@ async function attemptWhenAdmitted(call: Call, isRevote: boolean): Promise<Attem
   } finally {
     if (!asked) admission.leave();
   }
-  return asked && attempt(context, asked, cancellation, attempts);
+  return asked && plainVote(context, asked, cancellation, attempts);
 }
 
 /** Waits in the queues until the lock is granted, or the time is over. */

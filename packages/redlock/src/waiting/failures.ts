@@ -4,7 +4,7 @@ import type { Context } from "../protocol/context.ts";
 import type { Contention } from "../protocol/quorum.ts";
 import type { LockRequest } from "../protocol/request.ts";
 import { foreignIn, tagIn } from "../protocol/token.ts";
-import type { AcquireResult, Attempt } from "../protocol/vote.ts";
+import type { AcquireResult, PlainVote } from "../protocol/vote.ts";
 import { hintFor, nodeTimeoutFor } from "../settings/settings.ts";
 import { isAwaitedByRoutineOf } from "../time/async-context.ts";
 import { refused } from "../tracing/channels.ts";
@@ -16,7 +16,7 @@ export const ownCall = "another call of this same Redlock";
 
 /** A failed tally, for the error. */
 export interface Failed {
-  readonly outcome: Attempt["outcome"];
+  readonly outcome: PlainVote["outcome"];
   readonly resource: string;
   readonly freeIn: number;
   readonly ttl: number;
@@ -27,7 +27,7 @@ export interface Failed {
 }
 
 export function failedWith(
-  outcome: Attempt["outcome"],
+  outcome: PlainVote["outcome"],
   { resource, owner, freeIn }: Contention,
   request: LockRequest,
 ): Failed {

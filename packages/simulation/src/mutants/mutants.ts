@@ -246,7 +246,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a failed attempt is not rolled back",
     breaks: ["2.6"],
-    edits: { "protocol/vote.ts attempt rolledBack value": "Promise.resolve()" },
+    edits: { "protocol/vote.ts plainVote rolledBack value": "Promise.resolve()" },
   },
   {
     name: "only masters that said yes are rolled back",
