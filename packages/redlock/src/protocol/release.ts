@@ -27,14 +27,10 @@ export function release(lease: Lease, settings: Settings): Promise<ExecutionResu
     // PROTOCOL 5.3: it has ended here before anything is sent.
     lease.end();
     lease.releasing = releasing.hasSubscribers
-      ? traceRelease(lease, lease.context.runtime, () => handOffOrRelease(lease, settings))
-      : handOffOrRelease(lease, settings);
+      ? traceRelease(lease, lease.context.runtime, () => lease.handOff?.() ?? releaseKeys(lease, settings))
+      : (lease.handOff?.() ?? releaseKeys(lease, settings));
   }
   return lease.releasing;
-}
-
-function handOffOrRelease(lease: Lease, settings: Settings): Promise<ExecutionResult> {
-  return lease.handOff?.() ?? releaseKeys(lease, settings);
 }
 
 /** Releases every key that the lease may have: all are under its one token (PROTOCOL 5.4). */
