@@ -87,7 +87,8 @@ export class Line implements WaitEvents<Waiter> {
   join(waiter: Waiter): void {
     this.#insert(waiter);
     waiter.end.ended.onEnd(() => this.#giveUp(waiter));
-    this.#enter();
+    const before = this.#waiters[this.#waiters.lastIndexOf(waiter) - 1];
+    if (!before || this.#isPassedOver(before) || before.ballot.request.isShared) this.#enter();
     // One that waits here has a place behind others of this process, whose tickets the masters know.
     if (!waiter.entry) waiter.isProvisional = false;
   }
@@ -125,9 +126,10 @@ export class Line implements WaitEvents<Waiter> {
     // before the next one enters.
     if (waiter.entry) void Promise.resolve().then(() => this.#leave(waiter));
     else if (this.#remove(waiter)) {
-      const contention = this.#latestContention;
+      const told = this.#waiters.find(({ entry, ballot }) => entry?.isStanding && ballot.isHeard);
+      const contention = told?.entry?.contention ?? this.#contention;
       this.#room.departures.call(() => waiter.resolve({ contention }));
-      this.#enter();
+      if (this.#waiters.length === 0) this.#enter();
       for (const leaving of this.#leaving) this.#leave(leaving);
     }
   }
@@ -147,11 +149,6 @@ export class Line implements WaitEvents<Waiter> {
     waiter.entry?.giveUp();
   }
 
-  get #latestContention(): Contention | undefined {
-    const told = this.#waiters.find(({ entry, ballot }) => entry?.isStanding && ballot.isHeard);
-    return told?.entry?.contention ?? this.#contention;
-  }
-
   #remove(waiter: Waiter): boolean {
     const index = this.#waiters.indexOf(waiter);
     if (index === 0) this.#waiters.shift();
@@ -161,27 +158,29 @@ export class Line implements WaitEvents<Waiter> {
 
   /**
    * Puts the first call that the lease will not be given to here into the masters' queues. Of calls that may hold it
-   * together, those before the bound follow once the first is let in (PROTOCOL 10.4).
+   * together, those before the bound follow once the first is let in (PROTOCOL 10.4). A call without an entry that goes, or that comes
+   * behind another that is not passed over, changes nothing here: thousands may.
    */
   #enter(): void {
+    const { context, grantListener } = this.#room;
     let standing = 0;
     for (const waiter of this.#waiters) {
       const { entry, ballot, ticket } = waiter;
-      const isBefore = ticket < this.#bound;
-      if (entry ? !entry.isStanding : this.#lease && isBefore) continue;
-      const isLetIn = ballot.request.isShared === true && isBefore;
+      if (this.#isPassedOver(waiter)) continue;
+      const isLetIn = ballot.request.isShared === true && ticket < this.#bound;
       if (standing > 0 && !(isLetIn && standing < maxLetIn)) return;
       standing += 1;
-      if (!entry) this.#enqueue(waiter);
-      else if (ballot.isHeard) return;
+      if (entry && ballot.isHeard) return;
+      if (entry) continue;
+      waiter.entry = new Wait(context, grantListener, ballot, waiter, this);
+      waiter.entry.start();
     }
     if (this.#waiters.length === 0 && !this.#lease) this.#onEmpty();
   }
 
-  #enqueue(waiter: Waiter): void {
-    const { context, grantListener } = this.#room;
-    waiter.entry = new Wait(context, grantListener, waiter.ballot, waiter, this);
-    waiter.entry.start();
+  /** Whether it leaves its place in the masters' queues to the next: it is away, or the lease is given to it here. */
+  #isPassedOver({ entry, ticket }: Waiter): boolean {
+    return entry ? !entry.isStanding : this.#lease !== undefined && ticket < this.#bound;
   }
 
   /** @internal */
@@ -267,7 +266,7 @@ export class Line implements WaitEvents<Waiter> {
       if (latest) next.ballot.attempts.add(latest);
       this.#remove(next);
       next.resolve({ lease: successor });
-      this.#enter();
+      if (this.#waiters.length === 0) this.#enter();
       const { nodes, runtime } = lease.context;
       return Promise.resolve(new Released("released", nodes, runtime.wall(), latest));
     }
