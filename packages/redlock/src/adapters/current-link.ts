@@ -148,11 +148,6 @@ export class CurrentLink {
     old.end();
   }
 
-  end(): void {
-    this.#dialer.end();
-    this.#onLost();
-  }
-
   /** Closes a link to the wrong server, and makes another. */
   replaceIf(isWrong: () => boolean, why: string): void {
     const isYoung = systemRuntime.monotonic() - this.#dialer.readyAt < minAge;
@@ -249,7 +244,7 @@ export class CurrentLink {
     const ids = await this.#identify(dialer);
     if (!ids || !isCurrent()) return;
     this.server.found = { link, ids };
-    // What is not known in time counts as right, and is corrected later.
+    // A comparison that takes too long counts as right, and is corrected later.
     const late = new Promise((resolve) => systemRuntime.setTimer(() => resolve(true), askTime).unref());
     const isThere = await Promise.race([this.#isAtUsers(dialer), late]);
     if (!isThere || !isCurrent()) return;
@@ -264,18 +259,10 @@ export class CurrentLink {
 
   /** Whether the link leads to the server of the user's client, as far as both are told (PROTOCOL 2.18). */
   async #isAtUsers(dialer: Dialer): Promise<boolean> {
-    const { link } = dialer;
     const why = await this.server.contradiction(dialer);
     if (why === undefined) return true;
     // It is made again, but not faster than once a second.
-    if (this.#isEstablished) dialer.cut(new Lost(why));
-    else {
-      const again = (): void =>
-        void (link === dialer.link && !this.#isEstablished && dialer.cut(new Lost(why)));
-      systemRuntime.setTimer(again, doubtInterval).unref();
-      this.#onLost();
-    }
-    this.reason = why;
+    dialer.cut(new Lost(why), this.#isEstablished ? 0 : doubtInterval);
     return false;
   }
 

@@ -83,9 +83,9 @@ export class Dialer<L extends AnyLink = Link> {
     }
   }
 
-  /** Ends the link; the next one is dialed later. */
-  cut(because: unknown = new Lost("the connection was replaced")): void {
-    if (this.link) this.#onLost(because);
+  /** Ends the link; the next one is dialed later, after `least` ms or more. */
+  cut(because: unknown = new Lost("the connection was replaced"), least = 0): void {
+    if (this.link) this.#onLost(because, least);
   }
 
   /** Dials another link now, and drops the one that is being made. */
@@ -130,7 +130,7 @@ export class Dialer<L extends AnyLink = Link> {
   }
 
   /** Any error of a connection ends it. */
-  #onLost(error: unknown): void {
+  #onLost(error: unknown, least = 0): void {
     const { link } = this;
     const hasServed = this.state === "ready" && systemRuntime.monotonic() - this.readyAt >= minLifetime;
     this.#timer?.cancel();
@@ -140,7 +140,7 @@ export class Dialer<L extends AnyLink = Link> {
     if (link) void outside(() => link.drop(error));
     const delay = this.#delayAfter(error);
     if (delay === undefined) this.state = "over";
-    else this.#timer = systemRuntime.setTimer(() => this.#dialAgain(), delay);
+    else this.#timer = systemRuntime.setTimer(() => this.#dialAgain(), Math.max(delay, least));
     this.#events.onLost(error);
   }
 

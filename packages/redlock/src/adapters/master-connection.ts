@@ -169,20 +169,15 @@ export class MasterConnection implements Connection {
   }
 
   async close(): Promise<void> {
-    this.#end();
+    this.#rest();
     // A client that is not connected would keep commands in its queue.
     if (this.#driver.status === "ready") await this.#driver.close();
     else this.disconnect();
   }
 
   disconnect(): void {
-    this.#end();
+    this.#rest();
     this.#driver.disconnect();
-  }
-
-  #end(): void {
-    this.#link.end();
-    this.#subscriber.end();
   }
 
   /** A switched client emits this again after each reconnect. */

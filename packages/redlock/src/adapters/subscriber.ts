@@ -97,11 +97,7 @@ export class Subscriber {
   }
 
   #onReady(current: Dialer<SubscriberLink>): void {
-    this.#refused.clear();
-    for (const [channel, kept] of this.#subscriptions) {
-      const subscription = kept.deref();
-      if (subscription) void this.#subscribe(current.link!, channel, subscription);
-    }
+    this.#subscribeAll(current.link!, this.#subscriptions.keys());
     this.#watch(current);
   }
 
@@ -118,7 +114,7 @@ export class Subscriber {
       }
       isAnswered = false;
       current.link!.ping("still there?").then(answered, answered);
-      this.#subscribeRefused(current.link!);
+      this.#subscribeAll(current.link!, this.#refused);
       this.#later(ping);
     };
     this.#later(ping);
@@ -130,12 +126,12 @@ export class Subscriber {
     this.#timer.unref();
   }
 
-  #subscribeRefused(current: SubscriberLink): void {
-    const channels = [...this.#refused];
+  #subscribeAll(link: SubscriberLink, which: Iterable<string>): void {
+    const channels = [...which];
     this.#refused.clear();
     for (const channel of channels) {
       const subscription = this.#subscriptions.get(channel)?.deref();
-      if (subscription) void this.#subscribe(current, channel, subscription);
+      if (subscription) void this.#subscribe(link, channel, subscription);
     }
   }
 

@@ -3,20 +3,21 @@
 
 /** `sendCommand` as a client library has it, also minified. One that a tool has put in its place, or rewritten, begins otherwise. */
 const unpatched = /^(async )?sendCommand\(\w+(, ?\w+)+\)/;
-/** For each function that was seen. */
-const patched = new WeakMap<object, boolean>();
-
 export interface Sender {
   readonly sendCommand: (...args: never[]) => unknown;
 }
 
-/** Whether a tool watches what is sent by a client. */
-export function isPatched({ sendCommand }: Sender): boolean {
-  const known = patched.get(sendCommand);
-  if (known !== undefined) return known;
-  const isOther = !unpatched.test(String(sendCommand));
-  patched.set(sendCommand, isOther);
-  return isOther;
+/** Tells whether a tool watches what is sent by a client. The text of its function is read once. */
+export function watch(): (client: Sender) => boolean {
+  let seen: unknown;
+  let isPatched = false;
+  return ({ sendCommand }) => {
+    if (sendCommand !== seen) {
+      seen = sendCommand;
+      isPatched = !unpatched.test(String(sendCommand));
+    }
+    return isPatched;
+  };
 }
 
 /** Commands without keys. */

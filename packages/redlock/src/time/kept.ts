@@ -1,4 +1,4 @@
-type Kind = "signals" | "connections" | "transactions" | "registries" | "timeOuts";
+type Kind = "signals" | "connections" | "transactions" | "registries" | "timeOuts" | "commands";
 
 const stores: Readonly<Record<Kind, WeakMap<object, object>>> = {
   /** The listeners of a signal, behind one native listener. */
@@ -11,6 +11,8 @@ const stores: Readonly<Record<Kind, WeakMap<object, object>>> = {
   registries: new WeakMap<object, object>(),
   /** The latest time-out of a master, by its client: thousands of rounds may have it, and an error is slow to build. */
   timeOuts: new WeakMap<object, object>(),
+  /** How commands without promises are made of the class of a copy of a library: one class for all connections is fast. */
+  commands: new WeakMap<object, object>(),
 };
 
 /**

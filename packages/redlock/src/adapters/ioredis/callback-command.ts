@@ -1,4 +1,5 @@
 import type { Done, Message } from "../../redis/connection.ts";
+import { keptFor } from "../../time/kept.ts";
 import type { Link } from "../link.ts";
 import { type Command, type CommandClass, commandClassOf, type SendingClient } from "./private.ts";
 
@@ -26,8 +27,6 @@ interface Encoded {
 /** The promise of each command, for tools that chain on it: it is settled, and rejects nowhere. */
 const nothing = Promise.resolve();
 
-const makers = new WeakMap<object, MakeCommand | undefined>();
-
 /**
  * Makes commands without promises. A command of ioredis creates a promise, and a lock sends ten commands:
  * promises would be most of its cost. ioredis settles a command through its own `resolve` and `reject`, and
@@ -37,8 +36,7 @@ const makers = new WeakMap<object, MakeCommand | undefined>();
 export function callbackCommandsOf(client: object): MakeCommand | undefined {
   const Command = commandClassOf(client);
   if (!Command) return undefined;
-  if (!makers.has(Command)) makers.set(Command, checked(makerOf(Command)));
-  return makers.get(Command);
+  return keptFor("commands", Command, () => ({ make: checked(makerOf(Command)) })).make;
 }
 
 /** As in `Link.post`: sends a command that `make` has made. */

@@ -1,4 +1,4 @@
-import type { Args } from "../../redis/connection.ts";
+import type { Message } from "../../redis/connection.ts";
 import { outside } from "../../time/async-context.ts";
 import { systemRuntime } from "../../time/system.ts";
 import { hashSlot } from "../hash-slot.ts";
@@ -6,7 +6,7 @@ import { checkMade, type LinkEvents, Lost, NotSent } from "../link.ts";
 import type { Address, AddressMap, NodeRedisClient } from "./client.ts";
 import { destroy, duplicateOf, type NodeRedis, NodeRedisLink, retryDelay, sendNowOrNever } from "./link.ts";
 import { clusterOptionsOf, takeOut } from "./private.ts";
-import { firstKeyOf, untraced, wordsOf } from "./words.ts";
+import { untraced, wordsOf } from "./words.ts";
 
 interface Node {
   readonly address: string;
@@ -167,9 +167,9 @@ export class ClusterLink extends NodeRedisLink {
     return outside(async () => this.#cluster.nodeClient(node)).catch(() => {});
   }
 
-  protected override request(command: string, args: Args): Promise<unknown> {
-    const words = wordsOf(command, args, this.#user.keyPrefix);
-    const key = firstKeyOf(words);
+  protected override request(message: Message): Promise<unknown> {
+    const words = wordsOf(message, this.#user.keyPrefix);
+    const { key } = words;
     const node = key === undefined ? undefined : this.#cluster.slots[hashSlot(key)]?.master;
     if (node && !node.client?.isReady) {
       void this.#connectTo(node);
@@ -178,7 +178,9 @@ export class ClusterLink extends NodeRedisLink {
     }
     // (Agents patch the clients of its nodes.)
     const client = (node ?? this.#masters[0])?.client ?? this.#cluster;
-    return this.#cluster.sendCommand(key, false, untraced(words, client)).catch(redirectionError);
+    return this.#cluster
+      .sendCommand(key, false, untraced(words, this.isPatched(client)))
+      .catch(redirectionError);
   }
 
   /**

@@ -11,7 +11,7 @@ import { Redlock } from "../../redlock.ts";
 import { connectionOf, isRedisClient, newConnection } from "../client-libraries.ts";
 import { Lost, NotSent } from "../link.ts";
 import { isErrorReply, retryDelay } from "./link.ts";
-import { firstKeyOf, wordsOf } from "./words.ts";
+import { wordsOf } from "./words.ts";
 
 // PROTOCOL 2.2.
 
@@ -110,30 +110,27 @@ test("the slot counts with the prefix", () => {
   expect(connection.refuses(["a", "b"])).toBeUndefined();
 });
 
-const words = (command: string, ...args: (string | number)[]) => wordsOf(command, args, "p:").join(" ");
+function wordsIn(line: string, prefix: string) {
+  const [command = "", ...args] = line.split(" ");
+  return wordsOf({ command, args }, prefix);
+}
 
-test("each key has the prefix, and nothing else", () => {
-  expect([
-    words("SET", "key", "value", "NX", "PX", 10),
-    words("WATCH", "one", "two"),
-    words("EVALSHA", "digest", 2, "one", "two", "argument"),
-    words("EVAL", "text", 0, "argument"),
-    words("MULTI"),
-    words("INFO", "server"),
-  ]).toEqual([
-    "SET p:key value NX PX 10",
-    "WATCH p:one p:two",
-    "EVALSHA digest 2 p:one p:two argument",
-    "EVAL text 0 argument",
-    "MULTI",
-    "INFO server",
+test.each([
+  ["SET key value NX PX 10", "SET p:key value NX PX 10", "p:key"],
+  ["WATCH one two", "WATCH p:one p:two", "p:one"],
+  ["EVALSHA digest 2 one two argument", "EVALSHA digest 2 p:one p:two argument", "p:one"],
+  ["EVAL text 0 argument", "EVAL text 0 argument", undefined],
+  ["MULTI", "MULTI", undefined],
+  ["INFO server", "INFO server", undefined],
+])("each key of %s has the prefix, and the first decides on the node of a Cluster", (line, words, key) => {
+  expect([wordsIn(line, "p:").plain.join(" "), wordsIn(line, "p:").key]).toEqual([words, key]);
+  expect(wordsIn(line, "").plain.join(" ")).toBe(line);
+  expect(wordsOf({ command: "EVAL", args: ["text", 1, "key"] }, "").plain).toEqual([
+    "EVAL",
+    "text",
+    "1",
+    "key",
   ]);
-  expect(wordsOf("EVAL", ["text", 1, "key"], "")).toEqual(["EVAL", "text", "1", "key"]);
-});
-
-test("the first key decides on the node of a Cluster", () => {
-  const keys = [["SET", "key", "value"], ["EVAL", "text", "1", "key"], ["EVAL", "text", "0", "a"], ["INFO"]];
-  expect(keys.map(firstKeyOf)).toEqual(["key", "key", undefined, undefined]);
 });
 
 test("only what the master itself said is a reply, by whichever copy of the library", () => {

@@ -1,4 +1,4 @@
-import type { Args, Done, Message } from "../../redis/connection.ts";
+import type { Done, Message } from "../../redis/connection.ts";
 import { outside } from "../../time/async-context.ts";
 import { afterTurn, systemRuntime } from "../../time/system.ts";
 import { boundedDelay, minDelay } from "../dialer.ts";
@@ -13,6 +13,7 @@ import {
   promised,
   type SubscriberLink,
 } from "../link.ts";
+import { watch } from "../watched.ts";
 import type { NodeRedisClient, NodeRedisOptions, ReconnectStrategy } from "./client.ts";
 import { untraced, wordsOf } from "./words.ts";
 
@@ -64,7 +65,8 @@ export abstract class NodeRedisLink extends ClientLink implements Link {
     this.#isErrorReply = isErrorReply;
   }
 
-  protected abstract request(command: string, args: Args): Promise<unknown>;
+  protected readonly isPatched: ReturnType<typeof watch> = watch();
+  protected abstract request(message: Message): Promise<unknown>;
   /** Rejects pending commands. Called again once a dial has ended. */
   protected abstract destroy(): void;
 
@@ -73,8 +75,8 @@ export abstract class NodeRedisLink extends ClientLink implements Link {
     super.lose(error);
   }
 
-  post({ command, args }: Message, done: Done): void {
-    this.request(command, args).then(done, (error: unknown) => done(undefined, this.#reasonOf(error)));
+  post(message: Message, done: Done): void {
+    this.request(message).then(done, (error: unknown) => done(undefined, this.#reasonOf(error)));
   }
 
   /** The error of a command. Those of a lost connection get the reason of the loss. */
@@ -144,8 +146,9 @@ export class OneClientLink extends NodeRedisLink {
     this.lose(error);
   }
 
-  protected override request(command: string, args: Args): Promise<unknown> {
-    return this.client.sendCommand(untraced(wordsOf(command, args, this.#keyPrefix), this.client));
+  protected override request(message: Message): Promise<unknown> {
+    const { client } = this;
+    return client.sendCommand(untraced(wordsOf(message, this.#keyPrefix), this.isPatched(client)));
   }
 
   /** A client of node-redis 5 or 6 that is destroyed while it connects stays connected: it is destroyed again once connected. */

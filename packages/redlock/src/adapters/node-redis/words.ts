@@ -1,34 +1,34 @@
-import type { Args } from "../../redis/connection.ts";
-import { isPatched, keysIn, type Sender, withoutSecrets } from "../watched.ts";
+import type { Message } from "../../redis/connection.ts";
+import { keysIn, withoutSecrets } from "../watched.ts";
 
-/** The words of the latest command: all masters are asked in one turn with the same arguments. */
-let latest:
-  | { readonly of: Args; readonly command: string; readonly prefix: string; words: string[] }
-  | undefined;
-/** The same, hidden: made once for all masters. */
-let latestHidden: { readonly of: object; readonly words: readonly (string | Uint8Array)[] } | undefined;
+/** A command as node-redis takes it: `wire` of the message, for all masters. (It takes strings and buffers only, and adds no prefix.) */
+export class Words {
+  readonly prefix: string;
+  readonly plain: readonly string[];
+  /** The first key decides which node of a Cluster gets the command. */
+  readonly key: string | undefined;
+  #hidden: readonly (string | Uint8Array)[] | undefined;
 
-/**
- * The words of a command, with the prefix before each key. (`sendCommand` of node-redis takes strings and buffers only,
- * and adds no prefix.)
- */
-export function wordsOf(command: string, args: Args, prefix: string): readonly string[] {
-  if (latest?.of !== args || latest.command !== command || latest.prefix !== prefix) {
-    latest = { of: args, command, prefix, words: [command, ...args.map(String)] };
-    if (prefix !== "") addPrefix(latest.words, prefix);
+  constructor({ command, args }: Message, prefix: string) {
+    const words = [command, ...args.map(String)];
+    const [first, end] = keysIn(words);
+    this.prefix = prefix;
+    this.plain = words.map((word, index) => (index >= first && index < end ? prefix + word : word));
+    this.key = first < end ? this.plain[first] : undefined;
   }
-  return latest.words;
+
+  get hidden(): readonly (string | Uint8Array)[] {
+    this.#hidden ??= withoutSecrets(this.plain);
+    return this.#hidden;
+  }
 }
 
-function addPrefix(words: string[], prefix: string): void {
-  const [first, end] = keysIn(words);
-  for (let index = first; index < end; index += 1) words[index] = prefix + words[index];
-}
-
-/** The key that decides which node of a Cluster gets the command. */
-export function firstKeyOf(words: readonly string[]): string | undefined {
-  const [first, end] = keysIn(words);
-  return first < end ? words[first] : undefined;
+export function wordsOf(message: Message, prefix: string): Words {
+  const { wire } = message;
+  if (wire instanceof Words && wire.prefix === prefix) return wire;
+  const words = new Words(message, prefix);
+  message.wire = words;
+  return words;
 }
 
 const { channel } = process.getBuiltinModule("node:diagnostics_channel");
@@ -41,11 +41,9 @@ const channels = [
 ].map((name) => channel(name));
 
 /**
- * The words as `client` gets them. Tools that watch it record those of scripts in full, and tokens are among them: a
+ * The words as a client gets them. Tools that watch it record those of scripts in full, and tokens are among them: a
  * token is enough to release a lock. So if there is one, what follows the keys is passed as buffers, whose text is "?".
  */
-export function untraced(words: readonly string[], client: Sender): readonly (string | Uint8Array)[] {
-  if (!isPatched(client) && !channels.some(({ hasSubscribers }) => hasSubscribers)) return words;
-  if (latestHidden?.of !== words) latestHidden = { of: words, words: withoutSecrets(words) };
-  return latestHidden.words;
+export function untraced(words: Words, isPatched: boolean): readonly (string | Uint8Array)[] {
+  return isPatched || channels.some(({ hasSubscribers }) => hasSubscribers) ? words.hidden : words.plain;
 }
