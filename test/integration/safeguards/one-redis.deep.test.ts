@@ -128,3 +128,48 @@ test.each([
   expect(overlap > 0).toBe(holders === 1);
   expect(grows).not.toBe(false);
 });
+
+test("one Redis with two replicas, and WAIT: the one that is promoted may be the one that lags", async () => {
+  const fleet = await Fleet.start(3);
+  const [primary, near, far] = fleet.masters as [Master, Master, Master];
+  const link = await startProxy(primary);
+  // Sentinel looks at this setting before it looks at what a replica has.
+  await fleet.admin(far).config("SET", "replica-priority", 1);
+  await fleet.admin(near).replicaof(primary.host, primary.port);
+  await fleet.admin(far).replicaof(link.host, link.port);
+  await until("both replicas are there", async () =>
+    /state=online[\s\S]*state=online/.test(await fleet.admin(primary).info("replication")),
+  );
+  const sentinel = await Sentinel.start(primary);
+  const replicas = () => sentinel.client.call("SENTINEL", "REPLICAS", group).then(String, String);
+  await until("the Sentinel knows both", async () => /name,[\s\S]*name,/.test(await replicas()), 60_000);
+  const first = new Redis(primary.port, { retryStrategy: null });
+  const second = new Redis({ sentinels: [sentinel.address], name: group, retryStrategy: () => 20 });
+  second.on("error", () => {});
+  try {
+    link.dropReplies();
+    expect(await first.set("wait", "first", "PX", 10_000, "NX")).toBe("OK");
+    const [one, both] = [await first.wait(1, 1000), await first.wait(2, 500)];
+    console.log(`first:  SET wait first PX 10000 NX: OK; WAIT 1 1000: ${one}; WAIT 2 500: ${both}`);
+    expect([one, both]).toEqual([1, 1]);
+    const ends = performance.now() + (await first.pttl("wait"));
+    await primary.kill();
+    await sentinel.failover();
+    await until("the promoted replica gives the lock away", async () =>
+      second.set("wait", "second", "PX", 10_000, "NX").then(
+        (reply) => reply === "OK",
+        () => false,
+      ),
+    );
+    const left = ends - performance.now();
+    console.log(
+      `second: SET wait second PX 10000 NX: OK, ${(left / 1000).toFixed(1)} s before the first ends`,
+    );
+    expect(left).toBeGreaterThan(0);
+  } finally {
+    for (const client of [first, second]) client.disconnect();
+    await sentinel.stop();
+    await link.stop();
+    await fleet.stop();
+  }
+});
