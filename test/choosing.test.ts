@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { defaultSettings, nodeTimeoutFor } from "../packages/redlock/src/settings/settings.ts";
 import { nodeDeadline } from "../packages/redlock/src/time/lease-clock.ts";
 
-const page = readFileSync(new URL("../packages/site/guide/choosing.md", import.meta.url), "utf8");
+const page = readFileSync(new URL("../packages/redlock/docs/choosing.md", import.meta.url), "utf8");
 const numberIn = (text: string): number => Number(text.replaceAll(",", ""));
 
 describe("the page on numbers", () => {

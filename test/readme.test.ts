@@ -112,10 +112,32 @@ function isThere(page: string, link: string): boolean {
     .some((line) => /^#+ /.test(line) && anchorOf(line.replace(/^#+ /, "")) === anchor);
 }
 
+const proseOf = (page: string): string => read(page).replaceAll(/```.*?```/gs, "");
+
+test.each(documents().filter(({ words, writtenBy }) => words > 500 && !writtenBy))(
+  "$file has a table of contents, since it is longer than two screens",
+  ({ file }) => {
+    const headings = [...proseOf(file).matchAll(/^## (.+)$/gm)].map(([, heading]) => anchorOf(heading!));
+    if (headings.length < 2) return;
+    expect(headings.filter((heading) => !read(file).includes(`](#${heading})`))).toEqual([]);
+  },
+);
+
+test("the pages of the client say master, and neither server nor node", () => {
+  const found = documents()
+    .filter(({ file, writtenBy }) => file.startsWith("packages/redlock/docs/") && !writtenBy)
+    .flatMap(({ file }) =>
+      proseOf(file)
+        .replaceAll(/`[^`\n]*`|\]\([^)]*\)/g, "")
+        .split("\n"),
+    )
+    .filter((line) => /\b([Ss]ervers?|nodes?(?!-))\b/.test(line));
+  expect(found).toEqual([]);
+});
+
 test.each(pages)("the links of %s lead somewhere", (page) => {
   // Without blocks of code, where brackets are code.
-  const text = read(page).replaceAll(/```.*?```/gs, "");
-  const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link!);
+  const links = [...proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link!);
   const local = links.filter((link) => !/^https?:/.test(link));
   expect(local.filter((link) => !isThere(page, link))).toEqual([]);
 });

@@ -22,13 +22,14 @@ const generated: readonly (readonly [file: RegExp, command: string])[] = [
 
 /** Pages for those who operate masters and clients; the others are about the client and its proofs. */
 const forOperators =
-  /^(packages\/(cli|opentelemetry)\/|monitoring\/|packages\/redlock\/docs\/(errors|one-redis|owners|runbooks|shutdown|tracing)\.md$)/;
+  /^(packages\/(cli|opentelemetry)\/|monitoring\/|packages\/redlock\/docs\/(changing-masters|errors|is-it-locked|monitoring|one-redis|owners|production|replica|runbooks|shutdown|tracing)\.md$)/;
 
 /** The packages for frameworks, each of which says all that its users need. */
 const forFrameworks = /^packages\/(express|fastify|nestjs)\//;
 
-/** Pages that teach, and have no other place than the site; and the lines for coding agents. */
-const forLearners = /^packages\/(site|redlock\/skills)\//;
+/** Pages that teach and compare; and the lines for coding agents. */
+const forLearners =
+  /^packages\/(site\/|redlock\/(skills\/|docs\/(choosing|comparison|promises|redisson|two-minutes)\.md$))/;
 
 /** Packages that stand beside the client, its proofs and its benchmark. */
 const besideTheClient = /^packages\/(cli|express|fastify|http|nestjs|opentelemetry|site|spec|testing)\//;

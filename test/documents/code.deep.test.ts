@@ -100,14 +100,12 @@ function examples(): Record<string, string> {
   return { ...Object.fromEntries(modules), "wrong-example.ts": `${prelude}redlock.lock("a", 5);` };
 }
 
-const folders = ["packages/redlock/docs", "packages/site/guide"];
+const folder = "packages/redlock/docs";
 const pages = [
   "packages/redlock/README.md",
-  ...folders.flatMap((folder) =>
-    readdirSync(join(repository, folder))
-      .filter((file) => file.endsWith(".md"))
-      .map((file) => `${folder}/${file}`),
-  ),
+  ...readdirSync(join(repository, folder))
+    .filter((file) => file.endsWith(".md"))
+    .map((file) => `${folder}/${file}`),
 ];
 
 /** The names that a block may use without saying where they come from; a name that it declares hides one. */

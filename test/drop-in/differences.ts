@@ -112,7 +112,7 @@ export const differences: Readonly<Record<string, Difference>> = {
     theirs: [false, false, false],
     ours: [true, true, true],
   },
-  "`extend`, where one of three servers has forgotten the lock": {
+  "`extend`, where one of three masters has forgotten the lock": {
     line: async (bench) => {
       const resource = fresh();
       const lock = await bench.held(bench.redlock(), resource);

@@ -16,7 +16,6 @@ interface Chapter {
 }
 
 const client = (page: string, name: string) => [`packages/redlock/docs/${page}.md`, name] as const;
-const guide = (page: string, name: string) => [`packages/site/guide/${page}.md`, name] as const;
 const readme = (folder: string, name: string) => [`packages/${folder}/README.md`, name] as const;
 
 /** Every page, in the order of the sidebar. */
@@ -25,14 +24,15 @@ export const chapters: readonly Chapter[] = [
     title: "Begin",
     pages: [
       ["README.md", "Quorlock"],
-      guide("two-minutes", "Two minutes"),
+      client("two-minutes", "Two minutes"),
       ["packages/site/lab.md", "The lab"],
       ["packages/redlock/README.md", "Options and methods"],
       client("clients", "Which client"),
       client("one-redis", "One Redis, or several"),
-      guide("choosing", "Which numbers"),
-      guide("promises", "Promises and limits"),
-      guide("comparison", "Features of others"),
+      client("replica", "One Redis with a replica"),
+      client("choosing", "Which numbers"),
+      client("promises", "Promises and limits"),
+      client("comparison", "Features of others"),
       ["examples/README.md", "Examples and recipes"],
     ],
   },
@@ -42,7 +42,7 @@ export const chapters: readonly Chapter[] = [
       client("redlock-5", "redlock 5"),
       client("redlock-4", "redlock 4"),
       client("other-libraries", "other libraries"),
-      guide("redisson", "Redisson"),
+      client("redisson", "Redisson"),
     ],
   },
   {
@@ -70,8 +70,9 @@ export const chapters: readonly Chapter[] = [
     ],
   },
   {
-    title: "Servers",
+    title: "Masters",
     pages: [
+      client("changing-masters", "Changing the list"),
       client("connections", "Connections"),
       client("permissions", "Permissions"),
       client("restart-guard", "Restart guard"),
@@ -84,9 +85,12 @@ export const chapters: readonly Chapter[] = [
   {
     title: "Operate",
     pages: [
+      client("production", "Going to production"),
       client("runbooks", "Runbooks"),
+      client("is-it-locked", "Is it locked?"),
       client("owners", "Who holds a lock"),
       readme("cli", "Command line"),
+      client("monitoring", "Monitoring without metrics"),
       client("tracing", "Tracing channels"),
       readme("opentelemetry", "OpenTelemetry"),
     ],

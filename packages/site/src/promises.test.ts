@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 
 // The argument about Redlock: each row says what the run of its link comes to.
 
-const page = readFileSync(new URL("../guide/promises.md", import.meta.url), "utf8");
-const rows = page.split("\n").filter((line) => line.includes("../lab.md#"));
+const page = readFileSync(new URL("../../redlock/docs/promises.md", import.meta.url), "utf8");
+const rows = page.split("\n").filter((line) => line.includes("../../site/lab.md#"));
 
 test.each(rows.map((row) => [row.split("|")[1]!.trim(), row] as const))(
   "%s: the outcomes are those of its run",
