@@ -79,12 +79,12 @@ test("the package brings nothing with it, and holds its modules, their declarati
   expect([...files].sort()).toEqual(expected.sort());
 });
 
-test("the package is at most 200 kB packed", async () => {
+test("the package is at most 210 kB packed, a quarter of it pages", async () => {
   const { size } = await stat(tarball);
   const sizes = await Promise.all(files.map(async (file) => (await stat(join(installed, file))).size));
   const unpacked = sizes.reduce((sum, one) => sum + one, 0);
   console.log(`the package: ${files.length} files, ${size} bytes packed, ${unpacked} unpacked`);
-  expect(size).toBeLessThanOrEqual(200_000);
+  expect(size).toBeLessThanOrEqual(210_000);
 });
 
 test("its manifest names no file that is not there", () => {
@@ -100,7 +100,8 @@ test("each link of its README is one that a registry's page can follow, to a fil
   const { name, version } = manifest;
   const address = `https://unpkg.com/${name}@${version}/`;
   const readme = await readFile(join(installed, "README.md"), "utf8");
-  const links = [...readme.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link!);
+  // Those within the page: test/readme.test.ts.
+  const links = [...readme.matchAll(/\]\(([^)#\s][^)\s]*)\)/g)].map(([, link]) => link!);
   expect(links.length).toBeGreaterThan(10);
   const wrong = links.filter(
     (link) => !link.startsWith(address) || !files.includes(link.slice(address.length).split("#")[0]!),
