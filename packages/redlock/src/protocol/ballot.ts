@@ -210,12 +210,12 @@ export class Ballot implements AcquireCall {
   }
 
   /** The master keeps the key for at least the ttl from the send (PROTOCOL 3.1). */
-  #count(sentAt: number, { votes }: RoundClaim, index: number, vote: Yes | Grant): void {
+  #count(sentAt: number, { votes, ttl }: RoundClaim, index: number, vote: Yes | Grant): void {
     if (this.proposal !== undefined) this.#counters[index] = vote.counter;
     this.nextTicket = Math.min(this.nextTicket, vote.nextTicket ?? Number.POSITIVE_INFINITY);
-    // A vote after the quorum's still prolongs the lease.
-    if (this.lease) this.lease.renew(sentAt, index);
-    else votes.count(sentAt, index);
+    // A vote after the quorum's still prolongs the lease: by its own ttl, whatever the lease has asked for since.
+    if (this.lease) this.lease.renew(sentAt, index, ttl);
+    else votes.count(sentAt, index, ttl);
   }
 
   /** Makes the lease of its votes. */
@@ -269,8 +269,9 @@ export class Ballot implements AcquireCall {
       timeout: this.#timeout,
       isDecided: (answers) => verdict(answers) !== "open",
       onAnswer: (index, answer, { sentAt }) => {
-        if (answer.is === "yes") votes.count(sentAt, index);
-        else if (answer.is === "no") votes.refuse(index);
+        // Once there is a lease, it alone changes its votes.
+        if (answer.is === "yes" && !this.lease) votes.count(sentAt, index, ttl);
+        else if (answer.is === "no" && !this.lease) votes.refuse(index);
       },
     });
     await round.ask().decidedOr(ended);

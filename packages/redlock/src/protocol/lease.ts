@@ -236,7 +236,7 @@ export class Lease implements TimerTask, ActiveLease {
    * Records that this master keeps the key for `ttl` from the send of the command that it confirmed, at `sentAt`. Never
    * shortens (PROTOCOL 3.3).
    */
-  renew(sentAt: number, index: number, ttl?: number, driftFactor?: number): void {
+  renew(sentAt: number, index: number, ttl: number, driftFactor?: number): void {
     if (this.hasEnded || this.placement.whyLeft !== undefined) return;
     const isResumed = this.#state === "resumed";
     // Never revives: after the old deadline another client may hold the lock (PROTOCOL 4.1).

@@ -85,12 +85,7 @@ export class Votes {
    * Master `index` has confirmed a command that was sent at `sentAt`: it keeps the key for at least `ttl` from then.
    * Returns whether its deadline is later than before.
    */
-  count(
-    sentAt: number,
-    index: number,
-    ttl: number = this.ttl,
-    driftFactor: number = this.driftFactor,
-  ): boolean {
+  count(sentAt: number, index: number, ttl: number, driftFactor: number = this.driftFactor): boolean {
     const deadline = nodeDeadline(sentAt, ttl, driftFactor);
     // PROTOCOL 3.3: a deadline only grows.
     if (deadline <= this.deadlines[index]!) return false;
