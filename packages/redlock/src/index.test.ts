@@ -112,7 +112,6 @@ describe("types", () => {
   test("each option may be undefined, also under exactOptionalPropertyTypes", () => {
     expectTypeOf<RequiredIn<RedlockOptions>>().toBeNever();
     expectTypeOf<RequiredIn<AcquireOptions>>().toBeNever();
-    expectTypeOf<RequiredIn<Extract<Parameters<Lock["extend"]>[1], object>>>().toBeNever();
     expectTypeOf<RequiredIn<ReadyOptions>>().toBeNever();
     expectTypeOf<RequiredIn<Extract<Parameters<Redlock["quit"]>[0], object>>>().toBeNever();
     expectTypeOf<RequiredIn<ClockWatchOptions>>().toBeNever();

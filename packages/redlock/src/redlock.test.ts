@@ -3,6 +3,7 @@ import type { Client } from "./client.ts";
 import { ExecutionError, InvalidArgumentError, NodeError } from "./errors.ts";
 import type { LockNode } from "./protocol/node.ts";
 import { Redlock } from "./redlock.ts";
+import { claimScript, releaseScript } from "./scripts.generated.ts";
 import type { Runtime } from "./time/runtime.ts";
 import { systemRuntime } from "./time/system.ts";
 
@@ -96,6 +97,13 @@ describe("the constructor", () => {
   });
 });
 
+test("a Redlock shows its scripts, as one of redlock 5 does", () => {
+  const { acquireScript, extendScript, releaseScript: shown } = construct(threeNodes).scripts;
+  expect(acquireScript).toEqual({ value: claimScript.source, hash: claimScript.sha1 });
+  expect(extendScript).toEqual(acquireScript);
+  expect(shown).toEqual({ value: releaseScript.source, hash: releaseScript.sha1 });
+});
+
 describe("invalid arguments", () => {
   test("of a lock's own methods reject, and the lock does not change", async () => {
     const redlock = construct(threeNodes);
@@ -104,6 +112,7 @@ describe("invalid arguments", () => {
       lock.extend(0),
       redlock.extend(lock, 1000, { driftFactor: -1 }),
       redlock.release(lock, { driftFactor: -1 }),
+      redlock.acquire("r", 1000, (() => {}) as never),
     ];
     for (const call of calls) await expect(call).rejects.toThrow(InvalidArgumentError);
     expect(lock.state).toBe("unknown");

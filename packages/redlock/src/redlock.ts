@@ -30,12 +30,6 @@ import type { ClockEvent } from "./safeguards/clock-watch.ts";
 import { claimScript, releaseScript } from "./scripts.generated.ts";
 import { checkOptions, type Place, routineAmong } from "./settings/options.ts";
 import { checkBoolean, checkNumber, checkSignal, milliseconds, shownCopy } from "./settings/ranges.ts";
-import {
-  eventOfRedlock4,
-  namesOfRedlock4,
-  propertiesOfRedlock4,
-  refuseCallback,
-} from "./settings/redlock-4.ts";
 import { resourceList, whyReserved } from "./settings/resources.ts";
 import {
   checkExtension,
@@ -476,14 +470,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   quit(options?: {
     readonly drain?: number | undefined;
     readonly keepClients?: boolean | undefined;
-  }): Promise<void>;
-  /** @internal A callback of redlock 4 is refused. */
-  quit(options?: unknown): Promise<void>;
-  /** @internal */
-  quit(
-    options?: { readonly drain?: number | undefined; readonly keepClients?: boolean | undefined } | null,
-  ): Promise<void> {
-    refuseCallback(options, "quit");
+  }): Promise<void> {
     checkOptions(options, "quit");
     const { drain, keepClients } = { drain: options?.drain ?? 0, keepClients: options?.keepClients ?? false };
     checkNumber("drain", drain, milliseconds);
@@ -491,14 +478,6 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     if (drain === 0) this.#drained.end();
     this.#quit ??= this.#quitAfter(drain, keepClients);
     return this.#quit;
-  }
-
-  static {
-    const locking = { lock: "acquire", lockWithOptions: "acquire", acquireWithOptions: "acquire" };
-    namesOfRedlock4(Redlock.prototype, { ...locking, unlock: "release", disposer: "using" });
-    propertiesOfRedlock4(Redlock.prototype, { servers: "clients" });
-    propertiesOfRedlock4(Redlock, { LockError: "the exported ExecutionError", Lock: "the exported Lock" });
-    eventOfRedlock4(Redlock.prototype);
   }
 
   /** @internal The internals that other primitives use. */

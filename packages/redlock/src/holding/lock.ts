@@ -3,7 +3,6 @@ import type { Attempts } from "../protocol/execution-stats.ts";
 import { type ExecutionResult, Lease, type LockState } from "../protocol/lease.ts";
 import type { LeaseLimit } from "../settings/lease-limit.ts";
 import { shownCopy } from "../settings/ranges.ts";
-import { namesOfRedlock4, propertiesOfRedlock4, refuseCallback } from "../settings/redlock-4.ts";
 import type { Settings } from "../settings/settings.ts";
 
 /** The signal of a routine: aborts when the lock is lost. The reason is also at `error`, as in redlock 5. */
@@ -176,12 +175,7 @@ export class Lock implements AsyncDisposable {
    * await lock.extend(5_000);
    * ```
    */
-  extend(ttl: number): Promise<this>;
-  /** @internal A callback of redlock 4 is refused. */
-  extend(ttl: number, callback?: unknown): Promise<this>;
-  /** @internal */
-  async extend(ttl: number, callback?: unknown): Promise<this> {
-    refuseCallback(callback, "extend");
+  async extend(ttl: number): Promise<this> {
     await this.#owner.extend(this, ttl);
     return this;
   }
@@ -252,8 +246,6 @@ export class Lock implements AsyncDisposable {
         return inspect ? `Lock ${inspect(shown, options)}` : shown;
       },
     });
-    namesOfRedlock4(Lock.prototype, { unlock: "release" });
-    propertiesOfRedlock4(Lock.prototype, { resource: "resources", attemptsRemaining: "attempts" });
   }
 
   /** @internal The reason why it has ended, for an error; `undefined` if it has not. Reads the clocks. */

@@ -61,9 +61,7 @@ export function checkOptions(options: unknown, place: Place, more: readonly stri
 function checkNames(options: unknown, place: Place, known: readonly string[]): void {
   const isList = !isRevoked(options) && Symbol.iterator in Object(options);
   if (typeof options !== "object" || options === null || isRevoked(options) || isList) {
-    const hint =
-      typeof options === "function" ? "; callbacks are those of redlock 4, see docs/redlock-4.md" : "";
-    throw new InvalidArgumentError(`options must be an object, but is ${shown(options)} (${place})${hint}`);
+    throw new InvalidArgumentError(`options must be an object, but is ${shown(options)} (${place})`);
   }
   if (typeof (options as Partial<AbortSignal>).addEventListener === "function") {
     throw new InvalidArgumentError(
@@ -178,11 +176,6 @@ export function routineAmong<O extends object, R>(
 function unknownOption(name: string, known: readonly string[], place: Place): InvalidArgumentError {
   const elsewhere = Object.entries(optionsOf).find(([, names]) => names.includes(name));
   const nearest = nearestTo(name, known);
-  if (["lockScript", "unlockScript", "extendScript"].includes(name)) {
-    return new InvalidArgumentError(
-      `${name} is an option of redlock 4: see docs/redlock-4.md of this package`,
-    );
-  }
   // An option of @sesamecare-oss/redlock.
   const hint = name === "db" ? "; locks are in the database of the clients that you pass" : "";
   if (nearest !== undefined) {
