@@ -1,7 +1,7 @@
 // `node ../../build/library.js` in a package: bundles what its package.json exports, as ES modules and as CommonJS, with
 // declarations for each; and its programs. Its dependencies and peer dependencies stay imports; all else becomes part of it.
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { rolldown } from "rolldown";
@@ -49,6 +49,31 @@ const licences = {
   },
 };
 
+/** Peers that may be missing, with their types. */
+const optional = Object.keys(manifest.peerDependenciesMeta ?? {});
+
+/**
+ * A module that exports one class, as its default: `require` returns it, and `import` leads to the same copy. A compiler that
+ * does not find the types of an optional peer takes them for `any`.
+ */
+async function publishOne(name, dir) {
+  for (const [file, isRequired] of [
+    [`cjs/${name}.d.cts`, true],
+    [`esm/${name}.d.ts`, false],
+  ]) {
+    const text = await readFile(join(dir, file), "utf8");
+    const declared = text.replace(/^import (\w+) from '([^']+)';$/gm, (line, as, from) => {
+      if (!optional.includes(from)) return line;
+      return `// @ts-ignore: it may be missing.\n${isRequired ? `import ${as} = require("${from}");` : line}`;
+    });
+    const exported = isRequired
+      ? declared.replace(/^export \{ (\w+) as default \};$/m, "export = $1;")
+      : declared;
+    await writeFile(join(dir, file), exported);
+  }
+  await writeFile(join(dir, `esm/${name}.js`), `export { default } from "../cjs/${name}.cjs";\n`);
+}
+
 const isLibrary = Object.keys(entries).length > 0;
 // The declarations of both formats are one bundle, since a second one would compile everything again.
 const declarations = isLibrary
@@ -78,11 +103,11 @@ for (const format of isLibrary ? ["esm", "cjs"] : ["esm"]) {
     transform: { target: "es2022" },
     plugins: [published, licences],
   });
-  await modules.write({
+  const { output } = await modules.write({
     dir,
     cleanDir: true,
     format,
-    exports: "named",
+    exports: "auto",
     entryFileNames: `[name]${module}`,
     chunkFileNames: `[name]${module}`,
     // Bundlers read the annotations; people read the declarations.
@@ -94,4 +119,7 @@ for (const format of isLibrary ? ["esm", "cjs"] : ["esm"]) {
     entryFileNames: `[name]${declaration}`,
     chunkFileNames: `[name]${declaration}`,
   });
+  if (format === "esm") continue;
+  for (const { isEntry, exports, name } of output)
+    if (isEntry && exports.join() === "default") await publishOne(name, given ?? "dist");
 }

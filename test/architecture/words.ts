@@ -24,15 +24,16 @@ const generated: readonly (readonly [file: RegExp, command: string])[] = [
 const forOperators =
   /^(packages\/(cli|opentelemetry)\/|monitoring\/|packages\/redlock\/docs\/(changing-masters|errors|is-it-locked|monitoring|one-redis|owners|production|replica|runbooks|shutdown|tracing)\.md$)/;
 
-/** The packages for frameworks, each of which says all that its users need. */
-const forFrameworks = /^packages\/(express|fastify|nestjs)\//;
+/** The packages for frameworks, and for code of redlock 4, each of which says all that its users need. */
+const forFrameworks = /^packages\/(express|fastify|nestjs|redlock-4)\//;
 
 /** Pages that teach and compare; and the lines for coding agents. */
 const forLearners =
   /^packages\/(site\/|redlock\/(skills\/|docs\/(choosing|comparison|promises|redisson|two-minutes)\.md$))/;
 
 /** Packages that stand beside the client, its proofs and its benchmark. */
-const besideTheClient = /^packages\/(cli|express|fastify|http|nestjs|opentelemetry|site|spec|testing)\//;
+const besideTheClient =
+  /^packages\/(cli|express|fastify|http|nestjs|opentelemetry|redlock-4|site|spec|testing)\//;
 
 export interface Document {
   readonly file: string;

@@ -41,6 +41,7 @@ export const chapters: readonly Chapter[] = [
     pages: [
       client("redlock-5", "redlock 5"),
       client("redlock-4", "redlock 4"),
+      readme("redlock-4", "redlock 4's API"),
       client("other-libraries", "other libraries"),
       client("redisson", "Redisson"),
     ],
