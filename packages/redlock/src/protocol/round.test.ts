@@ -118,13 +118,15 @@ describe("a master that works off other requests", () => {
     ["deletes later than the caller waits (1.10)", "release", 9999, 200, 200, 50, "ABANDONED"],
   ] as const)("%s", async (_, verb, until, maxTimeout, end, goesOn, reason) => {
     const busy = nodeOf(undefined, () => Math.min(until, Math.floor(clock.now / 20) * 20));
-    const { round, clock, told } = roundOf([busy, nodeOf()], { maxTimeout, question: { ...question, verb } });
+    // Two Redlocks may call one client by two names.
+    const named = { ...nodeOf(), client: busy.client, name: "other" };
+    const { round, clock, told } = roundOf([busy, named], { maxTimeout, question: { ...question, verb } });
     void round.ask().decided.then(() => told.push(`goes on at ${clock.now}`));
     await clock.tickAsync(500);
     expect(told.toSorted()).toEqual([`0 fault at ${end}`, "1 fault at 50", `goes on at ${goesOn}`]);
     expect(round.answers).toMatchObject([
-      { sent: true, error: { reason } },
-      { error: { reason: "TIMEOUT" } },
+      { sent: true, error: { reason, node: "master" } },
+      { error: { reason: "TIMEOUT", node: "other" } },
     ]);
   });
 });

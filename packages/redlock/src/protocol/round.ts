@@ -295,10 +295,10 @@ function unnumbered(node: Voter, timeout: number): Fault {
  * One error object for all rounds of a master: thousands of rounds may time out at once, and an error is slow to
  * build.
  */
-function timedOut({ name, client }: Voter, timeout: number): Fault {
-  const known = keptFor("timeOuts", client, () => new Map<string, Fault>());
+function timedOut(node: Voter, timeout: number): Fault {
+  const known = keptFor("timeOuts", node, () => new Map<string, Fault>());
   const why = `no answer within ${timeout} ms`;
-  const latest = known.get(why) ?? fault(name, "TIMEOUT", why, true);
+  const latest = known.get(why) ?? fault(node.name, "TIMEOUT", why, true);
   known.clear();
   known.set(why, latest);
   return latest;

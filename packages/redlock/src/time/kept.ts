@@ -9,7 +9,7 @@ const stores: Readonly<Record<Kind, WeakMap<object, object>>> = {
   transactions: new WeakMap<object, object>(),
   /** What removes the listeners of collected owners from a client. */
   registries: new WeakMap<object, object>(),
-  /** The latest time-out of a master, by its client: thousands of rounds may have it, and an error is slow to build. */
+  /** The latest time-out of a master, by its node: thousands of rounds may have it, and an error is slow to build. */
   timeOuts: new WeakMap<object, object>(),
   /** How commands without promises are made of the class of a copy of a library: one class for all connections is fast. */
   commands: new WeakMap<object, object>(),
