@@ -41,7 +41,8 @@ afterAll(async () => {
 function clusterClient(redisOptions: { password?: string } = {}, of = cluster): Cluster {
   const client = new Cluster(
     of.masters.map(({ host, port }) => ({ host, port })),
-    { redisOptions, clusterRetryStrategy: () => 20 },
+    // (An option of a Cluster has no effect on its nodes: many applications have one there.)
+    { redisOptions: { scaleReads: "slave", ...redisOptions } as object, clusterRetryStrategy: () => 20 },
   );
   client.on("error", () => {});
   clusters.push(client);

@@ -5,7 +5,7 @@ import type { Master } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis-5";
 import { Redis as Valkey } from "iovalkey";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 // The package makes nodes of clients and exports no function for it.
 import { IoredisDriver } from "../../../packages/redlock/src/adapters/ioredis/driver.ts";
 import { until } from "../../contract/until.ts";
@@ -32,6 +32,9 @@ afterEach(async () => {
 afterAll(() => {
   for (const client of elsewhere) client.disconnect();
 });
+
+const endAfterTest = (clients: readonly Redis[]): void =>
+  onTestFinished(() => void clients.map((client) => client.disconnect()));
 
 const keysElsewhere = async (): Promise<string[]> =>
   (await Promise.all(elsewhere.map((client) => client.keys("*")))).flat();
@@ -137,22 +140,19 @@ describe("a lock that is held when a client is switched", () => {
       const clients = fleet.masters.map(({ host, port }) =>
         new Client({ host, port, ...options }).on("error", () => {}),
       );
-      try {
-        for (const client of clients) {
-          await client.ping();
-          for (const database of selected) await client.select(database);
-          await expect(client.select(99)).rejects.toThrow("out of range");
-        }
-        const redlock = new Redlock(clients, { owner: false, retryCount: 0, nodeTimeout: 900 });
-        const lock = await redlock.acquire(fresh(), ttl);
-        await Promise.all(lock.attempts);
-        const [name] = lock.resources as [string];
-        const there = expected === 1 ? valuesElsewhere(name) : fleet.values(name);
-        expect(await there).toEqual([lock.value, lock.value, lock.value]);
-        await Promise.all((await lock.release()).attempts);
-      } finally {
-        for (const client of clients) client.disconnect();
+      endAfterTest(clients);
+      for (const client of clients) {
+        await client.ping();
+        for (const database of selected) await client.select(database);
+        await expect(client.select(99)).rejects.toThrow("out of range");
       }
+      const redlock = new Redlock(clients, { owner: false, retryCount: 0, nodeTimeout: 900 });
+      const lock = await redlock.acquire(fresh(), ttl);
+      await Promise.all(lock.attempts);
+      const [name] = lock.resources as [string];
+      const there = expected === 1 ? valuesElsewhere(name) : fleet.values(name);
+      expect(await there).toEqual([lock.value, lock.value, lock.value]);
+      await Promise.all((await lock.release()).attempts);
     });
   });
 
@@ -165,25 +165,22 @@ describe("a lock that is held when a client is switched", () => {
       const clients = fleet.masters.map(({ host, port }) =>
         new Client({ host, port, db: 1 }).on("error", () => {}),
       );
-      try {
-        const select = () => Promise.allSettled(clients.map((client) => client.select(99)));
-        const early = isAfter ? select() : undefined;
-        const redlock = new Redlock(clients, { owner: false, retryCount: 0, nodeTimeout: 2000 });
-        for (const { status } of await (early ?? select())) expect(status).toBe("rejected");
-        let locks = 0;
-        // A Redlock that was there before the refusal learns of it from the client.
-        await until("locks are there", async () => {
-          const lock = await redlock.acquire(fresh(), ttl);
-          await Promise.all(lock.attempts);
-          const found = await fleet.values(lock.resources[0]!);
-          await Promise.all((await lock.release()).attempts);
-          locks += 1;
-          return found.every((value) => value === lock.value);
-        });
-        if (isAfter) expect(locks).toBe(1);
-      } finally {
-        for (const client of clients) client.disconnect();
-      }
+      endAfterTest(clients);
+      const select = () => Promise.allSettled(clients.map((client) => client.select(99)));
+      const early = isAfter ? select() : undefined;
+      const redlock = new Redlock(clients, { owner: false, retryCount: 0, nodeTimeout: 2000 });
+      for (const { status } of await (early ?? select())) expect(status).toBe("rejected");
+      let locks = 0;
+      // A Redlock that was there before the refusal learns of it from the client.
+      await until("locks are there", async () => {
+        const lock = await redlock.acquire(fresh(), ttl);
+        await Promise.all(lock.attempts);
+        const found = await fleet.values(lock.resources[0]!);
+        await Promise.all((await lock.release()).attempts);
+        locks += 1;
+        return found.every((value) => value === lock.value);
+      });
+      if (isAfter) expect(locks).toBe(1);
     });
   });
 
@@ -192,38 +189,44 @@ describe("a lock that is held when a client is switched", () => {
       const clients = fleet.masters.map(({ host, port }) =>
         new Client({ host, port, retryStrategy: () => 10 }).on("error", () => {}),
       );
-      try {
-        await Promise.all(clients.map((client) => client.select(1)));
-        const connections = clients.map((client) => once(client, "connecting"));
-        for (const client of clients) (client as unknown as { stream: Socket }).stream.destroy();
-        await Promise.all(connections);
-        for (const client of clients) expect(new IoredisDriver(client).database).toBe(1);
-        const redlock = new Redlock(clients, { owner: false, retryCount: 0, nodeTimeout: 2000 });
-        const lock = await redlock.acquire(fresh(), ttl);
-        await Promise.all(lock.attempts);
-        await Promise.all(clients.map((client) => client.ping()));
-        expect(lock.state).toBe("held");
-        expect(await valuesElsewhere(lock.resources[0]!)).toEqual([lock.value, lock.value, lock.value]);
-        await Promise.all((await lock.release()).attempts);
-      } finally {
-        for (const client of clients) client.disconnect();
-      }
+      endAfterTest(clients);
+      await Promise.all(clients.map((client) => client.select(1)));
+      const connections = clients.map((client) => once(client, "connecting"));
+      for (const client of clients) (client as unknown as { stream: Socket }).stream.destroy();
+      await Promise.all(connections);
+      for (const client of clients) expect(new IoredisDriver(client).database).toBe(1);
+      const redlock = new Redlock(clients, { owner: false, retryCount: 0, nodeTimeout: 2000 });
+      const lock = await redlock.acquire(fresh(), ttl);
+      await Promise.all(lock.attempts);
+      await Promise.all(clients.map((client) => client.ping()));
+      expect(lock.state).toBe("held");
+      expect(await valuesElsewhere(lock.resources[0]!)).toEqual([lock.value, lock.value, lock.value]);
+      await Promise.all((await lock.release()).attempts);
     });
   });
 
   it("is in the database that the client selected, while another command blocks the client", async () => {
     const clients = fleet.masters.map(({ host, port }) => new Redis({ host, port }));
-    try {
-      await Promise.all(clients.map((client) => client.select(1)));
-      for (const client of clients) client.blpop("nothing", 0).catch(() => {});
-      const redlock = new Redlock(clients, { owner: false, retryCount: 0, nodeTimeout: 2000 });
-      const lock = await redlock.acquire(fresh(), ttl);
-      await Promise.all(lock.attempts);
-      expect(await valuesElsewhere(lock.resources[0]!)).toEqual([lock.value, lock.value, lock.value]);
-      await Promise.all((await lock.release()).attempts);
-    } finally {
-      for (const client of clients) client.disconnect();
-    }
+    endAfterTest(clients);
+    await Promise.all(clients.map((client) => client.select(1)));
+    for (const client of clients) client.blpop("nothing", 0).catch(() => {});
+    const redlock = new Redlock(clients, { owner: false, retryCount: 0, nodeTimeout: 2000 });
+    const lock = await redlock.acquire(fresh(), ttl);
+    await Promise.all(lock.attempts);
+    expect(await valuesElsewhere(lock.resources[0]!)).toEqual([lock.value, lock.value, lock.value]);
+    await Promise.all((await lock.release()).attempts);
+  });
+
+  it("is asked for by a Redlock that quits meanwhile: no connection is made", async () => {
+    const client = new Redis(fleet.masters[0]!.port);
+    endAfterTest([client]);
+    await client.select(1);
+    const duplicate = vi.spyOn(client, "duplicate");
+    await new Redlock([client]).quit({ keepClients: true });
+    // Behind the question.
+    await client.ping();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(duplicate).toHaveBeenCalledOnce();
   });
 
   it.each([

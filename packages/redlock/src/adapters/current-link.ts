@@ -85,14 +85,15 @@ export class CurrentLink {
       if (systemRuntime.monotonic() - this.#dialer.dialedAt < minConnectInterval) return undefined;
       this.#dialer = this.#newDialer();
     }
+    const dialer = this.#dialer;
     const dial = (): void => {
-      if (this.#dialer.state !== "wait") return;
+      // (Meanwhile all nodes may have left.)
+      if (dialer !== this.#dialer || dialer.state !== "wait") return;
       this.#become({ is: "dialing" });
-      this.#dialer.dial();
+      dialer.dial();
     };
     const connecting = this.#waiting();
-    if (before) void before.then(dial);
-    else dial();
+    void (before ? before.then(dial) : dial());
     return connecting;
   }
 

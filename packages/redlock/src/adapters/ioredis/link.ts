@@ -212,8 +212,9 @@ export class ClusterLink extends IoredisLink implements Link {
     };
     const ofNodes = { ...sendNowOrNever, enableOfflineQueue: true };
     const client = duplicateOf(user)([], { ...asked, redisOptions: { ...redisOptions, ...ofNodes } });
-    const options: IoredisOptions | undefined = client.options;
-    checkMade(client, { ...options, ...options?.redisOptions }, { ...ofNodes, ...asked });
+    // (Apart: users may have written an option of the one among those of the other, where it has no effect.)
+    checkMade(client, client.options, asked);
+    checkMade(client, (client.options as IoredisOptions | undefined)?.redisOptions, ofNodes);
     super(client);
     untrace(client);
     const credentials = credentialsIn(user.options);
