@@ -2,7 +2,7 @@
 
 export type { Remote } from "./harness/remote.ts";
 export type { ClientContext } from "./harness/run-user-code.ts";
-export { type SimulateOptions, type SimulateResult, simulate } from "./harness/simulate.ts";
+export { type Finding, type SimulateOptions, type SimulateResult, simulate } from "./harness/simulate.ts";
 
 // To run the client, or something in its place.
 

@@ -20,6 +20,8 @@
  * - `stuck`: all faults were over, and still no client could lock.
  * - `unrenewed`: the masters had no memory left, and a holder could not keep the keys that it had.
  * - `invariant`: the user's invariant of the resource did not hold.
+ * - `deadlock`: clients of a user's code wait for each other until a lease of theirs ends, or for long.
+ * - `starvation`: one asks for a lock, and others that began later are served again and again.
  * - `clock`: a clock step was reported that did not happen, or not reported; or the master's votes still counted.
  * - `error`: a call rejected with an error that must not occur, or nothing caught an error, which ends the process.
  */
@@ -42,6 +44,8 @@ export type ViolationKind =
   | "stuck"
   | "unrenewed"
   | "invariant"
+  | "deadlock"
+  | "starvation"
   | "clock"
   | "error";
 

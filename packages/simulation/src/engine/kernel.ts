@@ -28,6 +28,8 @@ const turnsInOneBreath = 20_000;
  * same seed gives the same run.
  */
 export class Kernel {
+  /** Whose turn has continuations left. Two kernels of one thread take turns: what a continuation publishes is of one process. */
+  static #inTurn: Kernel | undefined;
   readonly engine: Engine;
   readonly trace: Trace;
   readonly #drain: Drain;
@@ -71,12 +73,18 @@ export class Kernel {
     let turns = 0;
     return new Promise<void>((resolve, reject) => {
       const go = (): void => {
+        if (Kernel.#inTurn !== this && Kernel.#inTurn !== undefined) {
+          breathe(go);
+          return;
+        }
+        Kernel.#inTurn = undefined;
         try {
           this.#endTurn();
           while (!end.isReached && !isOver() && this.engine.step()) {
             this.#steps += 1;
             if (!this.#mustDrain) continue;
             this.#mustDrain = false;
+            Kernel.#inTurn = this;
             turns += 1;
             if (turns % turnsInOneBreath === 0) breathe(go);
             else this.#drain(go);

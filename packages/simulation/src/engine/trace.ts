@@ -19,10 +19,13 @@ export class Trace {
   #entries = 0;
   readonly #digests = new Map<string, Digest>();
   readonly #listener: ((time: number, entry: readonly TraceValue[]) => void) | undefined;
+  /** Otherwise nobody asks for the hash, and nothing need be put into words. */
+  readonly isOn: boolean;
 
   /** `listener` sees each entry in clear; without one nothing is kept. */
-  constructor(listener?: (time: number, entry: readonly TraceValue[]) => void) {
+  constructor(listener?: (time: number, entry: readonly TraceValue[]) => void, isOn = true) {
     this.#listener = listener;
+    this.isOn = isOn;
   }
 
   get entries(): number {
@@ -37,6 +40,7 @@ export class Trace {
 
   /** `time` is true time in us. */
   add(time: number, ...entry: readonly TraceValue[]): void {
+    if (!this.isOn) return;
     this.#entries += 1;
     this.#state.word(entry.length);
     this.#number(time);

@@ -4,16 +4,37 @@ import { type Given, planWith } from "../plan/swarm.ts";
 import { Random } from "../random.ts";
 
 /**
- * The plan of a seed for code of users, which may check its lock too rarely. Beside what Redlock promises to survive, processes are stopped
- * between a look at the lock and the call that follows: the lock can do nothing about that, the resource has to.
+ * The plan of a seed for code of users. All that Redlock promises to survive may happen, and clients are stopped while they
+ * hold a lock: code that looks at its lock before each write survives it.
  */
 export function planOfSeed(seed: number, given: Partial<Given>): Plan {
   const plan = planWith(seed, given);
-  const random = new Random(seed, "careless");
-  const stalls = Array.from({ length: random.integer(0, 3) }, (): Fault => {
-    const occurrence = Math.round(random.logUniform(1, 20));
-    const duration = Math.round(plan.settings.ttl * random.logUniform(0.2, 4));
+  if (given.kinds?.includes("freeze") === false) return plan;
+  const random = new Random(seed, "holding");
+  return withPauses(plan, random, (occurrence, duration) => {
+    const after = Math.round(plan.settings.ttl * random.logUniform(0.001, 0.5));
+    return { on: "granted", occurrence, after, kind: "freeze", clients: "here", masters: [], duration };
+  });
+}
+
+/**
+ * The same, and clients are stopped between a look at the lock and the call to the resource that follows: the lock can do
+ * nothing about that, the resource has to.
+ */
+export function stalledBeforeWrites(plan: Plan): Plan {
+  return withPauses(plan, new Random(plan.seed, "careless"), (occurrence, duration) => {
     return { on: "write", occurrence, kind: "stall", clients: "here", duration };
   });
-  return given.kinds ? plan : { ...plan, faults: [...plan.faults, ...stalls] };
+}
+
+function withPauses(
+  plan: Plan,
+  random: Random,
+  pause: (occurrence: number, duration: number) => Fault,
+): Plan {
+  const pauses = Array.from({ length: random.integer(0, 3) }, () => {
+    const occurrence = Math.round(random.logUniform(1, 20));
+    return pause(occurrence, Math.round(plan.settings.ttl * random.logUniform(0.2, 4)));
+  });
+  return { ...plan, faults: [...plan.faults, ...pauses] };
 }

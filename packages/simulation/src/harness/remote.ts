@@ -23,12 +23,14 @@ export interface Way {
 }
 
 export interface RemoteListener {
-  /** In the caller's turn, before the message is sent. */
-  onCall(): void;
+  /** In the caller's turn, before the message is sent. Returns how long it takes to arrive, us. */
+  onCall(): number;
   /** In a turn of the server: what a method has returned. */
   onResult(result: unknown): void;
   /** In a turn of the server: a method has run, or has thrown. */
   onEffect(): void;
+  /** In the caller's turn: what came of it has arrived. */
+  onReply(): void;
 }
 
 /**
@@ -54,7 +56,8 @@ export function remote<Resource extends object>(
         } catch (error) {
           return Promise.reject(error);
         }
-        return call(kernel, way, listener, String(name), () => {
+        const words = [String(name), kernel.trace.isOn ? sent.map(textOf).join(", ") : ""];
+        return call(kernel, way, listener, words, () => {
           const result: unknown = Reflect.apply(method, target, sent);
           listener.onResult(result);
           return result;
@@ -68,28 +71,44 @@ function call(
   kernel: Kernel,
   { client, server, requests, replies }: Way,
   listener: RemoteListener,
-  name: string,
+  words: readonly string[],
   run: () => unknown,
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    listener.onCall();
-    kernel.trace.add(kernel.now, client.name, "calls", server.name, name);
-    requests.send(client.now, () => {
-      server.deliver(() => {
-        const settle = outcomeOf(run, resolve, reject);
-        kernel.trace.add(kernel.now, server.name, "has done", name, "for", client.name);
-        listener.onEffect();
-        replies.send(server.now, () => client.deliver(settle));
-      });
-    });
+    const latency = listener.onCall();
+    const sentAt = client.now;
+    client.record("calls", server.name, ...words);
+    const arrive = (): void => {
+      const { text, settle } = outcomeOf(kernel, run, resolve, reject);
+      server.record("has done", ...words, "for", client.name, sentAt, text);
+      listener.onEffect();
+      replies.send(server.now, () =>
+        client.deliver(() => {
+          listener.onReply();
+          settle();
+        }),
+      );
+    };
+    requests.send(sentAt, () => server.deliver(arrive), latency);
   });
 }
 
-function outcomeOf(run: () => unknown, resolve: (result: unknown) => void, reject: (error: unknown) => void) {
+function outcomeOf(
+  { trace }: Kernel,
+  run: () => unknown,
+  resolve: (result: unknown) => void,
+  reject: (error: unknown) => void,
+): { readonly text: string; readonly settle: () => void } {
   try {
     const result = structuredClone(run());
-    return () => resolve(result);
+    return { text: trace.isOn ? textOf(result) : "", settle: () => resolve(result) };
   } catch (error) {
-    return () => reject(error);
+    return { text: String(error), settle: () => reject(error) };
   }
+}
+
+/** No longer than a line of a story has room for. */
+function textOf(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 60 ? `${text.slice(0, 59)}…` : text;
 }

@@ -5,12 +5,15 @@ import { Engine } from "../engine/engine.ts";
 import { Kernel } from "../engine/kernel.ts";
 import { Process } from "../engine/process.ts";
 import { Trace, type TraceValue } from "../engine/trace.ts";
+import { typicalOf } from "../network/latency.ts";
 import { OneWay } from "../network/one-way.ts";
 import type { Plan } from "../plan/plan.ts";
 import { Random } from "../random.ts";
 import { Cluster } from "../run/cluster.ts";
 import { calmFrom, inject } from "../run/injection.ts";
+import type { Caller } from "./circle.ts";
 import { type Remote, remote } from "./remote.ts";
+import { Watch, type WatchLimits } from "./watch.ts";
 
 /** The context of the code under test, in the process in which it runs. */
 export interface ClientContext<Resource> {
@@ -33,21 +36,25 @@ export interface UserCode<Resource extends object> {
   readonly client: (context: ClientContext<Resource>) => Promise<unknown>;
   readonly rounds: number;
   readonly settings: Partial<Settings>;
+  readonly limits: CodeLimits;
   /** Throws, or returns what is wrong: a text, an Error or `false`. `undefined`, `true` and "" are in order. Called after each call to the resource, and at the end. */
   readonly invariant: (resource: Resource) => unknown;
 }
 
+export interface CodeLimits extends WatchLimits {
+  /** How much longer than the faults the code may go on, ms of true time. */
+  readonly time: number;
+}
+
 export interface CodeRun {
   readonly verdict: Verdict;
-  readonly violations: readonly Violation[];
-  readonly hash: string;
+  /** The first: the run has ended with it. */
+  readonly violation: Violation | undefined;
   /** The number of runs that reached the end of the code, and of locks that were refused or lost. */
   readonly completed: number;
   readonly refused: number;
+  readonly undisturbed: Watch["undisturbed"];
 }
-
-/** How much longer than the faults the code may go on, ms of true time. */
-const timeLimit = 600_000;
 
 /** One run of the code under test, by a plan. */
 export async function runUserCode<Resource extends object>(
@@ -55,26 +62,34 @@ export async function runUserCode<Resource extends object>(
   code: UserCode<Resource>,
   onEvent?: (time: number, entry: readonly TraceValue[]) => void,
 ): Promise<CodeRun> {
-  const kernel = new Kernel(new Engine(), new Trace(onEvent));
+  const kernel = new Kernel(new Engine(), new Trace(onEvent, onEvent !== undefined));
   const cluster = new Cluster(kernel, plan);
-  const fixture = new Fixture(kernel, cluster, plan, code);
-  inject(cluster, plan, { onPause: () => {}, onKill: () => {}, onFault: () => {} });
+  const { findings, triggerPoints } = cluster;
+  const watch = new Watch(kernel, findings, cluster.clients, code.limits);
+  const fixture = new Fixture(kernel, cluster, plan, code, watch);
+  const onFault = (lasting: number): void => watch.disturbed(lasting);
+  inject(cluster, plan, { onPause: () => {}, onKill: () => {}, onFault });
   const clients = cluster.clients.map((process, index) => fixture.begin(process, index));
-  const end = Math.max(plan.duration, calmFrom(plan)) + timeLimit;
-  const isOver = (): boolean => fixture.misuse !== undefined || clients.every((client) => client.isDone);
-  await kernel.run(Math.round(end * 1000), isOver);
-  fixture.judgeTheEnd(clients);
+  const end = Math.max(plan.duration, calmFrom(plan)) + code.limits.time;
+  const isOver = (): boolean =>
+    fixture.misuse !== undefined || findings.violations.length > 0 || clients.every(({ isDone }) => isDone);
+  const stop = watch.begin((client) => triggerPoints.granted(client, ""));
+  await kernel.run(Math.round(end * 1000), isOver).finally(stop);
+  if (findings.violations.length === 0) fixture.judgeTheEnd(clients);
   if (fixture.misuse) throw fixture.misuse;
-  const { verdict, violations } = cluster.findings;
   return {
     // A run that completed shows something even if no lock was requested.
-    verdict: verdict === "unknown" && fixture.completed > 0 ? "ok" : verdict,
-    violations,
-    hash: kernel.trace.hash,
+    verdict: findings.verdict === "unknown" && fixture.completed > 0 ? "ok" : findings.verdict,
+    violation: findings.violations[0],
     completed: fixture.completed,
     refused: fixture.refused,
+    undisturbed: watch.undisturbed,
   };
 }
+
+/** Of the messages to the resource: those that are late, and by which factor at most. */
+const shareOfLate = 0.1;
+const longestLateness = 20;
 
 interface Client {
   readonly process: Process;
@@ -93,8 +108,10 @@ class Fixture<Resource extends object> {
   readonly #resource: Resource;
   readonly #server: Process;
   readonly #random: Random;
+  readonly #watch: Watch;
 
-  constructor(kernel: Kernel, cluster: Cluster, plan: Plan, code: UserCode<Resource>) {
+  constructor(kernel: Kernel, cluster: Cluster, plan: Plan, code: UserCode<Resource>, watch: Watch) {
+    this.#watch = watch;
     this.#kernel = kernel;
     this.#cluster = cluster;
     this.#plan = plan;
@@ -117,7 +134,11 @@ class Fixture<Resource extends object> {
     };
     const context = this.#contextOf(process, index);
     const work = async (): Promise<void> => {
-      for (let round = 0; round < this.#code.rounds; round += 1) await this.#round({ ...context, round });
+      for (let round = 0; round < this.#code.rounds; round += 1) {
+        process.record("begins round", round);
+        this.#watch.of(process).unserved.clear();
+        await this.#round({ ...context, round });
+      }
       state.over = true;
     };
     this.#kernel.engine.schedule(() => process.deliver(() => void work()), 1);
@@ -127,7 +148,8 @@ class Fixture<Resource extends object> {
   judgeTheEnd(clients: readonly Client[]): void {
     this.#judge();
     for (const { process, isDone } of clients) {
-      if (!isDone) this.#cluster.findings.violated("unsettled", `${process.name} never came to its end`);
+      if (!isDone)
+        this.#cluster.findings.violated("unsettled", `${this.#watch.of(process).name} never came to its end`);
     }
   }
 
@@ -140,7 +162,7 @@ class Fixture<Resource extends object> {
       this.completed += 1;
     } catch (error) {
       if (isAboutLocking(error)) this.refused += 1;
-      else this.#cluster.findings.violated("error", `client-${context.index}: ${String(error)}`);
+      else this.#cluster.findings.violated("error", `client ${context.index}: ${String(error)}`);
     }
   }
 
@@ -173,22 +195,42 @@ class Fixture<Resource extends object> {
     this.misuse ??= new InvalidArgumentError(why);
   }
 
+  /**
+   * Some messages are late, but none that is sent under a lock by more than the time in which nobody else can be granted it: what
+   * its next holder sends comes after it. us
+   */
+  #latencyFor({ holding }: Caller, steady: number, random: Random): number {
+    const late = random.chance(shareOfLate) ? steady * random.between(1, longestLateness) : steady;
+    const { ttl } = this.#plan.settings;
+    const left = [...holding].flatMap(({ resources }) =>
+      resources.map((resource) => this.#keptFor(resource)),
+    );
+    return Math.round(Math.max(1, Math.min(late, steady + 1000 * Math.min(ttl / 10, ...left))));
+  }
+
+  /** For how long a quorum of the masters keeps it, ms. */
+  #keptFor(resource: string): number {
+    const { masters } = this.#cluster;
+    const left = masters.map((master) => (master.peek(resource)?.expiresAt ?? 0) - master.process.wallNow());
+    return Math.max(0, left.sort((one, other) => other - one)[Math.floor(masters.length / 2)]!);
+  }
+
   #contextOf(process: Process, index: number): Omit<ClientContext<Resource>, "round"> {
-    const { network } = this.#plan;
     const random = this.#random.stream(process.name);
-    const oneWay = (name: string): OneWay =>
-      new OneWay(this.#kernel, network.latency, network.longestLatency * 1000, random.stream(name));
-    const way = {
-      client: process,
-      server: this.#server,
-      requests: oneWay("requests"),
-      replies: oneWay("replies"),
-    };
+    const { latency, longestLatency } = this.#plan.network;
+    const steady = { shape: "constant", ms: typicalOf(latency) } as const;
+    const oneWay = (): OneWay => new OneWay(this.#kernel, steady, longestLatency * 1000, random);
+    const way = { client: process, server: this.#server, requests: oneWay(), replies: oneWay() };
+    const caller = this.#watch.of(process);
     const nodes = this.#cluster.links[index]!.map(
       ({ commands }) => new RedisNode(commands.connection, { runtime: process }),
     );
     const listener = {
-      onCall: () => this.#cluster.triggerPoints.writing(process),
+      onCall: () => {
+        caller.busy += 1;
+        this.#cluster.triggerPoints.writing(process);
+        return this.#latencyFor(caller, 1000 * steady.ms, random);
+      },
       onResult: (result: unknown) => {
         if (!isPromise(result)) return;
         result.then(undefined, () => {});
@@ -197,12 +239,23 @@ class Fixture<Resource extends object> {
         );
       },
       onEffect: () => this.#judge(),
+      onReply: () => {
+        caller.busy -= 1;
+      },
     };
     return {
       redlock: new Redlock(nodes, { ...this.#code.settings, runtime: process }),
       resource: remote(this.#kernel, way, this.#resource, listener),
       index,
-      pause: (ms) => new Promise((resolve) => void process.setTimer(resolve, ms)),
+      pause(ms) {
+        caller.busy += 1;
+        return new Promise((resolve) => {
+          process.setTimer(() => {
+            caller.busy -= 1;
+            resolve();
+          }, ms);
+        });
+      },
       random: () => random.fraction(),
     };
   }

@@ -35,10 +35,20 @@ export interface SimulateOptions<Resource extends object> {
   /** For each client's `Redlock`. Default: waits up to ten ttls. */
   readonly settings?: Partial<Settings>;
   /**
-   * The kinds of faults that may happen, or exactly these. Default: all that Redlock promises to survive, and
-   * processes that are stopped between a look at the lock and what they do then, against which no lock helps.
+   * The kinds of faults that may happen, all but some, or exactly these. Default: all that correct code survives, and then, as a
+   * second question, processes that are stopped between a look at the lock and what they do then, against which no lock
+   * helps. That is asked unless you choose the faults, or except `stall`.
    */
-  readonly faults?: readonly FaultName[] | readonly Fault[];
+  readonly faults?: readonly FaultName[] | readonly Fault[] | { readonly except: readonly FaultName[] };
+  /** From when on waiting is a violation. */
+  readonly limits?: {
+    /** How much longer than the faults the code may go on, ms. Default: 600 ttls. */
+    readonly time?: number;
+    /** How long clients may wait for each other, ms; less if a lease ends meanwhile. Default: the ttl. */
+    readonly deadlock?: number;
+    /** How many who asked later may be served before a client. Default: 100. */
+    readonly starvation?: number;
+  };
   /** Sees everything that happens, in the order of true time, us. */
   readonly onEvent?: (time: number, entry: readonly TraceValue[]) => void;
 }
@@ -58,6 +68,17 @@ const callable: Check = (name, value) => {
   if (typeof value !== "function") throw invalid(`${name} must be a function, but is ${shown(value)}`);
 };
 
+function record(name: string, value: unknown): void {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw invalid(`${name} must be an object, but is ${shown(value)}`);
+}
+
+const limitChecks: Readonly<Record<string, Check>> = {
+  time: whole(1),
+  deadlock: whole(1),
+  starvation: whole(1),
+};
+
 /** Clients and masters by number: each pair has connections. */
 const most = 1000;
 
@@ -71,11 +92,12 @@ const checks: { readonly [Name in keyof Required<SimulateOptions<object>>]: Chec
   masters: whole(1, most),
   rounds: whole(1),
   ttl: whole(1, 2_000_000),
-  settings(name, value) {
-    if (typeof value !== "object" || value === null || Array.isArray(value))
-      throw invalid(`${name} must be an object, but is ${shown(value)}`);
-  },
+  settings: record,
   faults: checkFaults,
+  limits(name, value) {
+    record(name, value);
+    checkEach(`${name}.`, value as object, limitChecks);
+  },
   onEvent: callable,
 };
 
@@ -86,22 +108,44 @@ const kinds: readonly string[] = faultNames.filter((name) => name !== "reshard")
 export function checkSimulateOptions(options: unknown): void {
   if (typeof options !== "object" || options === null || Array.isArray(options))
     throw invalid(`the options of simulate must be an object, but are ${shown(options)}`);
-  for (const [name, value] of Object.entries(options)) {
-    if (value === undefined) continue;
-    if (!Object.hasOwn(checks, name))
-      throw invalid(`unknown option "${name}" of simulate: ${suggestion(name, Object.keys(checks))}`);
-    checks[name as keyof typeof checks](name, value);
-  }
+  checkEach("", options, checks);
   for (const name of ["resource", "client"] as const)
     callable(name, (options as Record<string, unknown>)[name]);
 }
 
+function checkEach(prefix: string, options: object, known: Readonly<Record<string, Check>>): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined) continue;
+    const full = `${prefix}${name}`;
+    if (!Object.hasOwn(known, name))
+      throw invalid(`unknown option "${full}" of simulate: ${suggestion(name, Object.keys(known))}`);
+    known[name]!(full, value);
+  }
+}
+
+/** Whether all kinds are meant but these. */
+export function isExcept(
+  faults: NonNullable<SimulateOptions<object>["faults"]>,
+): faults is { readonly except: readonly FaultName[] } {
+  return !Array.isArray(faults);
+}
+
 function checkFaults(name: string, value: unknown): void {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    checkEach(`${name}.`, value, { except: checkKinds });
+    checkKinds(`${name}.except`, (value as Record<string, unknown>)["except"]);
+    return;
+  }
   if (!Array.isArray(value)) throw invalid(`${name} must be a list, but is ${shown(value)}`);
   const names = value.filter((fault) => typeof fault === "string");
   if (names.length > 0 && names.length < value.length)
     throw invalid(`${name} must be kinds of faults, or exact faults, but not both`);
-  for (const kind of names) {
+  checkKinds(name, names);
+}
+
+function checkKinds(name: string, value: unknown): void {
+  if (!Array.isArray(value)) throw invalid(`${name} must be a list, but is ${shown(value)}`);
+  for (const kind of value) {
     if (!kinds.includes(kind)) throw invalid(`${name}: unknown kind "${kind}": ${suggestion(kind, kinds)}`);
   }
 }

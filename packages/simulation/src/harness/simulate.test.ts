@@ -30,7 +30,7 @@ function lostNone({ entries, writes }: Ledger): string | undefined {
   return entries.length === writes ? undefined : `${writes} writes, but ${entries.length} entries`;
 }
 
-const ledger = { resource: () => new Ledger(), invariant: lostNone, seeds: 60 };
+const ledger = { resource: () => new Ledger(), invariant: lostNone, seeds: 20 };
 
 async function checkThenWrite({ redlock, resource, index, round }: ClientContext<Ledger>): Promise<void> {
   await using lock = await redlock.acquire("ledger", 1000);
@@ -39,13 +39,24 @@ async function checkThenWrite({ redlock, resource, index, round }: ClientContext
 }
 
 describe("simulate", () => {
-  test("finds the write of a holder that was stopped after its check", async () => {
-    const result = await simulate({ ...ledger, client: checkThenWrite });
-    expect(result.verdict).toBe("violated");
-    expect(result.violation).toMatch(/^invariant at [0-9.]+ ms: \d+ writes, but \d+ entries$/);
-    expect(result.story[0]).toMatch(/client-\d calls resource read$/);
-    expect(result.story.at(-1)).toMatch(/resource has done write for client-\d$/);
+  test("the write of a holder that was stopped after its check needs a fencing token", async () => {
+    const { verdict, fencing } = await simulate({ ...ledger, client: checkThenWrite });
+    expect([verdict, fencing.verdict]).toEqual(["ok", "needs a fencing token"]);
+    expect(fencing.violation).toMatch(/^invariant at [0-9.]+ ms: \d+ writes, but \d+ entries$/);
+    expect(fencing.story.at(-3)).toMatch(/client \d runs write\(.*after its lock on "ledger" was over/);
+    expect(fencing.story.at(-1)).toMatch(
+      /client \d sends the token \d+ with write, and the resource has seen/,
+    );
   });
+
+  test.each([{ except: ["stall" as const] }, ["freeze" as const], []])(
+    "by faults %j that is not asked",
+    async (faults) => {
+      const result = await simulate({ ...ledger, seeds: 3, faults, client: checkThenWrite });
+      expect(result).toMatchObject({ verdict: "ok", fencing: { verdict: "not asked", seed: undefined } });
+      await expect(result.picture()).rejects.toThrow("nothing was violated");
+    },
+  );
 
   test("sends the arguments of a call as they are when it is made", async () => {
     const seen: unknown[] = [];
@@ -66,11 +77,13 @@ describe("simulate", () => {
     expect(new Set(seen)).toEqual(new Set(["sent"]));
   });
 
-  test("the reported seed shows the same again", async () => {
-    const found = await simulate({ ...ledger, client: checkThenWrite });
-    const again = await simulate({ ...ledger, client: checkThenWrite, seed: found.seed! });
-    expect(again.violation).toBe(found.violation);
-    expect(again.runs).toBe(1);
+  test("the reported seed shows the same again, beside another simulation", async () => {
+    const { fencing } = await simulate({ ...ledger, client: checkThenWrite });
+    const again = { ...ledger, client: checkThenWrite, seed: fencing.seed! };
+    const [one, other] = await Promise.all([simulate(again), simulate({ ...again, clients: 4 })]);
+    expect(one.fencing.story).toEqual(fencing.story);
+    expect(other.fencing.story).not.toEqual(fencing.story);
+    expect(one.runs).toBe(1);
   });
 
   test("finds nothing if the resource refuses a write over an unread value", {
@@ -85,8 +98,8 @@ describe("simulate", () => {
         });
       },
     });
-    expect(result).toMatchObject({ verdict: "ok", runs: 60, violation: undefined });
-    expect(result.completed).toBeGreaterThan(500);
+    expect(result).toMatchObject({ verdict: "ok", runs: 20, violation: undefined });
+    expect(result.completed).toBeGreaterThan(150);
   });
 
   test("an error of the code's own is a violation, one about locking is not", async () => {
@@ -129,12 +142,12 @@ describe("simulate", () => {
       },
     });
     expect(result.violation).toContain("-1 is below 0");
-    expect(result.story.at(-1)).toContain("resource has done set for client-0");
+    expect(result.story.at(-3)).toContain("client 0 runs set(-1) at the resource");
   });
 
   test("code that never ends is a violation, not a test that hangs", async () => {
     const result = await simulate({ ...ledger, seeds: 1, client: () => new Promise(() => {}) });
-    expect(result.violation).toContain("client-0 never came to its end");
+    expect(result.violation).toContain("client 0 never came to its end");
   });
 
   test("errors that the resource throws reach the caller", async () => {
@@ -143,6 +156,7 @@ describe("simulate", () => {
       ...ledger,
       seeds: 1,
       rounds: 1,
+      faults: [],
       clients: 1,
       resource: () => ({
         entries: [],
@@ -222,6 +236,11 @@ describe("options that would check nothing are refused", () => {
     [{ invariant: "none" }, 'invariant must be a function, but is "none"'],
     [{ resource: {} }, "resource must be a function, but is an object"],
     [{ settings: { waitTimeOut: 5 } }, "waitTimeout"],
+    [{ faults: { except: ["stal"] } }, 'faults.except: unknown kind "stal": did you mean "stall"?'],
+    [{ faults: { but: ["stall"] } }, 'unknown option "faults.but" of simulate'],
+    [{ faults: {} }, "faults.except must be a list, but is undefined"],
+    [{ limits: { starvation: 0 } }, "limits.starvation must be a whole number from 1"],
+    [{ limits: { deadlok: 5 } }, 'unknown option "limits.deadlok" of simulate: did you mean "deadlock"?'],
     [{ faults: ["freze"] }, 'faults: unknown kind "freze": did you mean "freeze"?'],
     [
       { faults: [{ at: 5, kind: "freeze", clients: [9], masters: [], duration: 10 }] },

@@ -1,16 +1,35 @@
 import type { Settings } from "@quorlock/redlock";
-import type { Verdict } from "../checkers/findings.ts";
-import type { TraceValue } from "../engine/trace.ts";
+import type { Verdict, Violation } from "../checkers/findings.ts";
+import { typicalOf } from "../network/latency.ts";
 import type { Fault, FaultName } from "../plan/fault.ts";
 import type { Plan } from "../plan/plan.ts";
-import { planOfSeed } from "./plan-of-seed.ts";
+import { promised } from "../plan/swarm.ts";
+import { counted } from "../search/story.ts";
+import { adviceFor, fencingAdvice } from "./advice.ts";
+import { Incident } from "./incident.ts";
+import { incidentPicture } from "./incident-picture.ts";
+import { planOfSeed, stalledBeforeWrites } from "./plan-of-seed.ts";
 import { type CodeRun, runUserCode, type UserCode } from "./run-user-code.ts";
-import { checkSimulateOptions, type SimulateOptions, withFaults } from "./simulate-options.ts";
+import { checkSimulateOptions, isExcept, type SimulateOptions, withFaults } from "./simulate-options.ts";
 
 export type { SimulateOptions } from "./simulate-options.ts";
 
-export interface SimulateResult {
-  /** `unknown`: no run of the code came to its end. */
+/** What a seed shows; each is empty or undefined if nothing was found. */
+export interface Finding {
+  /** The violation, with the seed that shows it again. */
+  readonly violation: string | undefined;
+  readonly seed: number | undefined;
+  /**
+   * What led to it, a line each: who asked for a lock, waited, held it, lost it, was told, and called the resource; the faults;
+   * and at the end what helps.
+   */
+  readonly story: readonly string[];
+  /** The same as an SVG, for which the seed is run once more. */
+  readonly picture: () => Promise<string>;
+}
+
+export interface SimulateResult extends Finding {
+  /** Whether the code is safe with a lock, under faults that correct code survives. `unknown`: no run of it came to its end. */
   readonly verdict: Verdict;
   /** Runs that were made: up to the first that was violated. */
   readonly runs: number;
@@ -18,14 +37,13 @@ export interface SimulateResult {
   readonly completed: number;
   /** How often a lock was refused or lost. */
   readonly refused: number;
-  /** The violation, with the seed that shows it again; undefined if there is none. */
-  readonly violation: string | undefined;
-  readonly seed: number | undefined;
   /**
-   * The events that led to it, a line each: calls to the resource and faults, from the last action of the client in
-   * question.
+   * The second question, if the first has found nothing: clients are stopped between a look at the lock and the call that follows.
+   * No lock prevents what they do then; a resource that refuses the smaller fencing token does.
    */
-  readonly story: readonly string[];
+  readonly fencing: Finding & { readonly verdict: "safe" | "needs a fencing token" | "not asked" };
+  /** All of it in words. */
+  readonly report: string;
 }
 
 const defaultTtl = 1000;
@@ -43,25 +61,30 @@ export async function simulate<Resource extends object>(
   options: SimulateOptions<Resource>,
 ): Promise<SimulateResult> {
   checkSimulateOptions(options);
-  const { seed, seeds = 100, rounds = 5, ttl = defaultTtl, resource, client, invariant = () => {} } = options;
-  const settings = { waitTimeout: 10 * ttl, ...options.settings };
-  const code: UserCode<Resource> = { resource, client, invariant, rounds, settings };
-  const first = seed ?? 1;
-  const last = seed ?? seeds;
-  const sum = { runs: 0, completed: 0, refused: 0 };
-  for (let current = first; current <= last; current += 1) {
-    const plan = planOf(current, options);
-    const run = await runUserCode(plan, code, options.onEvent);
-    sum.runs += 1;
-    sum.completed += run.completed;
-    sum.refused += run.refused;
-    if (run.verdict === "violated") {
-      const violation = textOf(run);
-      return { verdict: "violated", ...sum, violation, seed: current, story: await storyOf(plan, code) };
-    }
-  }
-  const verdict = sum.completed > 0 ? "ok" : "unknown";
-  return { verdict, ...sum, violation: undefined, seed: undefined, story: [] };
+  const question = new Question(options);
+  const { found, ...sum } = await question.search((plan) => plan);
+  const verdict: Verdict = found.violation !== undefined ? "violated" : sum.completed > 0 ? "ok" : "unknown";
+  const isAsked = verdict === "ok" && question.mayStall;
+  const second = isAsked ? (await question.search(stalledBeforeWrites)).found : question.nothing;
+  const isNeeded = second.violation !== undefined;
+  const fencing = {
+    ...second,
+    verdict: isNeeded ? "needs a fencing token" : isAsked ? "safe" : "not asked",
+  } as const;
+  const { runs, completed, refused } = sum;
+  const head = `${verdict}: ${counted(runs, "run")}, the code came to its end ${completed} times, locks were refused or lost ${refused} times`;
+  const report = [
+    head,
+    ...question.notes,
+    ...reportOf(found),
+    ...(isAsked ? [`fencing: ${fencing.verdict}`] : []),
+    ...reportOf(second),
+  ];
+  return { verdict, runs, completed, refused, ...found, fencing, report: report.join("\n") };
+}
+
+function reportOf({ violation, seed, story }: Finding): readonly string[] {
+  return violation === undefined ? [] : [`seed ${seed}: ${violation}`, ...story];
 }
 
 /** Settings that the plan needs: clocks and latencies are drawn in proportion to these times. */
@@ -73,43 +96,108 @@ const defaults = {
   automaticExtensionThreshold: 500,
 };
 
-/** The client's default, as its documentation gives it. */
-function nodeTimeoutFor(ttl: number, { nodeTimeout }: Partial<Settings>): number {
-  return nodeTimeout ?? Math.min(Math.max(ttl / 20, 50), 500, Math.max(1, ttl / 4));
-}
+/** Runs code under test by the plans of its seeds. */
+class Question<Resource extends object> {
+  readonly nothing: Finding = {
+    violation: undefined,
+    seed: undefined,
+    story: [],
+    picture: () => Promise.reject(new Error("there is no picture, since nothing was violated")),
+  };
+  readonly #options: SimulateOptions<Resource>;
+  readonly #code: UserCode<Resource>;
+  readonly #ttl: number;
+  readonly #nodeTimeout: number;
+  readonly #undisturbed = { acquired: 0, noQuorum: 0, roundTrip: 0 };
 
-function planOf<Resource extends object>(seed: number, options: SimulateOptions<Resource>): Plan {
-  const { ttl = defaultTtl, clients = 3, masters = 5, settings = {}, faults } = options;
-  const exact = faults?.some((fault) => typeof fault === "object") === true;
-  const kinds = exact ? [] : (faults as readonly FaultName[] | undefined);
-  const drawnFor = { ...defaults, ttl, nodeTimeout: nodeTimeoutFor(ttl, settings) };
-  const plan = planOfSeed(seed, { masters, clients, settings: drawnFor, ...(kinds ? { kinds } : {}) });
-  return exact ? withFaults(plan, faults as readonly Fault[]) : plan;
-}
+  constructor(options: SimulateOptions<Resource>) {
+    const { rounds = 5, ttl = defaultTtl, resource, client, invariant = () => {}, limits } = options;
+    this.#options = options;
+    this.#ttl = ttl;
+    // The client's default, as its documentation gives it.
+    this.#nodeTimeout =
+      options.settings?.nodeTimeout ?? Math.min(Math.max(ttl / 20, 50), 500, Math.max(1, ttl / 4));
+    const settings: Partial<Settings> = { waitTimeout: 10 * ttl, ...options.settings };
+    const within = { time: 600 * ttl, deadlock: ttl, starvation: 100, ...limits };
+    this.#code = { resource, client, invariant, rounds, settings, limits: within };
+  }
 
-function textOf({ violations }: CodeRun): string {
-  const [first] = violations;
-  return first ? `${first.kind} at ${first.at.toFixed(3)} ms: ${first.detail}` : "";
-}
+  /** Whether stalls are among the faults, and not those that the user has chosen alone. */
+  get mayStall(): boolean {
+    const { faults } = this.#options;
+    return faults === undefined || (isExcept(faults) && !faults.except.includes("stall"));
+  }
 
-/** The same run once more, with its calls and faults in words. */
-async function storyOf<Resource extends object>(
-  plan: Plan,
-  code: UserCode<Resource>,
-): Promise<readonly string[]> {
-  const entries: Array<{ readonly time: number; readonly words: readonly TraceValue[] }> = [];
-  const { violations } = await runUserCode(plan, code, (time, words) => {
-    const [actor, verb] = words;
-    if (actor === "fault" || verb === "calls" || verb === "has done") entries.push({ time, words });
-  });
-  const end = (violations[0]?.at ?? Number.POSITIVE_INFINITY) * 1000;
-  const before = entries.filter(({ time }) => time <= end);
-  // From where the client whose call was the last straw made the call before that one: what it acted upon.
-  const culprit = before.at(-1)?.words.at(-1);
-  const calls = before.flatMap(({ words }, index) =>
-    words[0] === culprit && words[1] === "calls" ? [index] : [],
-  );
-  return before
-    .slice(calls.at(-2) ?? 0)
-    .map(({ time, words }) => `${(time / 1000).toFixed(3)} ms: ${words.join(" ")}`);
+  /** Up to the first seed in which something is violated. */
+  async search(
+    changed: (plan: Plan) => Plan,
+  ): Promise<Pick<SimulateResult, "runs" | "completed" | "refused"> & { readonly found: Finding }> {
+    const { seed, seeds = 100, onEvent } = this.#options;
+    const sum = { runs: 0, completed: 0, refused: 0 };
+    for (let current = seed ?? 1; current <= (seed ?? seeds); current += 1) {
+      const plan = changed(this.#planOf(current));
+      const run = await runUserCode(plan, this.#code, onEvent);
+      sum.runs += 1;
+      sum.completed += run.completed;
+      sum.refused += run.refused;
+      this.#count(plan, run);
+      if (run.violation) return { ...sum, found: await this.#findingOf(plan, run.violation) };
+    }
+    return { ...sum, found: this.nothing };
+  }
+
+  /** What the calls tell beside violations. */
+  get notes(): readonly string[] {
+    const { acquired, noQuorum, roundTrip } = this.#undisturbed;
+    if (noQuorum <= acquired) return [];
+    const trip = `the network's round trip takes ${Math.round(roundTrip / noQuorum)} ms on average`;
+    return [
+      `nodeTimeout is below the round trip: ${noQuorum} calls that no fault disturbed found no quorum. ` +
+        `It is ${this.#nodeTimeout} ms unless a call sets its own, and ${trip}`,
+    ];
+  }
+
+  #count({ network }: Plan, { undisturbed: { acquired, noQuorum } }: CodeRun): void {
+    this.#undisturbed.acquired += acquired;
+    this.#undisturbed.noQuorum += noQuorum;
+    this.#undisturbed.roundTrip += 2 * noQuorum * typicalOf(network.latency);
+  }
+
+  /** The same run once more, and all of it seen. */
+  async #findingOf(plan: Plan, violation: Violation): Promise<Finding> {
+    const incident = new Incident();
+    await runUserCode(plan, this.#code, (time, words) => incident.see(time, words));
+    const { kind, at, detail } = violation;
+    const { masters, clients, seed, network } = plan;
+    const setting =
+      `${counted(masters.length, "master")}, ${counted(clients.length, "client")}, a ttl of ${this.#ttl} ms; ` +
+      `a message takes ${typicalOf(network.latency).toFixed(1)} ms`;
+    const isStalled = plan.faults.some(
+      (fault) => fault.kind === "stall" && "on" in fault && fault.on === "write",
+    );
+    return {
+      violation: `${kind} at ${at.toFixed(3)} ms: ${detail}`,
+      seed,
+      story: [
+        setting,
+        ...incident.lines(violation),
+        ...(isStalled ? fencingAdvice : adviceFor)(incident, violation),
+      ],
+      picture: async () => incidentPicture(incident, violation, `Seed ${seed}`),
+    };
+  }
+
+  #planOf(seed: number): Plan {
+    const { clients = 3, masters = 5, faults } = this.#options;
+    const settings = { ...defaults, ttl: this.#ttl, nodeTimeout: this.#nodeTimeout };
+    const given = { masters, clients, settings };
+    if (faults === undefined) return planOfSeed(seed, given);
+    if (isExcept(faults)) {
+      const { except } = faults;
+      return planOfSeed(seed, { ...given, kinds: promised.kinds.filter((kind) => !except.includes(kind)) });
+    }
+    const isExact = faults.some((fault) => typeof fault === "object");
+    const plan = planOfSeed(seed, { ...given, kinds: isExact ? [] : (faults as readonly FaultName[]) });
+    return isExact ? withFaults(plan, faults as readonly Fault[]) : plan;
+  }
 }

@@ -442,6 +442,7 @@ export class Master {
 
   /** Locks are kept and dropped; what a master keeps besides them is noted and forgotten. */
   #recordEntry(key: string, entry: Entry | undefined, sender = ""): void {
+    if (!this.#kernel.trace.isOn) return;
     const isOwn = key.startsWith(ownPrefix);
     if (!entry) this.process.record(isOwn ? "forgets" : "drops", key, sender);
     else {

@@ -55,6 +55,7 @@ export class WriteGate {
 
   /** `script`: of the script that calls the command. @throws ReplyError */
   enter(name: string, script?: ScriptRun): void {
+    if (!this.refusal && (script === undefined || script.hasWritten)) return;
     const command = name.toUpperCase();
     const isWrite = growing.has(command) || shrinking.has(command);
     const { refusal } = this;

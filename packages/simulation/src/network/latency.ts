@@ -26,3 +26,10 @@ function milliseconds(latency: Latency, random: Random): number {
       return random.exponential(random.chance(latency.slowShare) ? latency.slow : latency.fast);
   }
 }
+
+const typical = { constant: "ms", uniform: "from", "log-normal": "median", "two-peaks": "fast" } as const;
+
+/** Of most messages, ms. */
+export function typicalOf(latency: Latency): number {
+  return (latency as unknown as Record<string, number>)[typical[latency.shape]]!;
+}

@@ -36,8 +36,11 @@ export class OneWay {
   }
 
   /** `sentAt` is true time, us, not before now: a stalled sender is ahead. */
-  send(sentAt: number, arrive: () => void): void {
-    const latency = Math.round(drawLatency(this.#latency, this.#random) * this.slowness);
+  send(
+    sentAt: number,
+    arrive: () => void,
+    latency: number = Math.round(drawLatency(this.#latency, this.#random) * this.slowness),
+  ): void {
     const arrival = Math.max(sentAt + Math.min(Math.max(1, latency), this.#longest), this.#lastArrival);
     this.#lastArrival = arrival;
     const delay = Math.min(Math.max(1, arrival - this.#kernel.now), longestDelay);

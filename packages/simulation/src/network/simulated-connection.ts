@@ -153,7 +153,8 @@ export class SimulatedConnection implements Connection {
     const master = this.#server.dialed;
     this.#sent += 1;
     const number = this.#sent;
-    this.#kernel.trace.add(client.now, client.name, "sends", master.name, number, command, ...args);
+    const { trace } = this.#kernel;
+    if (trace.isOn) trace.add(client.now, client.name, "sends", master.name, number, command, ...args);
     return new Promise((resolve, reject) => {
       const generation = this.#standing;
       // It may be broken already, and the client not have heard of it.
@@ -245,7 +246,8 @@ export class SimulatedConnection implements Connection {
       const reply = this.#execute(request);
       const { now, trace } = this.#kernel;
       const { number, command } = request;
-      trace.add(now, master.name, "runs", this.#options.client.name, number, command, textOf(reply));
+      if (trace.isOn)
+        trace.add(now, master.name, "runs", this.#options.client.name, number, command, textOf(reply));
       if (request.database === 0)
         this.#witness.executed(request.command, request.args, reply, now - request.sentAt);
       if (request.generation === this.#generation) this.#reply(request, reply, master.steps.by);

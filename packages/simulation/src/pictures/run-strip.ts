@@ -4,12 +4,12 @@ import type { Picture } from "./picture.ts";
 // One run as a static picture: the holder of the lock, the owner of the key on each master, the faults, and
 // the time in which two clients hold the lock. The HTML timeline shows the rest.
 
-const width = 800;
-const left = 96;
-const right = width - 24;
+export const width = 800;
+export const left = 96;
+export const right: number = width - 24;
 const top = 138;
-const row = 34;
-const bar = 18;
+export const row = 34;
+export const bar = 18;
 /** Free space before the first and after the last lease, as a share of the time drawn. */
 const slack = 0.06;
 
@@ -98,7 +98,7 @@ function legend(clients: number): string {
     .join("\n");
 }
 
-function faultLine(x: number, from: number, until: number): string {
+export function faultLine(x: number, from: number, until: number): string {
   return `<line class="fault" x1="${f(x)}" x2="${f(x)}" y1="${from}" y2="${until}"/>`;
 }
 
@@ -116,7 +116,7 @@ export function named(words: string): string {
     .replaceAll(/\bclient-(\d+)/g, "client $1");
 }
 
-function label(text: string, y: number): string {
+export function label(text: string, y: number): string {
   return `<text x="24" y="${y + bar - 4}">${text}</text>`;
 }
 
@@ -127,12 +127,12 @@ function block(from: number, until: number, y: number, client: number, text: str
 }
 
 /** Marks every round number of ms, four to eight of them. */
-function axis(end: number, bottom: number, x: (at: number) => number): readonly string[] {
-  const rough = end / 6;
+export function axis(end: number, bottom: number, x: (at: number) => number, begin = 0): readonly string[] {
+  const rough = (end - begin) / 6;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= rough)!;
   const ticks: string[] = [`<line class="axis" x1="${left}" x2="${right}" y1="${bottom}" y2="${bottom}"/>`];
-  for (let at = 0; at <= end; at += step) {
+  for (let at = Math.ceil(begin / step) * step; at <= end; at += step) {
     ticks.push(`<text class="tick" x="${f(x(at))}" y="${bottom + 18}">${ms(at)} ms</text>`);
   }
   return ticks;
@@ -142,11 +142,11 @@ export function ms(us: number): string {
   return Math.round(us / 1000).toLocaleString("en");
 }
 
-function f(number: number): string {
+export function f(number: number): string {
   return number.toFixed(1);
 }
 
-const style = `
+export const style = `
 text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Liberation Sans",Arial,sans-serif;font-size:14px;fill:#1b2330}
 .page{fill:#ffffff}.heading{font-size:18px;font-weight:650}.tick{fill:#566171;text-anchor:middle;font-size:13px}
 .note{font-size:13.5px}.facts{fill:#566171}.command{font-family:ui-monospace,Menlo,Consolas,"Liberation Mono",monospace;font-size:12.5px;fill:#566171}

@@ -34,7 +34,7 @@ interface Model {
 }
 
 /** The assumptions: PROTOCOL 1. */
-const promised: Model = {
+export const promised: Model = {
   kinds: ["freeze", "suspend", "stall", "rate", "step", "cut", "reset", "slow", "crash", "refuse", "kill"],
   rareKinds: [],
   shareOfDrift: 0.49,

@@ -1,5 +1,5 @@
 import type { ViolationKind } from "../checkers/findings.ts";
-import type { Latency } from "../network/latency.ts";
+import { typicalOf } from "../network/latency.ts";
 import type { Fault, Targets } from "../plan/fault.ts";
 import { type ClientPlan, type Plan, styles, weightOf } from "../plan/plan.ts";
 import type { Outcome } from "../run/run-plan.ts";
@@ -146,11 +146,6 @@ function* plainNetwork(plan: Plan): Generator<Plan> {
   const { latency } = network;
   if (latency.shape === "constant") return;
   yield { ...plan, network: { ...network, latency: { shape: "constant", ms: typicalOf(latency) } } };
-}
-
-function typicalOf(latency: Exclude<Latency, { readonly shape: "constant" }>): number {
-  const typical = { uniform: "from", "log-normal": "median", "two-peaks": "fast" } as const;
-  return (latency as unknown as Record<string, number>)[typical[latency.shape]]!;
 }
 
 function* defaultSettings(plan: Plan): Generator<Plan> {

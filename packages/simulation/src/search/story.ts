@@ -56,7 +56,7 @@ function clockLines(
   return [`the clock of ${name} runs at ${rate > 0 ? "+" : ""}${rate} ppm${wall}`];
 }
 
-function counted(count: number, what: string): string {
+export function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 

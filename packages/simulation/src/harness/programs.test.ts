@@ -1,0 +1,257 @@
+import { ResourceLockedError } from "@quorlock/redlock";
+import { describe, expect, test } from "vitest";
+import type { ClientContext } from "./run-user-code.ts";
+import { type SimulateOptions, simulate } from "./simulate.ts";
+
+// Programs of users, each wrong and right: the verdict on each, and what its story says.
+
+class Account {
+  balance = 1000;
+  booked = 0;
+
+  read(): number {
+    return this.balance;
+  }
+
+  write(balance: number): void {
+    this.balance = balance;
+    this.booked += 1;
+  }
+}
+
+type Code = (context: ClientContext<Account>) => Promise<unknown>;
+
+function trial(client: Code, options: Partial<SimulateOptions<Account>> = {}) {
+  const invariant = ({ balance, booked }: Account): boolean => balance === 1000 - booked;
+  return simulate({ resource: () => new Account(), invariant, client, ...options });
+}
+
+/** Reads, works, and writes, unless the signal says that the lock is over. */
+async function withdraw({ resource, pause }: ClientContext<Account>, signal?: AbortSignal, work = 0) {
+  const balance = await resource.read();
+  if (work > 0) await pause(work);
+  signal?.throwIfAborted();
+  await resource.write(balance - 1);
+}
+
+const programs: ReadonlyArray<
+  readonly [
+    string,
+    {
+      readonly wrong: Code;
+      readonly right: Code;
+      readonly story: RegExp;
+      readonly advice: string;
+      readonly seeds?: number;
+    },
+  ]
+> = [
+  [
+    "a withdrawal that ignores the signal",
+    {
+      async wrong(context) {
+        await using _ = await context.redlock.acquire("account", 1000);
+        await withdraw(context);
+      },
+      async right(context) {
+        await using lock = await context.redlock.acquire("account", 1000);
+        await withdraw(context, lock.signal);
+      },
+      story:
+        /frozen for [\d,]+ ms: client (\d)\n[\s\S]*client \1 is told that its lock on "account" is over \(expired\)\n.*client \1 runs write\(\d+\)[^\n]* after its lock on "account" was over/,
+      advice: "throw if lock.signal is aborted",
+    },
+  ],
+  [
+    "a result of tryAcquire that is not looked at",
+    {
+      async wrong(context) {
+        const lock = await context.redlock.tryAcquire("account", 1000);
+        await withdraw(context, lock?.signal);
+        await lock?.release();
+      },
+      async right(context) {
+        const lock = await context.redlock.tryAcquire("account", 1000);
+        await using held = lock;
+        if (held) await withdraw(context, held.signal);
+      },
+      story:
+        /client (\d) gets no lock on "account" \(locked\)\n[\s\S]*client \1 runs write\(\d+\) at the resource {2}<-- it holds no lock/,
+      advice: "tryAcquire resolves to null",
+      // It holds its lock for a short time.
+      seeds: 60,
+    },
+  ],
+  [
+    "a lock that is released before the write is done",
+    {
+      async wrong(context) {
+        await using lock = await context.redlock.acquire("account", 1000);
+        const balance = await context.resource.read();
+        lock.signal.throwIfAborted();
+        void context.resource.write(balance - 1);
+      },
+      async right(context) {
+        await using lock = await context.redlock.acquire("account", 1000);
+        await withdraw(context, lock.signal);
+      },
+      story:
+        /client (\d) releases "account"\n[\s\S]*client \1 runs write\(\d+\) at the resource {2}<-- it has released "account" before that arrives/,
+      advice: "Await the work before the release",
+    },
+  ],
+  [
+    "work that takes longer than the lease",
+    {
+      async wrong(context) {
+        await using _ = await context.redlock.acquire("account", 1000);
+        await withdraw(context, undefined, 1500);
+      },
+      right: (context) => context.redlock.using("account", 1000, (signal) => withdraw(context, signal, 1500)),
+      story:
+        /client (\d) runs write\(\d+\)[^\n]* after its lock on "account" was over; client \d holds "account" now/,
+      advice: "hold it by using",
+    },
+  ],
+  [
+    "a read before the lock is held",
+    {
+      async wrong({ redlock, resource }) {
+        const balance = await resource.read();
+        await using lock = await redlock.acquire("account", 1000);
+        lock.signal.throwIfAborted();
+        await resource.write(balance - 1);
+      },
+      async right(context) {
+        await using lock = await context.redlock.acquire("account", 1000);
+        await withdraw(context, lock.signal);
+      },
+      story:
+        /client (\d) runs read\(\) at the resource, and gets \d+ {2}<-- it holds no lock\n[\s\S]*client \1 runs write/,
+      advice: "calls read without a lock",
+    },
+  ],
+];
+
+describe.each(programs)("%s", (_, { wrong, right, story, advice, seeds = 10 }) => {
+  test("is violated, and its story says by what", async () => {
+    const result = await trial(wrong);
+    expect(result.verdict).toBe("violated");
+    expect(result.story.join("\n")).toMatch(story);
+    expect(result.story.at(-1)).toContain(advice);
+    expect(result.report).toContain(result.story.join("\n"));
+    const picture = await result.picture();
+    expect(picture).toContain(`<text class="heading" x="24" y="32">Seed ${result.seed}</text>`);
+    expect(picture).toMatch(/<circle class="alarm".*>(read|write)</);
+  });
+
+  test("done right is safe with a lock, and needs a fencing token", async () => {
+    const { verdict, fencing } = await trial(right, { seeds });
+    expect([verdict, fencing.verdict]).toEqual(["ok", "needs a fencing token"]);
+  });
+});
+
+/** Locks one, and under it the other. */
+const nested = async ({ redlock, resource, pause }: ClientContext<Account>, one: string, other: string) => {
+  await redlock.using(one, 1000, async () => {
+    await pause(5);
+    await redlock.using(other, 1000, () => resource.read());
+  });
+};
+
+const works = ({ redlock, pause }: ClientContext<Account>): Promise<void> =>
+  redlock.using("a", 1000, () => pause(3000));
+
+describe("waiting", () => {
+  test("locks in two orders are a deadlock, with who waits for whom and for what", async () => {
+    const result = await trial((context) =>
+      context.index === 0 ? nested(context, "a", "b") : nested(context, "b", "a"),
+    );
+    expect(result.violation).toMatch(
+      /^deadlock at [\d.]+ ms: client 0 holds "a" and waits for "b", which client (\d) holds; client \1 holds "b" and waits for "a", which client 0 holds$/,
+    );
+    expect(result.story.at(-1)).toContain("acquire([a, b])");
+    const inOrder = await trial((context) => nested(context, "a", "b"), { seeds: 10 });
+    expect(inOrder).toMatchObject({ verdict: "ok", fencing: { verdict: "safe" } });
+  });
+
+  test.each(["b", "a"])(
+    "callers of one process wait for each other, and one for itself: %s",
+    async (other) => {
+      const { violation } = await trial(
+        (context) => Promise.all([nested(context, "a", other), nested(context, other, "a")]),
+        { clients: 1 },
+      );
+      expect(violation).toMatch(
+        /deadlock .* client 0 holds "a".* and waits for "[ab]", which it holds itself/,
+      );
+    },
+  );
+
+  test("a caller that waits while another of its process works is no deadlock", async () => {
+    const { verdict } = await trial((context) => Promise.all([works(context), works(context)]), {
+      clients: 1,
+      seeds: 3,
+    });
+    expect(verdict).toBe("ok");
+  });
+
+  test("who gives up in time and tries again has no deadlock", async () => {
+    const orders = [
+      ["a", "b"],
+      ["b", "a"],
+    ] as const;
+    const { verdict } = await trial(
+      async ({ redlock, resource, index, random }) => {
+        const [one, other] = orders[index % 2]!;
+        for (let isDone = false; !isDone; ) {
+          isDone = await redlock.using(one, 1000, async () => {
+            const options = { waitTimeout: 50 + 100 * random() };
+            return redlock
+              .using(other, 1000, options, () => resource.read())
+              .then(
+                () => true,
+                (error: unknown) => {
+                  if (!(error instanceof ResourceLockedError)) throw error;
+                  return false;
+                },
+              );
+          });
+        }
+      },
+      { seeds: 10 },
+    );
+    expect(verdict).toBe("ok");
+  });
+
+  test("a client that polls while others stand in the queue starves", async () => {
+    const result = await trial(
+      async ({ redlock, resource, index, pause }) => {
+        let lock = index === 0 ? null : await redlock.acquire("a", 1000);
+        while (!lock) {
+          await pause(20);
+          lock = await redlock.tryAcquire("a", 1000);
+        }
+        await resource.read();
+        await lock.release();
+      },
+      { rounds: 100, clients: 4, limits: { starvation: 20 } },
+    );
+    expect(result.violation).toMatch(
+      /starvation .*client 0 has asked for "a" for \d+ ms: 20 calls of others/,
+    );
+    expect(result.story.at(-1)).toContain("keeps a place in the queue");
+  });
+
+  test("a nodeTimeout below the round trip is named", async () => {
+    const { report } = await trial(
+      async ({ redlock }) => {
+        await using _ = await redlock.acquire("a", 1000, { nodeTimeout: 1, waitTimeout: 100 });
+      },
+      { seeds: 10 },
+    );
+    expect(report).toMatch(
+      /nodeTimeout is below the round trip: \d+ calls that no fault disturbed found no quorum/,
+    );
+  });
+});
