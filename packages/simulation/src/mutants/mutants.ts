@@ -327,7 +327,12 @@ export const mutants: readonly Mutant[] = [
     name: "a late reply of one round counts in the next",
     breaks: ["2.14"],
     from: 80,
-    edits: { "protocol/ballot.ts #heard 2.14 condition": 'answer.is === "yes" && this.#claim' },
+    edits: {
+      "protocol/ballot.ts #heard 2.14": (text) =>
+        text
+          .replace("claim === this.#claim", "this.#claim")
+          .replace("sentAt, claim,", "sentAt, this.#claim,"),
+    },
   },
 ];
 

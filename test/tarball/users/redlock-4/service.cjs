@@ -52,9 +52,9 @@ function report(name, answer) {
   const warn = () => {
     stats.late += 1;
   };
-  Bluebird.using(redlock.disposer(`report:${name}`, 400, warn), (lock) => {
-    const extending = setInterval(() => lock.extend(400).catch(warn), 100);
-    return inside(`report:${name}`, () => Bluebird.delay(600)).finally(() => clearInterval(extending));
+  Bluebird.using(redlock.disposer(`report:${name}`, 1500, warn), (lock) => {
+    const extending = setInterval(() => lock.extend(1500).catch(warn), 300);
+    return inside(`report:${name}`, () => Bluebird.delay(2200)).finally(() => clearInterval(extending));
   }).done(
     () => {
       stats.reports += 1;
