@@ -59,7 +59,8 @@ function all<T>(length: number, one: (index: number) => Promise<T>): Promise<T[]
 
 /** The outcome of the same requests, whichever library the two instances have. */
 async function served(programs: readonly string[]): Promise<unknown> {
-  const env = { ...userEnvironment, MASTERS: masters.urls.join() };
+  // An instance may end inside: those of another pair do not count it.
+  const env = { ...userEnvironment, MASTERS: masters.urls.join(), PAIR: String(programs) };
   const instances = programs.map((name) => Child.node(join(full, `${name}.cjs`), [], { cwd: full, env }));
   const urls = await Promise.all(
     instances.map((instance) =>

@@ -15,14 +15,14 @@ redlock.on("clientError", () => {
 process.on("uncaughtException", (error) => faults.uncaught.push(error.message));
 process.on("unhandledRejection", (error) => faults.unhandled.push(String(error)));
 
-/** Whoever is inside alone counts to one, in all processes. */
+/** Whoever is inside alone counts to one, in both processes. */
 function inside(name, work) {
-  return Bluebird.resolve(clients[0].incr(`inside:${name}`))
+  return Bluebird.resolve(clients[0].incr(`inside:${process.env.PAIR}:${name}`))
     .then((count) => {
       if (count > 1) stats.overlaps += 1;
       return work();
     })
-    .finally(() => clients[0].decr(`inside:${name}`));
+    .finally(() => clients[0].decr(`inside:${process.env.PAIR}:${name}`));
 }
 
 /** A callback all the way, and no wait: whoever comes second is refused. */
