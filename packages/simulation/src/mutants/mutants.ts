@@ -327,12 +327,7 @@ export const mutants: readonly Mutant[] = [
     name: "a late reply of one round counts in the next",
     breaks: ["2.14"],
     from: 80,
-    edits: {
-      "protocol/ballot.ts #heard 2.14": (text) =>
-        text
-          .replace("claim === this.#claim", "this.#claim")
-          .replace("sentAt, claim,", "sentAt, this.#claim,"),
-    },
+    edits: { "protocol/ballot.ts #heard 2.14": (it) => it.replace(/claim( === .*#claim)?/g, "this.#claim") },
   },
 ];
 
