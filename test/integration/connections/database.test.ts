@@ -25,7 +25,7 @@ beforeAll(() => {
   elsewhere = fleet.masters.map(({ host, port }) => new Redis({ host, port, db: 1 }));
 });
 afterEach(async () => {
-  for (const master of hung.splice(0)) await master.resume();
+  await resume();
   // A key of a database that was left stays for its ttl.
   for (const client of elsewhere) await client.flushdb();
 });
@@ -36,9 +36,31 @@ afterAll(() => {
 const endAfterTest = (clients: readonly Redis[]): void =>
   onTestFinished(() => void clients.map((client) => client.disconnect()));
 
+const libraries = [
+  ["ioredis 6", Redis],
+  ["ioredis 5", Redis5],
+  ["iovalkey", Valkey as unknown as typeof Redis],
+] as const;
+
+/** One client for each master. */
+function opened(Client: typeof Redis, options: { db?: 1; retryStrategy?(): number } = {}): readonly Redis[] {
+  const clients = fleet.masters.map(({ host, port }) => new Client({ host, port, ...options }));
+  for (const client of clients) client.on("error", () => {});
+  endAfterTest(clients);
+  return clients;
+}
+
 const keysElsewhere = async (): Promise<string[]> =>
   (await Promise.all(elsewhere.map((client) => client.keys("*")))).flat();
 const valuesElsewhere = (resource: string) => Promise.all(elsewhere.map((client) => client.get(resource)));
+
+/** A lock is granted by all masters, in the database that `valuesOf` reads. */
+async function locks(redlock: Redlock, valuesOf: typeof valuesElsewhere): Promise<void> {
+  const lock = await redlock.acquire(fresh(), ttl);
+  await Promise.all(lock.attempts);
+  expect(await valuesOf(lock.resources[0]!)).toEqual([lock.value, lock.value, lock.value]);
+  await Promise.all((await lock.release()).attempts);
+}
 
 /** PROTOCOL 2.15: a key of the lock that is left in the previous database blocks others for one ttl at most. */
 async function whatIsLeftExpires(name: string, least = 0): Promise<void> {
@@ -103,11 +125,7 @@ describe("a lock that is held when a client is switched", () => {
     await whatIsLeftExpires(lock.resources[0]!, 3);
   });
 
-  it.each([
-    ["6", Redis],
-    ["5", Redis5],
-    ["iovalkey", Valkey as unknown as typeof Redis],
-  ])("is kept when the SELECT is refused, and more are granted: ioredis %s", async (_, Client) => {
+  it.each(libraries)("is kept when the SELECT is refused, and more are granted: %s", async (_, Client) => {
     const { redlock, clients, errors } = await open({ Client, retryCount: 0 });
     const lock = await redlock.acquire(fresh(), ttl);
     await Promise.all(lock.attempts);
@@ -119,17 +137,8 @@ describe("a lock that is held when a client is switched", () => {
     expect(errors).toEqual([]);
     // A later one is followed.
     await Promise.all(clients.map((client) => client.select(1)));
-    const next = await redlock.acquire(fresh(), ttl);
-    await Promise.all(next.attempts);
-    expect(await valuesElsewhere(next.resources[0]!)).toEqual([next.value, next.value, next.value]);
-    await Promise.all((await next.release()).attempts);
+    await locks(redlock, valuesElsewhere);
   });
-
-  const libraries = [
-    ["ioredis 6", Redis],
-    ["ioredis 5", Redis5],
-    ["iovalkey", Valkey as unknown as typeof Redis],
-  ] as const;
 
   describe.each(libraries)("after the client was refused a SELECT, by %s", (_, Client) => {
     it.each([
@@ -137,22 +146,14 @@ describe("a lock that is held when a client is switched", () => {
       ["of its options", { db: 1 }, [], 1],
       ["that it selected", {}, [1], 1],
     ] as const)("is in the database of the client: %s", async (_what, options, selected, expected) => {
-      const clients = fleet.masters.map(({ host, port }) =>
-        new Client({ host, port, ...options }).on("error", () => {}),
-      );
-      endAfterTest(clients);
+      const clients = opened(Client, options);
       for (const client of clients) {
         await client.ping();
         for (const database of selected) await client.select(database);
         await expect(client.select(99)).rejects.toThrow("out of range");
       }
       const redlock = new Redlock(clients, { owner: false, retryCount: 0, nodeTimeout: 900 });
-      const lock = await redlock.acquire(fresh(), ttl);
-      await Promise.all(lock.attempts);
-      const [name] = lock.resources as [string];
-      const there = expected === 1 ? valuesElsewhere(name) : fleet.values(name);
-      expect(await there).toEqual([lock.value, lock.value, lock.value]);
-      await Promise.all((await lock.release()).attempts);
+      await locks(redlock, expected === 1 ? valuesElsewhere : (name) => fleet.values(name));
     });
   });
 
@@ -162,34 +163,28 @@ describe("a lock that is held when a client is switched", () => {
       ["before", false],
       ["after", true],
     ])("is in the first database, %s a SELECT that is refused", async (_what, isAfter) => {
-      const clients = fleet.masters.map(({ host, port }) =>
-        new Client({ host, port, db: 1 }).on("error", () => {}),
-      );
-      endAfterTest(clients);
+      const clients = opened(Client, { db: 1 });
       const select = () => Promise.allSettled(clients.map((client) => client.select(99)));
       const early = isAfter ? select() : undefined;
       const redlock = new Redlock(clients, { owner: false, retryCount: 0, nodeTimeout: 2000 });
       for (const { status } of await (early ?? select())) expect(status).toBe("rejected");
-      let locks = 0;
+      let count = 0;
       // A Redlock that was there before the refusal learns of it from the client.
       await until("locks are there", async () => {
         const lock = await redlock.acquire(fresh(), ttl);
         await Promise.all(lock.attempts);
         const found = await fleet.values(lock.resources[0]!);
         await Promise.all((await lock.release()).attempts);
-        locks += 1;
+        count += 1;
         return found.every((value) => value === lock.value);
       });
-      if (isAfter) expect(locks).toBe(1);
+      if (isAfter) expect(count).toBe(1);
     });
   });
 
   describe.each(libraries)("by a Redlock that was created while %s was reconnecting", (_, Client) => {
     it("is in the database that the client had selected before, and in no other meanwhile", async () => {
-      const clients = fleet.masters.map(({ host, port }) =>
-        new Client({ host, port, retryStrategy: () => 10 }).on("error", () => {}),
-      );
-      endAfterTest(clients);
+      const clients = opened(Client, { retryStrategy: () => 10 });
       await Promise.all(clients.map((client) => client.select(1)));
       const connections = clients.map((client) => once(client, "connecting"));
       for (const client of clients) (client as unknown as { stream: Socket }).stream.destroy();
@@ -206,15 +201,11 @@ describe("a lock that is held when a client is switched", () => {
   });
 
   it("is in the database that the client selected, while another command blocks the client", async () => {
-    const clients = fleet.masters.map(({ host, port }) => new Redis({ host, port }));
-    endAfterTest(clients);
+    const clients = opened(Redis);
     await Promise.all(clients.map((client) => client.select(1)));
     for (const client of clients) client.blpop("nothing", 0).catch(() => {});
     const redlock = new Redlock(clients, { owner: false, retryCount: 0, nodeTimeout: 2000 });
-    const lock = await redlock.acquire(fresh(), ttl);
-    await Promise.all(lock.attempts);
-    expect(await valuesElsewhere(lock.resources[0]!)).toEqual([lock.value, lock.value, lock.value]);
-    await Promise.all((await lock.release()).attempts);
+    await locks(redlock, valuesElsewhere);
   });
 
   it("is asked for by a Redlock that quits meanwhile: no connection is made", async () => {
