@@ -4,7 +4,7 @@ import { afterTurn, systemRuntime } from "../time/system.ts";
 import { Dialer } from "./dialer.ts";
 import { type Driver, runIdIn } from "./driver.ts";
 import { type Link, Lost, NotSent, promised } from "./link.ts";
-import { Doubt, doubtInterval, type LinkState, newWait, Second, secondOf, type Wait } from "./link-state.ts";
+import { Doubt, dialSecond, doubtInterval, type LinkState, nextSecond, Wait } from "./link-state.ts";
 import { ServerCheck } from "./server-check.ts";
 import { SilenceWatch } from "./silence-watch.ts";
 
@@ -98,7 +98,7 @@ export class CurrentLink {
   }
 
   #waiting(): Promise<void> {
-    this.#wait ??= newWait();
+    this.#wait ??= new Wait();
     return this.#wait.done;
   }
 
@@ -195,10 +195,10 @@ export class CurrentLink {
 
   #onSilence(): void {
     if (!this.#dialer.isReady) return;
+    if (this.#state.is === "current") this.#become({ is: "silent" });
     const state = this.#state;
-    if (state.is === "current") this.#become({ is: "silent", second: new Second(this.#newDialer()) });
-    else if (state.is === "silent" || state.is === "dialing")
-      state.second = secondOf(state, silencePatience, () => this.#newDialer());
+    if (state.is === "silent" || state.is === "dialing")
+      nextSecond(state, silencePatience, () => this.#newDialer());
   }
 
   /** A second link is ready: decides between it and the current one. */
@@ -295,22 +295,23 @@ export class CurrentLink {
       void this.connectFirst();
       return;
     }
-    const { second } = this.#state;
-    if (second?.dialer.isBehind) second.dialer.redial();
-    const next = second ?? new Second(this.#newDialer());
-    if (this.#state.is === "doubted") {
-      this.#state.second = next;
-      return;
+    let state = this.#state;
+    if (state.is !== "doubted") {
+      this.reason = "its client has reconnected, perhaps to another server";
+      void this.#waiting();
+      state = new Doubt(state.second, (doubt) => this.#look(doubt));
+      this.#become(state);
     }
-    this.reason = "its client has reconnected, perhaps to another server";
-    void this.#waiting();
-    const doubt: Doubt = new Doubt(next, () => this.#look(doubt));
-    this.#become(doubt);
+    const { second } = state;
+    if (!second) dialSecond(state, this.#newDialer());
+    else if (second.dialer.isBehind) second.dialer.redial();
   }
 
   #look(doubt: Doubt): void {
-    doubt.second &&= secondOf(doubt, doubtPatience, () => this.#newDialer());
-    if (doubt.second) void this.#askUser(doubt);
+    if (doubt.second) {
+      nextSecond(doubt, doubtPatience, () => this.#newDialer());
+      void this.#askUser(doubt);
+    }
     // The user's strategy has given the second one up.
     else this.#dialer.cut();
   }

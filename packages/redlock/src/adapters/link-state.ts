@@ -15,26 +15,31 @@ export type LinkState =
   | Doubt;
 
 /** A second link, which replaces the current one or is dropped. */
-export class Second {
+interface Second {
   readonly dialer: Dialer;
   /** How many times it was found ready without having shown anything. */
-  unanswered = 0;
+  unanswered: number;
+}
 
-  constructor(dialer: Dialer) {
-    this.dialer = dialer;
-    dialer.dial();
-  }
+interface Seconded {
+  second?: Second | undefined;
+}
+
+/** Dials another second link. The state has it before: it may be lost at once. */
+export function dialSecond(state: Seconded, dialer: Dialer): void {
+  void state.second?.dialer.drop();
+  state.second = { dialer, unanswered: 0 };
+  dialer.dial();
 }
 
 /**
- * The second link of a state, or another one. It is given up where it has been ready this many times, `patience`, without
- * an answer: its way may be cut after its greeting, and it would be waited for as long as the first one, which is for ever.
+ * Sees to it that a state has a second link. It is given up where it has been ready this many times, `patience`, without an
+ * answer: its way may be cut after its greeting, and it would be waited for as long as the first one, which is for ever.
  */
-export function secondOf({ second }: LinkState, patience: number, newDialer: () => Dialer): Second {
+export function nextSecond(state: Seconded, patience: number, newDialer: () => Dialer): void {
+  const { second } = state;
   if (second?.dialer.isReady) second.unanswered += 1;
-  if (second && second.unanswered < patience) return second;
-  void second?.dialer.drop();
-  return new Second(newDialer());
+  if (!second || second.unanswered >= patience) dialSecond(state, newDialer());
 }
 
 /** The interval at which a doubt is looked at, ms. */
@@ -50,7 +55,7 @@ export class Doubt {
   readonly #held: Array<(error: NotSent | undefined) => void> = [];
   #timer: Timer | undefined;
 
-  constructor(second: Second, look: () => void) {
+  constructor(second: Second | undefined, look: (doubt: Doubt) => void) {
     this.second = second;
     this.#schedule(look);
   }
@@ -59,10 +64,10 @@ export class Doubt {
     this.#held.push(settle);
   }
 
-  #schedule(look: () => void): void {
+  #schedule(look: (doubt: Doubt) => void): void {
     this.#timer = systemRuntime.setTimer(() => {
       this.#schedule(look);
-      look();
+      look(this);
     }, doubtInterval);
     this.#timer.unref();
   }
@@ -75,15 +80,9 @@ export class Doubt {
 }
 
 /** Callers wait until it is ended. */
-export interface Wait {
-  readonly done: Promise<void>;
-  readonly end: () => void;
-}
-
-export function newWait(): Wait {
-  let end!: () => void;
-  const done = new Promise<void>((resolve) => {
-    end = resolve;
+export class Wait {
+  end!: () => void;
+  readonly done: Promise<void> = new Promise((resolve) => {
+    this.end = resolve;
   });
-  return { done, end };
 }

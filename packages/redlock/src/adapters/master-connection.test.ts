@@ -102,7 +102,7 @@ async function established(askServer: AskServer = () => Promise.resolve(undefine
     dials.ready();
     events.onReady();
   };
-  return { connection, own, opened, sessions, reconnect };
+  return { connection, user, own, opened, sessions, reconnect };
 }
 
 test("a connection that is not there when its client reconnects is made again, and established once", async () => {
@@ -195,4 +195,16 @@ test("a connection in doubt gives up a second one that goes silent, and a third 
   await opened[2]!.says("a");
   expect(connection.isReady).toBe(true);
   connection.disconnect();
+});
+
+test("a second one that cannot be opened, and that its client would not dial again, is none", async () => {
+  const { connection, user, reconnect } = await established();
+  vi.spyOn(user, "delayAfter").mockReturnValue(undefined as never);
+  vi.spyOn(user, "open").mockImplementation(() => {
+    throw new Error("refused");
+  });
+  reconnect();
+  const reply = connection.send("GET", ["key"]).catch((error: Error) => error.name);
+  await pass(1);
+  expect([connection.isOpen, await reply]).toEqual([false, "NotSent"]);
 });
