@@ -234,8 +234,10 @@ export class CurrentLink {
     this.#dialer = dialer;
     this.#become({ is: "dialing" });
     if (!isDoubted) this.#endWait();
+    const { link } = dialer;
     await old.drop();
-    if (dialer === this.#dialer && dialer.isReady) await this.#onConnected(dialer);
+    // (Another link that it has made meanwhile is seen to.)
+    if (dialer === this.#dialer && link === dialer.link && dialer.isReady) await this.#onConnected(dialer);
   }
 
   /** Identifies the server before anything else is sent. */

@@ -3,6 +3,7 @@ import type { Done, Message } from "../redis/connection.ts";
 import { Dials } from "./dials.ts";
 import type { Driver, DriverEvents } from "./driver.ts";
 import type { Link, LinkEvents } from "./link.ts";
+import { Wait } from "./link-state.ts";
 import { MasterConnection } from "./master-connection.ts";
 
 // PROTOCOL 2.16, 2.18.
@@ -207,4 +208,21 @@ test("a second one that cannot be opened, and that its client would not dial aga
   const reply = connection.send("GET", ["key"]).catch((error: Error) => error.name);
   await pass(1);
   expect([connection.isOpen, await reply]).toEqual([false, "NotSent"]);
+});
+
+test("one that is lost, and ready again, while the one that it replaces ends is established once", async () => {
+  const { connection, own, opened, sessions, reconnect } = await established();
+  const drop = new Wait();
+  own.drop = () => drop.done;
+  reconnect();
+  opened[1]!.greet();
+  await opened[1]!.says("b");
+  opened[1]!.lose();
+  await pass(0);
+  opened[2]!.greet();
+  await opened[2]!.says("b");
+  drop.end();
+  await pass(0);
+  expect([sessions.length, opened[2]!.sent]).toEqual([1, []]);
+  connection.disconnect();
 });
