@@ -66,12 +66,11 @@ export class CurrentLink {
   }
 
   get isReady(): boolean {
-    const { is } = this.#state;
-    return (is === "current" || is === "silent") && this.#dialer.link?.isReady === true;
+    return this.isOpen && this.#state.is !== "doubted";
   }
 
   get isOpen(): boolean {
-    return this.isReady || (this.#state.is === "doubted" && this.#dialer.link?.isReady === true);
+    return this.#isEstablished && this.#dialer.isReady;
   }
 
   /** As in `Connection.connectFirst`. `before`: awaited before anything is dialed. */
