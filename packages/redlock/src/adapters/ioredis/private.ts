@@ -4,17 +4,17 @@ import { hasMethods, memberOf } from "../members.ts";
 // All members of ioredis that are private by its types or comments. Each was tried on ioredis 5.0, 5.8, 5.11 and 6.0 and on
 // iovalkey 0.4, and hidden once. Where one is missing, the public road is taken: test/contract/documented.ts.
 //
-// | member               | why                                        | public road                                 | fails without it                                                  |
-// | -------------------- | ------------------------------------------ | ------------------------------------------- | ----------------------------------------------------------------- |
-// | `stream`             | what is not delivered is dropped, at once  | `disconnect`, up to `disconnectTimeout`     | silent-connections.deep "over at once, whatever is on its way"    |
-// | `manuallyClosing`    | disconnected between two dials: no "end"   | none; noticed when the client is used again | ended-clients, both of "between two attempts to connect"          |
-// | `condition`          | the database after a SELECT                | that of the options, until the next SELECT  | database "created after a SELECT", "refused a SELECT"             |
-// | `prevCondition`      | the same while it reconnects               | the same                                    | database "while ioredis 6 was reconnecting"                       |
-// | `commandQueue`       | whether a SELECT was accepted              | each counts as accepted                     | database "is kept when the SELECT is refused"                     |
-// | `offlineQueue`       | the same while it connects                 | the same                                    | database "while ioredis 6 was connecting"                         |
-// | `startupNodes`       | the address of a Cluster in its name       | "cluster"                                   | adapters/ioredis/driver "a connection is named by its address"    |
-// | `sendCommand`        | commands without promises                  | `call`                                      | adapters/ioredis/callback-command, hostile/secrets.deep           |
-// | `Command#initPromise`| the same                                   | `call`                                      | adapters/ioredis/callback-command                                 |
+// | member                | why                                       | public road                                 | fails without it                                               |
+// | --------------------- | ----------------------------------------- | ------------------------------------------- | -------------------------------------------------------------- |
+// | `stream`              | what is not delivered is dropped, at once | `disconnect`, up to `disconnectTimeout`     | silent-connections.deep "over at once, whatever is on its way" |
+// | `manuallyClosing`     | disconnected between two dials: no "end"  | none; noticed when the client is used again | ended-clients, both of "between two attempts to connect"       |
+// | `condition`           | the database after a SELECT               | that of the options, until the next SELECT  | database "that it selected", "while another command blocks"    |
+// | `prevCondition`       | the same while it reconnects              | the same                                    | database "while ioredis 6 was reconnecting"                    |
+// | `commandQueue`        | whether a SELECT was accepted             | each counts as accepted                     | database "is kept when the SELECT is refused"                  |
+// | `offlineQueue`        | the same while it connects                | the same                                    | database "while ioredis 6 was connecting"                      |
+// | `startupNodes`        | the address of a Cluster in its name      | "cluster"                                   | adapters/ioredis/driver "a connection is named by its address" |
+// | `sendCommand`         | commands without promises                 | `call`                                      | adapters/ioredis/callback-command, hostile/secrets.deep        |
+// | `Command#initPromise` | the same                                  | `call`                                      | adapters/ioredis/callback-command                              |
 
 interface Private {
   readonly stream?: Stream | null;

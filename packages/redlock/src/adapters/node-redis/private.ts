@@ -5,10 +5,10 @@ import type { ClusterOptions, NodeRedisClient } from "./client.ts";
 // All members of node-redis that its documentation does not name. Each was tried on node-redis 5.0, 5.12, 6.0 and 6.3, and
 // hidden once.
 //
-// | member                   | why                                            | public road                 | fails without it                      |
-// | ------------------------ | ---------------------------------------------- | --------------------------- | ------------------------------------- |
-// | `socketEpoch`            | closed before the Redlock was made             | counts as never opened      | node-redis.deep "was destroyed", below |
-// | options of a Cluster     | its nodes, prefix and options of this moment   | none: the client is refused | contract, "node-redis 6, Cluster"      |
+// | member                   | why                                             | public road                 | fails without it                                    |
+// | ------------------------ | ----------------------------------------------- | --------------------------- | --------------------------------------------------- |
+// | `socketEpoch`            | closed before the Redlock was made              | counts as never opened      | node-redis.deep "locks end with the user's client"  |
+// | options of a Cluster     | its nodes, prefix and options of this moment    | none: the client is refused | contract, "node-redis 6, Cluster"                   |
 // | `nodes[].client` written | a client that dials is destroyed after its dial | none                        | ended-while-dialing.deep "dropped at once", Cluster |
 
 /** Whether a client was connected before. Public road: none; it counts as one that was never opened. */
