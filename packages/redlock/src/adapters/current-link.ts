@@ -42,7 +42,7 @@ export class CurrentLink {
   readonly #open: () => Link;
   readonly #onEstablished: () => void;
   readonly #silence: SilenceWatch;
-  #state: LinkState = { is: "closed" };
+  #state: LinkState = { is: "dialing" };
   /** Makes the current link. */
   #dialer: Dialer;
   /** For the first link, or for the end of a doubt. */
@@ -87,9 +87,7 @@ export class CurrentLink {
     const dialer = this.#dialer;
     const dial = (): void => {
       // (Meanwhile all nodes may have left.)
-      if (dialer !== this.#dialer || dialer.state !== "wait") return;
-      this.#become({ is: "dialing" });
-      dialer.dial();
+      if (dialer === this.#dialer && dialer.state === "wait") dialer.dial();
     };
     const connecting = this.#waiting();
     void (before ? before.then(dial) : dial());
@@ -183,13 +181,12 @@ export class CurrentLink {
   /** The current link is lost, or replaced by one that is not established yet. */
   #onLost(): void {
     if (this.#isEstablished) this.lostAt = systemRuntime.monotonic();
-    const { state } = this.#dialer;
-    this.#become({ is: state === "wait" || state === "over" ? "closed" : "dialing" });
+    this.#become({ is: "dialing" });
     this.#endWait();
   }
 
   get #isEstablished(): boolean {
-    return this.#state.is !== "closed" && this.#state.is !== "dialing";
+    return this.#state.is !== "dialing";
   }
 
   #onSilence(): void {

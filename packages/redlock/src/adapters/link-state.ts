@@ -7,10 +7,10 @@ import type { NotSent } from "./link.ts";
  * What is known of the current link. It is used in `current` and `silent`, where a command has waited for a whole period
  * without any reply: then a second link is dialed, and the first one that answers is used. In `doubted` it may lead to
  * another server than the user's client (PROTOCOL 2.18), and what is sent is held until that is known. In `dialing` it is
- * being made or identified, and may be silent as well; in `closed` there is none.
+ * made or identified, and may be silent as well, or there is none until one is needed.
  */
 export type LinkState =
-  | { readonly is: "closed" | "current"; second?: undefined }
+  | { readonly is: "current"; second?: undefined }
   | { readonly is: "dialing" | "silent"; second?: Second | undefined }
   | Doubt;
 
