@@ -61,10 +61,6 @@ export interface Deletion {
   readonly answers: Tally;
   /** Resolves when the answers can decide. */
   readonly decided: Promise<void>;
-  /** Resolves when every master has answered or has been given up. */
-  readonly closed: Promise<void>;
-  /** Calls `listener` then; immediately if it is over. */
-  onClosed(listener: () => void): void;
   /** Sends it; once only. */
   ask(): this;
 }

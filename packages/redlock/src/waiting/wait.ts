@@ -318,6 +318,7 @@ export class Wait<Caller extends Place> implements GrantHandler, Told {
 
   /** Removes the entry from every queue and releases what was granted to it, behind all earlier commands. */
   #leaveQueues(onLeft: () => void): void {
-    this.#ballot.withdraw().onClosed(onLeft);
+    // PROTOCOL 1.10: not for as long as a busy master takes.
+    void this.#ballot.withdraw().decided.then(onLeft);
   }
 }
