@@ -213,7 +213,7 @@ export class Ballot implements AcquireCall {
   #count(sentAt: number, { votes, ttl }: RoundClaim, index: number, vote: Yes | Grant): void {
     if (this.proposal !== undefined) this.#counters[index] = vote.counter;
     this.nextTicket = Math.min(this.nextTicket, vote.nextTicket ?? Number.POSITIVE_INFINITY);
-    // A vote after the quorum's still prolongs the lease: by its own ttl, whatever the lease has asked for since.
+    // PROTOCOL 3.3: a vote after the quorum's prolongs the lease as well, by its own ttl, whatever the lease has asked for since.
     if (this.lease) this.lease.renew(sentAt, index, ttl);
     else votes.count(sentAt, index, ttl);
   }

@@ -335,6 +335,11 @@ export const mutants: readonly Mutant[] = [
 export const rareMutants: readonly Mutant[] = [
   ...rareCallerMutants,
   {
+    name: "a late vote counts for the longest ttl that its lease has asked for",
+    breaks: ["3.3"],
+    edits: { "protocol/ballot.ts #count renew": "this.lease.renew(sentAt, index, votes.ttl)" },
+  },
+  {
     name: "a call whose time is over waits in the queue",
     breaks: ["1.10"],
     edits: { "waiting/retry-budget.ts constructor 1.10 end statement": "void 0;" },

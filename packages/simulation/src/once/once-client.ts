@@ -42,7 +42,7 @@ class OnceBounds extends Bounds {
 
   /** The lease is extended for as long as it lasts, and is then detached. (Late answers may prolong it up to that.) */
   override get release(): number {
-    return keepForIn(this.settings) + super.extend + super.detach + super.release;
+    return keepForIn(this.settings) + super.extend + super.round + super.release;
   }
 }
 

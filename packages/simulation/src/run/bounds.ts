@@ -23,31 +23,22 @@ export class Bounds {
 
   get acquire(): number {
     const { waitTimeout, retryCount } = this.settings;
-    if (waitTimeout !== undefined) return waitTimeout + this.attempt + this.#leave + this.#guard;
+    if (waitTimeout !== undefined) return waitTimeout + this.attempt + this.round + this.#guard;
     return (retryCount + 1) * this.tryAcquire + this.#pauses(retryCount);
   }
 
   /** Votes that are split are taken again, up to 8 times. */
   get tryAcquire(): number {
-    return 9 * this.attempt + this.#leave + 8 * Math.max(this.settings.retryDelay, 50) + this.#guard;
+    return 9 * this.attempt + this.round + 8 * Math.max(this.settings.retryDelay, 50) + this.#guard;
   }
 
   get extend(): number {
     const { retryCount } = this.settings;
-    return (retryCount + 1) * this.#round + this.#pauses(retryCount);
-  }
-
-  get verify(): number {
-    return this.#round;
+    return (retryCount + 1) * this.round + this.#pauses(retryCount);
   }
 
   get release(): number {
-    return this.#round;
-  }
-
-  /** A last question to each master follows what is still on its way there. */
-  get detach(): number {
-    return this.#round;
+    return this.round;
   }
 
   /** Calls in flight roll back first; leaving the masters takes one `nodeTimeout` more. By the settings of the constructor. */
@@ -57,16 +48,12 @@ export class Bounds {
 
   /** A round, and one that stores its fencing token. */
   protected get attempt(): number {
-    return (this.settings.fencing ? 2 : 1) * this.#round;
+    return (this.settings.fencing ? 2 : 1) * this.round;
   }
 
-  get #round(): number {
+  /** Masters are asked once: to verify a lock, behind what is still on its way to detach it, to leave the queues, to roll back. */
+  get round(): number {
     return this.nodeTimeout + turn;
-  }
-
-  /** A waiter leaves the queues; a call that was aborted rolls back. */
-  get #leave(): number {
-    return this.#round;
   }
 
   /** Before the first vote the restart guard asks all masters. */

@@ -142,7 +142,7 @@ class Run {
     const { settings, workload } = plan;
     this.#intervals = new LockIntervals(this.#kernel, findings, this.#cluster, settings.restartGuard);
     const { all } = new CallTermsSource(settings, workload, (own) => new Bounds(own));
-    this.#calls = new Calls(findings, Math.max(...all.map(({ bounds }) => bounds.verify)));
+    this.#calls = new Calls(findings, Math.max(...all.map(({ bounds }) => bounds.round)));
     this.#alarms = new ClockAlarms(findings, masters, exclusionIn(plan));
     this.#firstGrant = new FirstGrant(this.#kernel, firstGrantTermsOf(plan));
     this.#waits = new Waits(this.#kernel, findings, termsOf(plan));

@@ -305,7 +305,7 @@ export class Worker implements Receiver {
     const { lock, askedAt } = interval;
     if (!lock.detach || !redlock.resume || lock.remaining() === 0) return false;
     checkers.intervals.end(interval);
-    const detaching = this.call("detach", this.bounds.detach, () => lock.detach!());
+    const detaching = this.call("detach", this.bounds.round, () => lock.detach!());
     // PROTOCOL 5.5: over at the call, as by a release.
     if (lock.remaining() > 0)
       checkers.findings.violated("belief", `${this.process.name} holds what it has given away`);
@@ -428,7 +428,7 @@ export class Worker implements Receiver {
   }
 
   async #verify({ lock }: LockInterval): Promise<void> {
-    if (lock.verify) await this.call("verify", this.bounds.verify, () => lock.verify!());
+    if (lock.verify) await this.call("verify", this.bounds.round, () => lock.verify!());
   }
 
   get #maxWork(): number {
