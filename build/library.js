@@ -21,6 +21,9 @@ function isExternal(id) {
   return isBuiltin(id) || imported.some((name) => id === name || id.startsWith(`${name}/`));
 }
 
+/** Modules of the chunk of compiled scripts. It is large, and the same in both formats: ES modules import that of CommonJS. */
+let scripts = [];
+
 /** Where `published/` has a file of the same name, that one is published: it does without what is left out. */
 const published = {
   name: "published",
@@ -28,6 +31,7 @@ const published = {
     if (!importer || !source.startsWith(".")) return null;
     const resolved = await this.resolve(source, importer, { ...options, skipSelf: true });
     if (!resolved) return null;
+    if (scripts.includes(resolved.id)) return { id: "../cjs/scripts.cjs", external: true };
     const other = join(dirname(resolved.id), "published", basename(resolved.id));
     return existsSync(other) ? other : resolved;
   },
@@ -88,7 +92,8 @@ const declarations = isLibrary
       ],
     })
   : undefined;
-for (const format of isLibrary ? ["esm", "cjs"] : ["esm"]) {
+let required = [];
+for (const format of isLibrary ? ["cjs", "esm"] : ["esm"]) {
   const [module, declaration] = format === "esm" ? [".js", ".d.ts"] : [".cjs", ".d.cts"];
   const dir = `${given ?? "dist"}/${format}`;
   // A command is run, and never required.
@@ -110,6 +115,7 @@ for (const format of isLibrary ? ["esm", "cjs"] : ["esm"]) {
     exports: "auto",
     entryFileNames: `[name]${module}`,
     chunkFileNames: `[name]${module}`,
+    codeSplitting: { groups: [{ name: "scripts", test: /\/src\/lua\// }] },
     // Bundlers read the annotations; people read the declarations.
     comments: { annotation: true, legal: true, jsdoc: false },
   });
@@ -120,6 +126,8 @@ for (const format of isLibrary ? ["esm", "cjs"] : ["esm"]) {
     chunkFileNames: `[name]${declaration}`,
   });
   if (format === "esm") continue;
-  for (const { isEntry, exports, name } of output)
-    if (isEntry && exports.join() === "default") await publishOne(name, given ?? "dist");
+  required = output;
+  scripts = output.find(({ name }) => name === "scripts")?.moduleIds ?? [];
 }
+for (const { isEntry, exports, name } of required)
+  if (isEntry && exports.join() === "default") await publishOne(name, given ?? "dist");

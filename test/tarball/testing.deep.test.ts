@@ -90,7 +90,7 @@ test.each([
   [
     "simulation",
     /^(package\.json|README\.md|LICENSE|dist\/(esm\/[\w-]+(\.d\.ts|\.js|\.txt|\.css)|cjs\/[\w-]+(\.d\.cts|\.cjs)|(esm|cjs)\/[\w-]+\.LICENSE))$/,
-    350_000,
+    326_000,
   ],
   [
     "opentelemetry",
