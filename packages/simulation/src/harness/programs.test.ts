@@ -151,6 +151,17 @@ describe.each(programs)("%s", (_, { wrong, right, story, advice, seeds = 10 }) =
   });
 });
 
+test("a message that is sent under a lock is not so late that the next holder comes before it", async () => {
+  const { verdict } = await trial(
+    async (context) => {
+      await using lock = await context.redlock.acquire("account", 1000);
+      await withdraw(context, lock.signal, 900);
+    },
+    { faults: [], masters: 1, rounds: 30, seeds: 3, settings: { nodeTimeout: 250 } },
+  );
+  expect(verdict).toBe("ok");
+});
+
 /** Locks one, and under it the other. */
 const nested = async ({ redlock, resource, pause }: ClientContext<Account>, one: string, other: string) => {
   await redlock.using(one, 1000, async () => {
