@@ -1,8 +1,8 @@
 // To test your own code.
 
 export type { Remote } from "./harness/remote.ts";
-export type { ClientContext } from "./harness/run-user-code.ts";
 export { type Finding, type SimulateOptions, type SimulateResult, simulate } from "./harness/simulate.ts";
+export type { ClientContext } from "./harness/simulate-options.ts";
 
 // To run the client, or something in its place.
 

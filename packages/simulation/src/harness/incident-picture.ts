@@ -1,6 +1,6 @@
 import type { Violation } from "../checkers/findings.ts";
 import { escaped } from "../pictures/markup.ts";
-import { axis, bar, f, faultLine, label, left, right, row, style, width } from "../pictures/run-strip.ts";
+import { axis, bar, f, faultLine, label, left, meaning, page, right, row } from "../pictures/run-strip.ts";
 import { type Incident, whyBare } from "./incident.ts";
 
 const top = 118;
@@ -58,17 +58,9 @@ export function incidentPicture(incident: Incident, violation: Violation, title:
     faultLine(x(end), top - 10, bottom),
     ...axis(end + room, bottom, x, begin),
   ];
-  const height = f(bottom + 34);
-  const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="heading">`;
-  return `${svg}
-<title id="heading">${escaped(title)}</title>
-<style>${style}.waits{fill:#8a94a3}</style>
-<rect class="page" width="${width}" height="${height}" rx="10"/>
-<text class="heading" x="24" y="32">${escaped(title)}</text>
-<text class="facts" x="24" y="54">${escaped(`${violation.kind}: ${violation.detail}`.slice(0, 110))}</text>
-${[...legend(), ...parts].join("\n")}
-</svg>
-`;
+  const facts = `${violation.kind}: ${violation.detail}`.slice(0, 110);
+  const grey = "<style>.waits{fill:#8a94a3}</style>";
+  return page(title, facts, bottom + 34, [grey, ...legend(), ...parts]);
 }
 
 function legend(): readonly string[] {
@@ -77,8 +69,7 @@ function legend(): readonly string[] {
     ["client-0", "holds it"],
     ["both", "is stopped"],
   ];
-  return kinds.map(
-    ([kind, text], index) =>
-      `<g transform="translate(${24 + index * 170} 72)"><rect class="${kind}" width="26" height="14" rx="3"/><text class="note" x="34" y="12">${text}</text></g>`,
+  return kinds.map(([kind, text], index) =>
+    meaning(24 + index * 170, 76, `<rect class="${kind}" width="26" height="14" rx="3"/>`, text!),
   );
 }

@@ -1,7 +1,7 @@
 import { ResourceLockedError } from "@quorlock/redlock";
 import { describe, expect, test } from "vitest";
-import type { ClientContext } from "./run-user-code.ts";
 import { type SimulateOptions, simulate } from "./simulate.ts";
+import type { ClientContext } from "./simulate-options.ts";
 
 // Programs of users, each wrong and right: the verdict on each, and what its story says.
 
@@ -141,7 +141,7 @@ describe.each(programs)("%s", (_, { wrong, right, story, advice, seeds = 10 }) =
     expect(result.story.at(-1)).toContain(advice);
     expect(result.report).toContain(result.story.join("\n"));
     const picture = await result.picture();
-    expect(picture).toContain(`<text class="heading" x="24" y="32">Seed ${result.seed}</text>`);
+    expect(picture).toContain(`<text class="heading" x="24" y="36">Seed ${result.seed}</text>`);
     expect(picture).toMatch(/<circle class="alarm".*>(read|write)</);
   });
 

@@ -12,23 +12,9 @@ import { Random } from "../random.ts";
 import { Cluster } from "../run/cluster.ts";
 import { calmFrom, inject } from "../run/injection.ts";
 import type { Caller } from "./circle.ts";
-import { type Remote, remote } from "./remote.ts";
+import { remote } from "./remote.ts";
+import { type ClientContext, shown } from "./simulate-options.ts";
 import { Watch, type WatchLimits } from "./watch.ts";
-
-/** The context of the code under test, in the process in which it runs. */
-export interface ClientContext<Resource> {
-  /** A `Redlock` of this process, over its own connections to the masters. */
-  readonly redlock: Redlock;
-  /** The resource that the lock protects, on a separate machine. */
-  readonly resource: Remote<Resource>;
-  /** The number of this client, from 0, and the number of its earlier runs. */
-  readonly index: number;
-  readonly round: number;
-  /** Waits, by this process's timers. (`setTimeout` would wait in real time.) */
-  readonly pause: (ms: number) => Promise<void>;
-  /** Seeded, in [0, 1). (`Math.random` would be another run each time.) */
-  readonly random: () => number;
-}
 
 /** Code under test, and what it must keep to. */
 export interface UserCode<Resource extends object> {
@@ -270,10 +256,7 @@ function isIterator(value: unknown): boolean {
 }
 
 function kindOf(value: unknown): string {
-  if (isIterator(value)) return "a generator, which nothing runs";
-  if (Array.isArray(value)) return "a list";
-  if (typeof value === "object" && value !== null) return "an object";
-  return typeof value === "function" ? "a function" : String(value);
+  return isIterator(value) ? "a generator, which nothing runs" : shown(value);
 }
 
 /** A lock that could not be had, or was lost: what code under a lock has to live with. */

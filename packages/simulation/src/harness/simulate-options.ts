@@ -1,11 +1,26 @@
-import { InvalidArgumentError, type Settings } from "@quorlock/redlock";
+import { InvalidArgumentError, type Redlock, type Settings } from "@quorlock/redlock";
 import { suggestion } from "../command-line/nearest.ts";
 import type { TraceValue } from "../engine/trace.ts";
 import { faultNames } from "../pictures/fault-words.ts";
 import type { Fault, FaultName } from "../plan/fault.ts";
 import type { Plan } from "../plan/plan.ts";
 import { PlanError, validPlan } from "../plan/validate.ts";
-import type { ClientContext } from "./run-user-code.ts";
+import type { Remote } from "./remote.ts";
+
+/** The context of the code under test, in the process in which it runs. */
+export interface ClientContext<Resource> {
+  /** A `Redlock` of this process, over its own connections to the masters. */
+  readonly redlock: Redlock;
+  /** The resource that the lock protects, on a separate machine. */
+  readonly resource: Remote<Resource>;
+  /** The number of this client, from 0, and the number of its earlier runs. */
+  readonly index: number;
+  readonly round: number;
+  /** Waits, by this process's timers. (`setTimeout` would wait in real time.) */
+  readonly pause: (ms: number) => Promise<void>;
+  /** Seeded, in [0, 1). (`Math.random` would be another run each time.) */
+  readonly random: () => number;
+}
 
 export interface SimulateOptions<Resource extends object> {
   /** Makes what the lock protects, a new one for each run. Its methods run on a separate machine, one call at a time. */
@@ -163,8 +178,9 @@ function invalid(message: string): InvalidArgumentError {
   return new InvalidArgumentError(message);
 }
 
-function shown(value: unknown): string {
+export function shown(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value === "function") return "a function";
   if (Array.isArray(value)) return "a list";
   return typeof value === "object" && value !== null ? "an object" : String(value);
 }

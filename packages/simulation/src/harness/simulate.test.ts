@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { ClientContext } from "./run-user-code.ts";
 import { type SimulateOptions, simulate } from "./simulate.ts";
+import type { ClientContext } from "./simulate-options.ts";
 
 /** A resource that two clients might write to at a time. */
 class Ledger {

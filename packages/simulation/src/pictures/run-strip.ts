@@ -4,7 +4,7 @@ import type { Picture } from "./picture.ts";
 // One run as a static picture: the holder of the lock, the owner of the key on each master, the faults, and
 // the time in which two clients hold the lock. The HTML timeline shows the rest.
 
-export const width = 800;
+const width = 800;
 export const left = 96;
 export const right: number = width - 24;
 const top = 138;
@@ -61,15 +61,20 @@ export function runStrip(picture: Picture, { title, command }: StripCaption): st
     return moments.includes(fault) ? [faultLine(left - 10, y - 12, y + 4), text] : [text];
   });
   const height = bottom + 54 + struck.length * line + 26;
+  const drawn = [...rows, ...marks, ...lines, ...leases, ...keys, ...axis(end, bottom, x), ...notes];
+  const typed = `<text class="command" x="24" y="${height - 14}">${escaped(command)}</text>`;
+  return page(title, facts(picture), height, [legend(clients.length), ...drawn, typed]);
+}
+
+/** An SVG that needs nothing else. */
+export function page(title: string, facts: string, height: number, parts: readonly string[]): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="heading">
 <title id="heading">${escaped(title)}</title>
 <style>${style}</style>
 <rect class="page" width="${width}" height="${height}" rx="10"/>
 <text class="heading" x="24" y="36">${escaped(title)}</text>
-<text class="facts" x="24" y="58">${facts(picture)}</text>
-${legend(clients.length)}
-${[...rows, ...marks, ...lines, ...leases, ...keys, ...axis(end, bottom, x), ...notes].join("\n")}
-<text class="command" x="24" y="${height - 14}">${escaped(command)}</text>
+<text class="facts" x="24" y="58">${escaped(facts)}</text>
+${parts.join("\n")}
 </svg>
 `;
 }
@@ -93,9 +98,14 @@ function legend(clients: number): string {
   return entries
     .map(({ shape, text }, index) => {
       const at = 24 + index * 112 + (index > bars.length ? 74 : 0);
-      return `<g transform="translate(${at} ${y})">${shape}<text class="note" x="34" y="12">${text}</text></g>`;
+      return meaning(at, y, shape, text);
     })
     .join("\n");
+}
+
+/** An entry of a legend. */
+export function meaning(x: number, y: number, shape: string, text: string): string {
+  return `<g transform="translate(${x} ${y})">${shape}<text class="note" x="34" y="12">${text}</text></g>`;
 }
 
 export function faultLine(x: number, from: number, until: number): string {
@@ -146,7 +156,7 @@ export function f(number: number): string {
   return number.toFixed(1);
 }
 
-export const style = `
+const style = `
 text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Liberation Sans",Arial,sans-serif;font-size:14px;fill:#1b2330}
 .page{fill:#ffffff}.heading{font-size:18px;font-weight:650}.tick{fill:#566171;text-anchor:middle;font-size:13px}
 .note{font-size:13.5px}.facts{fill:#566171}.command{font-family:ui-monospace,Menlo,Consolas,"Liberation Mono",monospace;font-size:12.5px;fill:#566171}
