@@ -6,11 +6,9 @@ import { createClient as createClient5 } from "redis-5";
 // @ts-expect-error It has no types, and @types/redlock has names that it does not have.
 import Redlock4 from "redlock-4";
 import { type Fleet, fresh } from "../integration/fleet/fleet.ts";
+import type { Any } from "./bench.ts";
 
 // redlock 4's own tests, in words of this repository, and the members that its users touch. Each case runs with either library.
-
-// biome-ignore lint/suspicious/noExplicitAny: two libraries, used as JavaScript uses them.
-export type Any = any;
 
 export const libraries: Readonly<Record<"redlock 4" | "quorlock", Any>> = {
   "redlock 4": Redlock4 as unknown,
@@ -104,18 +102,16 @@ export class Bench4 {
     return lock;
   }
 
+  /** A lock that these masters have forgotten. */
+  async forgotten(masters: readonly Master[] = this.masters): Promise<Any> {
+    const lock = await this.held(fresh());
+    await this.fleet.free(lock.resource[0], masters);
+    return lock;
+  }
+
   close(): void {
     for (const client of this.#opened.splice(0)) client.disconnect();
   }
-}
-
-export function thrown(work: () => unknown): Promise<Any> {
-  return Promise.resolve()
-    .then(work)
-    .then(
-      () => Promise.reject(new Error("it was expected to fail, and did not")),
-      (error: unknown) => error,
-    );
 }
 
 /** "works", or the name of the error. */

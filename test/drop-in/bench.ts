@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import * as ours from "@quorlock/redlock";
 import { Redis } from "ioredis";
 // @ts-expect-error Its types are not found under "node20" resolution: its exports do not name them.
@@ -101,7 +102,20 @@ export async function outcome(bench: Bench, work: () => unknown): Promise<string
 export const quick = { retryDelay: 20, retryJitter: 0 };
 export const single = { retryCount: 0 };
 
-export type Line = (bench: Bench) => Promise<unknown>;
+export type Line<B = Bench> = (bench: B) => Promise<unknown>;
+
+export interface Difference<B = Bench> {
+  readonly line: Line<B>;
+  readonly theirs: unknown;
+  readonly ours: unknown;
+}
+
+/** The first cells of the rows of the only table of a page in `packages`. */
+export function rowsOf(page: string): string[] {
+  const text = readFileSync(new URL(`../../packages/${page}`, import.meta.url), "utf8");
+  const [, , ...rows] = text.split("\n").filter((line) => line.startsWith("| "));
+  return rows.map((row) => row.split("|")[1]!.trim());
+}
 
 export async function lengthOf(bench: Bench, resource: string, settings: object): Promise<number> {
   const error = await thrown(() => bench.redlock({ ...quick, ...settings }).acquire([resource], 5000));

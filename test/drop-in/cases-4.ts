@@ -1,7 +1,8 @@
 import Bluebird from "bluebird";
 import { expect } from "vitest";
 import { fresh } from "../integration/fleet/fleet.ts";
-import { type Any, type Bench4, outcome, thrown, ways } from "./bench-4.ts";
+import { type Any, thrown } from "./bench.ts";
+import { type Bench4, outcome, ways } from "./bench-4.ts";
 
 /** Passes if it does not throw. */
 export type Case = (bench: Bench4) => Promise<void>;
@@ -278,9 +279,7 @@ export const ofUsers: Readonly<Record<string, Case>> = {
     expect(lock).toBeInstanceOf(bench.library.Lock);
   },
   "a lock that was lost is not unlocked": async (bench) => {
-    const resource = fresh();
-    const lock = await bench.held(resource);
-    await bench.fleet.free(resource);
+    const lock = await bench.forgotten();
     expectRefused(bench, await thrown(() => lock.unlock()), undefined);
   },
   "a lock of another process, as plain values, is extended and unlocked": async (bench) => {

@@ -2,17 +2,12 @@ import { Redis } from "ioredis";
 // @ts-expect-error It has no types.
 import { createClient as createClient3 } from "redis-3";
 import { fresh } from "../integration/fleet/fleet.ts";
-import { type Any, type Bench4, outcome, thrown } from "./bench-4.ts";
+import { type Any, type Difference, thrown } from "./bench.ts";
+import { type Bench4, outcome } from "./bench-4.ts";
 import { spoiled } from "./cases-4.ts";
 
-interface Difference {
-  readonly line: (bench: Bench4) => Promise<unknown>;
-  readonly theirs: unknown;
-  readonly ours: unknown;
-}
-
 /** What comes out differently: each is a line of the table in the README of @quorlock/redlock-4. */
-export const differences4: Readonly<Record<string, Difference>> = {
+export const differences4: Readonly<Record<string, Difference<Bench4>>> = {
   "`clientError` events of a key that is no lock, in three attempts on three servers": {
     line: async (bench) => (await eventsOf(bench)).length,
     theirs: 9,
@@ -119,22 +114,18 @@ export const differences4: Readonly<Record<string, Difference>> = {
   },
   "`extend`, where one of three servers has forgotten the lock": {
     line: async (bench) => {
-      const resource = fresh();
-      const lock = await bench.held(resource);
-      await bench.fleet.free(resource, bench.masters.slice(0, 1));
+      const lock = await bench.forgotten(bench.masters.slice(0, 1));
       await lock.extend(10_000);
       // Both ask all servers at once; a later round is behind the answers of all.
       await lock.extend(20_000);
-      return bench.copies(resource);
+      return bench.copies(lock.resource[0]);
     },
     theirs: 2,
     ours: 3,
   },
   "`extend` of a lock that was lost: attempts": {
     line: async (bench) => {
-      const resource = fresh();
-      const lock = await bench.held(resource);
-      await bench.fleet.free(resource);
+      const lock = await bench.forgotten();
       const { name, attempts } = await thrown(() => lock.extend(5000));
       return [name, attempts];
     },

@@ -1,12 +1,6 @@
 import { Redis } from "ioredis";
 import { fresh } from "../integration/fleet/fleet.ts";
-import { type Any, kindOf, type Line, lengthOf, outcome, quick, single, thrown } from "./bench.ts";
-
-export interface Difference {
-  readonly line: Line;
-  readonly theirs: unknown;
-  readonly ours: unknown;
-}
+import { type Any, type Difference, kindOf, lengthOf, outcome, quick, single, thrown } from "./bench.ts";
 
 /** Lines that come out differently: each is a line of the table in `docs/redlock-5.md`. */
 export const differences: Readonly<Record<string, Difference>> = {
