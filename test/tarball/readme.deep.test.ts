@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
 import { chmod, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { withFreePort } from "@quorlock/testbed";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { userEnvironment } from "./environment.ts";
 import { repository } from "./published.ts";
@@ -19,12 +19,12 @@ const [, lines] = /```ts\n(.+?)```/s.exec(readme)!;
 const [, imports, rest] = /^((?:import [^\n]+\n)+)(.+)$/s.exec(lines!)!;
 
 let folder: string;
-const ports: number[] = [];
+const ports = new Set<number>();
 
 /** With ports and a folder of its own. */
 const own = (text: string): string =>
   text
-    .replaceAll(/\b638(\d)\b/g, (_, digit: string) => `${ports[Number(digit) - 1]}`)
+    .replaceAll(/\b638(\d)\b/g, (_, digit: string) => `${[...ports][Number(digit) - 1]}`)
     .replaceAll("/tmp", join(folder, "made"));
 
 interface User {
@@ -39,17 +39,9 @@ async function paste(text: string, cwd: string, user: User = {}): Promise<string
   return stdout + stderr;
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0);
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as { port: number };
-  server.close();
-  return port;
-}
-
 beforeAll(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), "quorlock-readme-")));
-  for (let count = 0; count < 5; count += 1) ports.push(await freePort());
+  while (ports.size < 5) ports.add(await withFreePort(async (port) => port));
   await chmod(folder, 0o755);
   await mkdir(join(folder, "servers"));
   await paste(servers, join(folder, "servers"));
@@ -108,6 +100,6 @@ test("the doctor runs from the clone, and the other packages are made there", as
     .replace(/in simulation .+?;/, "in opentelemetry;")
     .replace(/(doctor .+)\n/, "$1 || true\n");
   const told = await paste(one, join(folder, "clone"));
-  for (const port of ports.slice(0, 3)) expect(told).toContain(`${port}`);
+  for (const port of [...ports].slice(0, 3)) expect(told).toContain(`${port}`);
   expect(told).toContain("quorlock-opentelemetry-0.1.0.tgz");
 }, 300_000);
