@@ -1,7 +1,18 @@
 import assert from "node:assert/strict";
 import type { Lock, Redlock } from "@quorlock/redlock";
 import { type Behaviour, type Bench, behaviour } from "./bench.ts";
-import { failed, farApart, handOver, held, lasted, occupy, untilGone, valuesOf, within } from "./looking.ts";
+import {
+  endsBeforeItsKeys,
+  failed,
+  farApart,
+  handOver,
+  held,
+  lasted,
+  occupy,
+  untilGone,
+  valuesOf,
+  within,
+} from "./looking.ts";
 
 const noQueue = { "without scripts": "it keeps no queue", "a Cluster": "it keeps no queue" } as const;
 const queued = { masters: 3, notOn: noQueue };
@@ -512,10 +523,7 @@ export const permits: readonly Behaviour[] = [
       await held[1]!.release();
       const { value } = await waiting;
       assert.deepEqual(value?.resources.toSorted(), ["{s}:slot:0", "{s}:slot:1"]);
-      for (const slot of value.resources)
-        await time.until("it has the slot", async () =>
-          (await valuesOf(masters, slot)).every((token) => token === value.value),
-        );
+      await endsBeforeItsKeys(bench, value);
     },
     queued,
   ),

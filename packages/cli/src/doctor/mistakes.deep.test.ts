@@ -81,10 +81,10 @@ async function inSync(admin: Redis): Promise<void> {
   await expect.poll(() => admin.info("replication"), { timeout: 10_000 }).toContain("master_link_status:up");
 }
 
-/** In front of the first master: `change` answers a request itself, or changes a reply. */
+/** In front of the first master: `change` changes requests and replies, which keep their order. */
 async function filtered(
   change: {
-    readonly answer?: (request: string) => string | undefined;
+    readonly request?: (text: string) => string;
     readonly reply?: (text: string) => string;
   },
   to: { readonly port: number; readonly host: string; readonly localAddress?: string } = {
@@ -96,15 +96,8 @@ async function filtered(
   const server: Server = createServer((client) => {
     const master = dial(to);
     sockets.push(client, master);
-    client.on("data", (bytes: Buffer) => {
-      const answer = change.answer?.(bytes.toString("latin1"));
-      if (answer === undefined) master.write(bytes);
-      else client.write(answer);
-    });
-    master.on("data", (bytes: Buffer) => {
-      const text = bytes.toString("latin1");
-      client.write(Buffer.from(change.reply?.(text) ?? text, "latin1"));
-    });
+    passOn(client, master, change.request);
+    passOn(master, client, change.reply);
     for (const socket of [client, master]) socket.on("error", () => {}).on("close", () => client.destroy());
   });
   await new Promise<void>((resolve) => {
@@ -115,6 +108,14 @@ async function filtered(
     server.close();
   });
   return with0(`redis://127.0.0.1:${(server.address() as AddressInfo).port}`);
+}
+
+function passOn(from: Socket, to: Socket, change = (text: string) => text): void {
+  from.on("data", (bytes: Buffer) => to.write(Buffer.from(change(bytes.toString("latin1")), "latin1")));
+}
+
+function inBulk(word: string): string {
+  return `$${word.length}\r\n${word}\r\n`;
 }
 
 /** A client that has written its record to each of its masters. */
@@ -402,10 +403,11 @@ const mistakes: readonly Mistake[] = [
     found: ["usable.undeclared-keys"],
     plant: () =>
       filtered({
-        answer: (request) =>
-          request.includes(undeclaredScript.source)
-            ? "-ERR script tried accessing undeclared key\r\n"
-            : undefined,
+        request: (text) =>
+          text.replace(
+            inBulk(undeclaredScript.source),
+            inBulk('return redis.error_reply("ERR script tried accessing undeclared key")'),
+          ),
       }),
   },
   {
