@@ -21,7 +21,7 @@ interface Counts {
  * why. Functions are printed and not bounded: a bound rewards inlining.
  */
 const bounds = {
-  // A question is posted, waits in a window, and is carried in a batch by the wire of its master: each has a file of its own.
+  // A question waits in a window, and is carried in a batch by the wire of its master: each has a file of its own.
   // A ballot is asked by the first attempt as by a waiter, and the errors of a call have a file of their own.
   // So have the votes of a ballot, and of a master its connection, the link that is current and the client behind that.
   acquire: { files: 43 },

@@ -1,9 +1,9 @@
 import { questionOf } from "@quorlock/redlock/internal";
 import { Random } from "@quorlock/simulation";
 import { describe, expect, it } from "vitest";
+import type { Posted } from "../../packages/redlock/src/redis/batch.ts";
 // The packages have no names for these: the two have to understand each other.
 import { batchArgs, verbs } from "../../packages/redlock/src/redis/commands.ts";
-import type { Posted } from "../../packages/redlock/src/redis/posted.ts";
 import { questionsIn, repliedIn } from "../../packages/simulation/src/master/batch-list.ts";
 
 function understood(list: string, keys: readonly string[], args: readonly string[]): unknown {

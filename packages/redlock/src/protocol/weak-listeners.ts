@@ -1,12 +1,11 @@
 import { keptFor } from "../time/kept.ts";
-import type { LockNode } from "./node.ts";
 
 const registryOfStops = () => new FinalizationRegistry<() => void>((stop) => stop());
 
 /** Calls `act` whenever `node` becomes reachable, for as long as `owner` is referenced; `act` must not lead to it. */
 export function onReadyWhileKept<Owner extends object>(
   owner: Owner,
-  node: LockNode,
+  node: { readonly client: object; onReady(listener: () => void): () => void },
   act: (owner: Owner) => void,
 ): void {
   const kept = new WeakRef(owner);

@@ -1,5 +1,5 @@
 import { Fifo } from "../time/fifo.ts";
-import { isAbandoned, type Posted } from "./posted.ts";
+import { isAbandoned, type Posted } from "./batch.ts";
 
 /** The maximum number of requests waiting for room: bounds the memory while a master hangs. */
 export const maxWaitingRequests = 4096;

@@ -12,8 +12,8 @@ import {
   sharedBatchScript,
   voteBatchScript,
 } from "../scripts.generated.ts";
+import type { Posted, Purpose } from "./batch.ts";
 import type { Args, Message } from "./connection.ts";
-import type { Posted, Purpose } from "./posted.ts";
 import { claimedTimeIn, countIn, digitsIn, epochIn, timeLeftIn } from "./reply-numbers.ts";
 import { companionsOf, isSharable } from "./sharable-keys.ts";
 

@@ -1,11 +1,10 @@
 import { unsent } from "../protocol/faults.ts";
 import type { Answer, Fault, LockNode, MasterServer, Question, Reading, Sink } from "../protocol/node.ts";
 import { systemRuntime } from "../time/system.ts";
-import type { Wire } from "./batch.ts";
+import { type Asker, isAbandoned, type Posted, settle, type Wire } from "./batch.ts";
 import { verbs } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 import { type ClockRuntime, ConnectionClock } from "./connection-clock.ts";
-import { type Asker, isAbandoned, type Posted, settle } from "./posted.ts";
 import { Window } from "./window.ts";
 
 export interface MasterOptions {

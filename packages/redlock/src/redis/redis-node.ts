@@ -22,11 +22,11 @@ import { questionOf, timeRead } from "../protocol/question.ts";
 import { SharedReads } from "../protocol/shared-reads.ts";
 import { typeIn } from "../protocol/token.ts";
 import { readersScript, type Script, waitersScript } from "../scripts.generated.ts";
+import type { Asker, Posted } from "./batch.ts";
 import { verbs } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 import { GrantSubscription } from "./grant-subscription.ts";
 import { Master, type MasterOptions } from "./master.ts";
-import type { Asker, Posted } from "./posted.ts";
 import { scriptWire } from "./script-wire.ts";
 
 export interface RedisNodeOptions extends MasterOptions {

@@ -1,10 +1,9 @@
 import { failed, unexpected } from "../protocol/faults.ts";
 import type { Fault, Moment, Reading } from "../protocol/node.ts";
 import { questionOf } from "../protocol/question.ts";
-import type { Batch, Wire } from "./batch.ts";
+import { type Batch, type Posted, settle, type Wire, withoutAbandoned } from "./batch.ts";
 import { decode, type Encoded, errorIn, repliesIn } from "./commands.ts";
 import type { Done } from "./connection.ts";
-import { type Posted, settle, withoutAbandoned } from "./posted.ts";
 import { timeIn } from "./reply-numbers.ts";
 import { turn } from "./turn.ts";
 

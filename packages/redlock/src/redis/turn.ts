@@ -1,5 +1,5 @@
+import type { Posted } from "./batch.ts";
 import { type Encoded, encode, isEncodingOf } from "./commands.ts";
-import type { Posted } from "./posted.ts";
 
 interface Flushed {
   flush(): void;

@@ -3,11 +3,20 @@ import type { Fault, Question } from "../protocol/node.ts";
 import { waiterOf } from "../protocol/token.ts";
 import type { Timer } from "../time/runtime.ts";
 import { Backlog, maxWaitingRequests } from "./backlog.ts";
-import { Batch, type BatchOwner, isOpen, type Wire } from "./batch.ts";
+import {
+  Batch,
+  type BatchOwner,
+  isAbandoned,
+  isOpen,
+  isUnawaited,
+  type Posted,
+  settle,
+  type Wire,
+  withoutAbandoned,
+} from "./batch.ts";
 import { needsOtherScript } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 import type { ClockRuntime, ConnectionClock } from "./connection-clock.ts";
-import { isAbandoned, isUnawaited, type Posted, settle, withoutAbandoned } from "./posted.ts";
 import { turn } from "./turn.ts";
 
 // The road of a question, from a node to the socket and back:

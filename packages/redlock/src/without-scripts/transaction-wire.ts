@@ -4,10 +4,9 @@ import type { Answer, Fault, KeyState, No, Outcome, Question } from "../protocol
 import { questionOf } from "../protocol/question.ts";
 import { rights } from "../protocol/rights.ts";
 import { masked } from "../protocol/token.ts";
-import type { Batch, Wire } from "../redis/batch.ts";
+import { type Asker, type Batch, type Posted, settle, type Wire } from "../redis/batch.ts";
 import type { Connection } from "../redis/connection.ts";
 import { Master, type MasterOptions } from "../redis/master.ts";
-import { type Asker, type Posted, settle } from "../redis/posted.ts";
 import { countIn, timeLeftIn, UnexpectedReply } from "../redis/reply-numbers.ts";
 import {
   type Command,

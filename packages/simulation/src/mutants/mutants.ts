@@ -312,7 +312,7 @@ export const mutants: readonly Mutant[] = [
     breaks: ["2.6", "12.2", "12.8"],
     from: 13,
     edits: {
-      "redis/posted.ts isAbandoned value": "false && claim",
+      "redis/batch.ts isAbandoned value": "false && claim",
       "redis/window.ts post 2.6": (statement) =>
         `if (posted.purpose === "release") this.#new.unshift(posted); else ${statement}`,
     },
