@@ -163,15 +163,21 @@ async function hoverUntil(page: Page, title: RegExp, share: number): Promise<str
   return "";
 }
 
-/** Of the pixels that are painted on the chart, those of the band's pale red, not blended with the page yet. */
-function shareOfRed(page: Page): Promise<number> {
-  return page.evaluate<number>(`(() => {
-    const chart = document.getElementById("chart");
-    const { data } = chart.getContext("2d").getImageData(0, 0, chart.width, chart.height);
+/** Of the pixels of the chart, those of the band's pale red. */
+async function shareOfRed(page: Page): Promise<number> {
+  const picture = (await page.locator("#chart").screenshot()).toString("base64");
+  return page.evaluate<number>(`(async () => {
+    const image = new Image();
+    image.src = "data:image/png;base64,${picture}";
+    await image.decode();
+    const canvas = new OffscreenCanvas(image.width, image.height);
+    const pen = canvas.getContext("2d");
+    pen.drawImage(image, 0, 0);
+    const { data } = pen.getImageData(0, 0, image.width, image.height);
     let red = 0;
     for (let index = 0; index < data.length; index += 4) {
-      const [r, g, b, alpha] = data.subarray(index, index + 4);
-      if (r > 190 && g < 60 && b < 70 && alpha > 30 && alpha < 60) red += 1;
+      const [r, g, b] = data.subarray(index, index + 3);
+      if (r > 230 && g < 230 && g <= b) red += 1;
     }
     return red / (data.length / 4);
   })()`);

@@ -1,10 +1,10 @@
 import type { Settings } from "@quorlock/redlock";
 import type { Verdict, Violation } from "../checkers/findings.ts";
 import { typicalOf } from "../network/latency.ts";
+import { counted } from "../pictures/markup.ts";
 import type { Fault, FaultName } from "../plan/fault.ts";
 import type { Plan } from "../plan/plan.ts";
 import { promised } from "../plan/swarm.ts";
-import { counted } from "../search/story.ts";
 import { adviceFor, fencingAdvice } from "./advice.ts";
 import { Incident } from "./incident.ts";
 import { incidentPicture } from "./incident-picture.ts";

@@ -66,8 +66,8 @@ export function stage(violations: number): string {
   return `${toolbar(violations)}
 ${player}
 ${legend}
-<canvas id="overview" aria-hidden="true"></canvas>
-<canvas id="chart" tabindex="0" role="application" aria-label="Timeline of the run" aria-describedby="keys"></canvas>
+<svg id="overview" aria-hidden="true"></svg>
+<svg id="chart" tabindex="0" role="application" aria-label="Timeline of the run" aria-describedby="keys"></svg>
 <p class="keys" id="keys"><kbd>←</kbd> <kbd>→</kbd> move, <kbd>+</kbd> <kbd>−</kbd> or the wheel zoom, <kbd>0</kbd>
 the whole run, <kbd>n</kbd> <kbd>p</kbd> next and previous violation, <kbd>,</kbd> <kbd>.</kbd> from event to event,
 <kbd>Space</kbd> plays, a click shows the rule</p>

@@ -1,8 +1,9 @@
 import type { Plan } from "../plan/plan.ts";
-import { embeddedJson, escaped } from "./markup.ts";
+import { counted, embeddedJson, escaped } from "./markup.ts";
 import type { DrawnViolation, Picture } from "./picture.ts";
 import { pictureOf } from "./picture-of.ts";
 import type { Recording } from "./recording.ts";
+import { ms } from "./run-strip.ts";
 import { stage } from "./stage.ts";
 
 export interface Caption {
@@ -59,17 +60,8 @@ function facts({ masters, clients, settings }: Plan, { until, activeUntil, fault
     `ttl ${settings.ttl.toLocaleString("en")} ms`,
     `drift factor ${settings.driftFactor * 100} %`,
     counted(faults.length, "fault"),
-    `active for ${ms(activeUntil)}, then calm for ${ms(until - activeUntil)}`,
+    `active for ${ms(activeUntil)} ms, then calm for ${ms(until - activeUntil)} ms`,
   ].join("  ·  ");
-}
-
-/** In the unit of the axis. */
-function ms(us: number): string {
-  return `${Math.round(us / 1000).toLocaleString("en")} ms`;
-}
-
-function counted(count: number, name: string): string {
-  return `${count.toLocaleString("en")} ${name}${count === 1 ? "" : "s"}`;
 }
 
 /** Number of entries that are visible at once. */

@@ -1,5 +1,6 @@
 import type { TraceValue } from "../engine/trace.ts";
 import { describeFault } from "../pictures/fault-words.ts";
+import { counted } from "../pictures/markup.ts";
 import type { Fault } from "../plan/fault.ts";
 import { type ClientPlan, type Plan, styles, weightOf } from "../plan/plan.ts";
 import { type RunOptions, runPlan } from "../run/run-plan.ts";
@@ -54,10 +55,6 @@ function clockLines(
   if (rate === 0 && offset === 0) return [];
   const wall = offset === 0 ? "" : `, and shows ${offset > 0 ? "+" : ""}${offset} ms`;
   return [`the clock of ${name} runs at ${rate > 0 ? "+" : ""}${rate} ppm${wall}`];
-}
-
-export function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
 function line(time: number, text: string): string {

@@ -41,7 +41,7 @@ class Lab {
 
   constructor(host: HTMLElement) {
     this.#root = host.attachShadow({ mode: "open" });
-    adoptStyle(this.#root, this.#ended.signal, () => this.#view?.repaint());
+    adoptStyle(this.#root, this.#ended.signal);
     const content = document.createElement("div");
     content.innerHTML = controls();
     this.#root.append(content);

@@ -9,13 +9,12 @@ function scoped(style: string): string {
 }
 
 /** Styles the lab, and keeps to the light or dark that the site has. */
-export function adoptStyle(root: ShadowRoot, ended: AbortSignal, onChange: () => void): void {
+export function adoptStyle(root: ShadowRoot, ended: AbortSignal): void {
   const style = document.createElement("style");
   style.textContent = scoped(viewerStyle) + labStyle;
   root.append(style);
   const follow = (): void => {
     root.host.classList.toggle("dark", document.documentElement.classList.contains("dark"));
-    onChange();
   };
   follow();
   const observer = new MutationObserver(follow);

@@ -1,7 +1,7 @@
 import type { Picture } from "../picture.ts";
-import type { Canvas } from "./canvas.ts";
+import type { Thing } from "../thing.ts";
 import { type Layout, layoutOf } from "./layout.ts";
-import type { Overview } from "./overview.ts";
+import { paintOverview } from "./overview.ts";
 import { paintAxis, paintMoment, paintVeil } from "./paint/axis.ts";
 import { paintCalls, paintHolds, paintKeys } from "./paint/bars.ts";
 import { paintFaults } from "./paint/faults.ts";
@@ -9,20 +9,20 @@ import { paintMargins } from "./paint/margins.ts";
 import { paintMessages } from "./paint/messages.ts";
 import { paintOverlapBands, paintOverlapFrames, paintViolations } from "./paint/overlaps.ts";
 import { paintNames, paintTracks } from "./paint/tracks.ts";
-import { type Palette, readPalette } from "./palette.ts";
 import { type Scene, tokenOf } from "./scene.ts";
-import { Targets, type Thing } from "./targets.ts";
 import type { TimeWindow } from "./time-window.ts";
+
+/** A mark is small and meant; a bar is large, and lines run across it. */
+const order: readonly Thing["kind"][] = ["violation", "fault", "write", "message"];
 
 /** Paints what is in view, at most once a frame. */
 export class Chart {
-  readonly canvas: Canvas;
+  readonly element: SVGSVGElement;
   readonly window: TimeWindow;
   readonly picture: Picture;
-  readonly #overview: Overview;
-  readonly #targets = new Targets();
+  readonly #overview: Element;
   #layout: Layout;
-  #palette: Palette;
+  #things: readonly Thing[] = [];
   #focus: Thing | undefined;
   #moment: number | undefined;
   #veiledAfter: number | undefined;
@@ -30,12 +30,11 @@ export class Chart {
   /** Called after each painting. */
   onPainted: (() => void) | undefined;
 
-  constructor(canvas: Canvas, overview: Overview, picture: Picture, window: TimeWindow) {
-    this.canvas = canvas;
+  constructor(element: SVGSVGElement, overview: Element, picture: Picture, window: TimeWindow) {
+    this.element = element;
     this.window = window;
     this.picture = picture;
     this.#overview = overview;
-    this.#palette = readPalette(canvas.element);
     this.#layout = this.#measure();
   }
 
@@ -43,16 +42,22 @@ export class Chart {
     return this.#layout;
   }
 
-  /** Its size may have changed, or light and dark. */
+  /** Its size may have changed. */
   resize(): void {
-    this.#palette = readPalette(this.canvas.element);
     this.#layout = this.#measure();
     this.repaint();
   }
 
-  /** The thing at a place, if there is one. */
+  /** The thing at a place of the screen, if there is one. */
   thingAt(x: number, y: number): Thing | undefined {
-    return x < this.#layout.gutter ? undefined : this.#targets.at(x, y);
+    const root = this.element.getRootNode() as Document | ShadowRoot;
+    const drawn = root.elementsFromPoint(x, y).filter((one) => this.element.contains(one));
+    const things = drawn.flatMap((one) => {
+      const number = one.closest("[data-thing]")?.getAttribute("data-thing");
+      return number ? [this.#things[Number(number)]!] : [];
+    });
+    const marks = order.flatMap((kind) => things.filter((thing) => thing.kind === kind));
+    return marks[0] ?? things[0];
   }
 
   point(focus: Thing | undefined, moment: number | undefined): void {
@@ -78,41 +83,36 @@ export class Chart {
   }
 
   #measure(): Layout {
-    const layout = layoutOf(this.picture, this.canvas.element.clientWidth);
+    const layout = layoutOf(this.picture, this.element.clientWidth);
     this.window.place(layout.gutter, layout.width - layout.gutter);
     return layout;
   }
 
   #paint(): void {
-    const { pen } = this.canvas;
+    const { picture, window } = this;
     const layout = this.#layout;
-    this.canvas.begin(layout.width, layout.height);
-    this.#targets.clear();
-    const scene: Scene = {
-      pen,
-      layout,
-      picture: this.picture,
-      window: this.window,
-      palette: this.#palette,
-      targets: this.#targets,
-      focus: this.#focus,
-      token: tokenOf(this.#focus),
-      moment: this.#moment,
-    };
-    paintOverlapBands(scene);
-    paintAxis(scene);
-    paintTracks(scene);
-    paintMargins(scene);
-    paintMessages(scene);
-    paintCalls(scene);
-    paintKeys(scene);
-    paintHolds(scene);
-    paintOverlapFrames(scene);
-    paintFaults(scene);
-    if (this.#veiledAfter !== undefined) paintVeil(scene, this.#veiledAfter);
-    paintNames(scene);
-    paintViolations(scene);
-    paintMoment(scene);
-    this.#overview.paint(this.#palette, layout.width);
+    const things: Thing[] = [];
+    this.#things = things;
+    const token = tokenOf(this.#focus);
+    const scene: Scene = { layout, picture, window, things, focus: this.#focus, token, moment: this.#moment };
+    const parts = [
+      ...paintOverlapBands(scene),
+      ...paintAxis(scene),
+      ...paintTracks(scene),
+      ...paintMargins(scene),
+      ...paintMessages(scene),
+      ...paintCalls(scene),
+      ...paintKeys(scene),
+      ...paintHolds(scene),
+      ...paintOverlapFrames(scene),
+      ...paintFaults(scene),
+      ...(this.#veiledAfter === undefined ? [] : paintVeil(scene, this.#veiledAfter)),
+      ...paintNames(scene),
+      ...paintViolations(scene),
+      ...paintMoment(scene),
+    ];
+    this.element.style.height = `${layout.height}px`;
+    this.element.innerHTML = `<g aria-hidden="true">${parts.join("")}</g>`;
+    this.#overview.innerHTML = paintOverview(picture, window, layout.width);
   }
 }

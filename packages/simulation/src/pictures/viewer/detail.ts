@@ -1,6 +1,6 @@
 import type { Picture } from "../picture.ts";
 import { ruleOf } from "../rules.ts";
-import type { Thing } from "./targets.ts";
+import type { Thing } from "../thing.ts";
 import { tell } from "./words.ts";
 
 export interface ViewOptions {

@@ -1,8 +1,8 @@
 import type { Picture } from "../picture.ts";
+import type { Thing } from "../thing.ts";
 import type { Chart } from "./chart.ts";
 import type { Navigation } from "./navigation.ts";
 import type { Player } from "./player.ts";
-import type { Thing } from "./targets.ts";
 import type { Tooltip } from "./tooltip.ts";
 import { tell } from "./words.ts";
 
@@ -37,7 +37,7 @@ export class Keyboard {
     this.#spoken = spoken;
     this.#player = player;
     this.#stops = stopsOf(picture);
-    chart.canvas.element.addEventListener("keydown", (event) => {
+    chart.element.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       const act = this.#actions[event.key];
       if (!act) return;
@@ -77,7 +77,7 @@ export class Keyboard {
     if (!stop) return;
     this.#navigation.showAround(stop.at);
     this.#chart.point(stop.thing, stop.at);
-    const { left, top, width } = this.#chart.canvas.element.getBoundingClientRect();
+    const { left, top, width } = this.#chart.element.getBoundingClientRect();
     const x = left + (this.#chart.layout.gutter + width) / 2;
     this.#tooltip.show(stop.thing.it, tell(this.#picture, stop.thing), x, Math.max(top, 0) + 60);
     this.#speak(stop.thing);

@@ -1,7 +1,7 @@
 import type { Picture } from "../picture.ts";
+import type { Thing } from "../thing.ts";
 import type { Chart } from "./chart.ts";
 import type { Navigation } from "./navigation.ts";
-import type { Thing } from "./targets.ts";
 import type { Tooltip } from "./tooltip.ts";
 import { tell } from "./words.ts";
 
@@ -30,7 +30,7 @@ export class Pointing {
     this.#tooltip = tooltip;
     this.#picture = picture;
     this.#onClick = onClick;
-    const { element } = chart.canvas;
+    const { element } = chart;
     element.addEventListener("pointerdown", (event) => this.#down(event));
     element.addEventListener("pointermove", (event) => this.#move(event));
     element.addEventListener("pointerup", (event) => this.#up(event));
@@ -41,14 +41,14 @@ export class Pointing {
 
   leave(): void {
     this.#tooltip.hide();
-    this.#chart.canvas.element.style.cursor = "";
+    this.#chart.element.style.cursor = "";
     this.#chart.point(undefined, undefined);
   }
 
   #down(event: PointerEvent): void {
     if (this.#pointers.size === 0) this.#travelled = 0;
     this.#pointers.set(event.pointerId, event);
-    this.#chart.canvas.element.setPointerCapture(event.pointerId);
+    this.#chart.element.setPointerCapture(event.pointerId);
   }
 
   #move(event: PointerEvent): void {
@@ -73,23 +73,21 @@ export class Pointing {
     // A finger cannot hover: a tap is its way to point.
     if (this.#travelled > clickSlack) return;
     this.#point(event);
-    const { left, top } = this.#chart.canvas.element.getBoundingClientRect();
-    this.#onClick(this.#chart.thingAt(event.clientX - left, event.clientY - top));
+    this.#onClick(this.#chart.thingAt(event.clientX, event.clientY));
   }
 
   #pinch(before: PointerEvent, now: PointerEvent, other: PointerEvent): void {
     const distance = (event: PointerEvent): number => Math.max(20, Math.abs(event.clientX - other.clientX));
-    const { left } = this.#chart.canvas.element.getBoundingClientRect();
+    const { left } = this.#chart.element.getBoundingClientRect();
     this.#navigation.zoom(distance(now) / distance(before), (now.clientX + other.clientX) / 2 - left);
   }
 
   #point(event: PointerEvent): void {
-    const { left, top } = this.#chart.canvas.element.getBoundingClientRect();
-    const [x, y] = [event.clientX - left, event.clientY - top];
-    const thing = this.#chart.thingAt(x, y);
+    const x = event.clientX - this.#chart.element.getBoundingClientRect().left;
+    const thing = this.#chart.thingAt(event.clientX, event.clientY);
     const { gutter, width } = this.#chart.layout;
     const isInside = x >= gutter && x <= width;
-    this.#chart.canvas.element.style.cursor = thing ? "pointer" : "";
+    this.#chart.element.style.cursor = thing ? "pointer" : "";
     this.#chart.point(thing, isInside ? this.#chart.window.time(x) : undefined);
     if (thing) this.#tooltip.show(thing.it, tell(this.#picture, thing), event.clientX, event.clientY);
     else this.#tooltip.hide();
@@ -97,7 +95,7 @@ export class Pointing {
 
   #wheel(event: WheelEvent): void {
     event.preventDefault();
-    const { left } = this.#chart.canvas.element.getBoundingClientRect();
+    const { left } = this.#chart.element.getBoundingClientRect();
     // Lines and pages are what some mice count in.
     const unit = [1, 16, 400][event.deltaMode] ?? 1;
     const sideways = event.shiftKey ? event.deltaX + event.deltaY : event.deltaX;

@@ -1,11 +1,9 @@
 import type { Picture } from "../picture.ts";
-import { Canvas } from "./canvas.ts";
 import { Chart } from "./chart.ts";
 import { Detail, type ViewOptions } from "./detail.ts";
 import { Keyboard } from "./keyboard.ts";
 import { Navigation } from "./navigation.ts";
 import { ms } from "./numbers.ts";
-import { Overview } from "./overview.ts";
 import { Player } from "./player.ts";
 import { Pointing } from "./pointing.ts";
 import { TimeWindow } from "./time-window.ts";
@@ -25,11 +23,9 @@ export class View {
       if (!found) throw new Error(`this page has no element "${id}"`);
       return found;
     };
-    const canvas = (id: string): Canvas => new Canvas(element(id) as HTMLCanvasElement);
     const window = new TimeWindow(picture.until);
-    const strip = canvas("overview");
-    const overview = new Overview(strip, picture, window);
-    const chart = new Chart(canvas("chart"), overview, picture, window);
+    const strip = element("overview");
+    const chart = new Chart(element("chart") as Element as SVGSVGElement, strip, picture, window);
     const navigation = new Navigation(chart, picture);
     const tooltip = new Tooltip(element("tooltip"));
     const detail = new Detail(element("detail"), picture, options);
@@ -38,7 +34,7 @@ export class View {
     this.#pointing = new Pointing(chart, navigation, tooltip, picture, (thing) => detail.show(thing));
     this.player = new Player(element, chart, picture, this.#ended.signal);
     const keyboard = new Keyboard(chart, navigation, tooltip, picture, element("spoken"), this.player);
-    slideOverview(strip, overview, navigation);
+    slideOverview(strip, picture, navigation);
 
     const range = element("range");
     chart.onPainted = () => {
@@ -50,7 +46,10 @@ export class View {
     onClick("all", () => navigation.showAll());
     onClick("next", () => keyboard.goToViolation(1));
     onClick("previous", () => keyboard.goToViolation(-1));
-    this.#followSurroundings();
+    // Colours follow the style sheet; a change of size needs another layout.
+    const resized = new ResizeObserver(() => chart.resize());
+    resized.observe(chart.element);
+    this.#ended.signal.addEventListener("abort", () => resized.disconnect());
   }
 
   /** The first violation and what led to it; the whole run where there is none. */
@@ -67,12 +66,7 @@ export class View {
   showViolation(index: number): void {
     this.#pointing.leave();
     this.#navigation.showViolation(index);
-    this.#chart.canvas.element.scrollIntoView({ block: "nearest" });
-  }
-
-  /** The colours have changed. */
-  repaint(): void {
-    this.#chart.resize();
+    this.#chart.element.scrollIntoView({ block: "nearest" });
   }
 
   /** Before its elements go. */
@@ -80,22 +74,12 @@ export class View {
     this.#ended.abort();
     this.player.pause();
   }
-
-  #followSurroundings(): void {
-    const resized = new ResizeObserver(() => this.#chart.resize());
-    resized.observe(this.#chart.canvas.element);
-    const { signal } = this.#ended;
-    signal.addEventListener("abort", () => resized.disconnect());
-    const dark = matchMedia("(prefers-color-scheme: dark)");
-    dark.addEventListener("change", () => this.#chart.resize(), { signal });
-  }
 }
 
-function slideOverview(canvas: Canvas, overview: Overview, navigation: Navigation): void {
-  const { element: strip } = canvas;
+function slideOverview(strip: HTMLElement, { activeUntil }: Picture, navigation: Navigation): void {
   const go = (event: PointerEvent): void => {
-    const { left } = strip.getBoundingClientRect();
-    navigation.showAround(overview.time(event.clientX - left));
+    const { left, width } = strip.getBoundingClientRect();
+    navigation.showAround(((event.clientX - left) / width) * activeUntil);
   };
   strip.addEventListener("pointerdown", (event) => {
     strip.setPointerCapture(event.pointerId);

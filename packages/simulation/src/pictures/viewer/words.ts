@@ -1,6 +1,6 @@
 import type { Call, Hold, Key, Message, Pause, Picture } from "../picture.ts";
+import type { Thing } from "../thing.ts";
 import { ms, signed } from "./numbers.ts";
-import type { Thing } from "./targets.ts";
 
 /** The text of a tooltip: a title, then lines of a name and a value. */
 export interface TooltipText {
