@@ -3,21 +3,25 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileS
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { type Failure, failuresOf, reportIn } from "../report.ts";
+import { luaMutantsOf } from "./lua.ts";
 import { drawn, interval, type Mutant, mutantsOf } from "./mutants.ts";
 import type { Plan, TimedTest } from "./plan.ts";
+import { type Judgement, judged } from "./simulated.ts";
 
 // `pnpm mutation`: which changes of the client the tests of `pnpm test` notice. Each mutant runs with the tests that evaluate
 // its place, those beside it and the short ones first, until one fails. A failure counts if it comes again.
 
-const usage = `pnpm mutation [--count 200] [--seed 1] [--in packages/redlock/src/protocol] [--seconds 60] [--workers 1] [--resume]
+const usage = `pnpm mutation [--count 200] [--seed 1] [--in packages/redlock/src/protocol]... [--runs 0] [--seconds 60] [--workers 1] [--resume]
   --count    so many mutants, drawn by --seed from those of the sources in --in
+  --runs     that many runs of the simulator, and the cases of test/behaviours, in place of the tests; .lua files too
   --seconds  of the tests that evaluate a mutant, those that take no longer together, the shortest first
   --resume   goes on with a run that was interrupted, or, with more --seconds, with those that survived some of their tests`;
 const { values } = parseArgs({
   options: {
     count: { type: "string", default: "200" },
     seed: { type: "string", default: "1" },
-    in: { type: "string", default: "packages/redlock/src" },
+    in: { type: "string", multiple: true, default: ["packages/redlock/src"] },
+    runs: { type: "string", default: "0" },
     seconds: { type: "string", default: "60" },
     workers: { type: "string", default: "1" },
     resume: { type: "boolean", default: false },
@@ -32,6 +36,7 @@ const paths = {
   report: join(folder, "report.json"),
   coverage: join(folder, "coverage.jsonl"),
   results: join(folder, "results.jsonl"),
+  judgements: join(folder, "judgements.jsonl"),
 };
 
 interface Result {
@@ -217,10 +222,12 @@ async function resultOf(
   return { ...run, outcome: all === 0 ? "evaluated by no test" : "survived" };
 }
 
+function changeOf({ file, line, original, replacement }: Mutant): string {
+  return `${file}:${line} ${original} -> ${replacement}`.replaceAll(/\s+/g, " ");
+}
+
 function lineOf({ mutant, outcome, by, tests, of, seconds }: Result): string {
-  const { file, line, original, replacement } = mutant;
-  const change = `${original} -> ${replacement}`.replaceAll(/\s+/g, " ");
-  return `${outcome}: ${file}:${line} ${change} | ${by ?? `${tests} of ${of} tests`} | ${seconds} s`;
+  return `${outcome}: ${changeOf(mutant)} | ${by ?? `${tests} of ${of} tests`} | ${seconds} s`;
 }
 
 const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
@@ -236,14 +243,22 @@ const nameOf = ({ file, start, end, replacement }: Mutant): string =>
   `${file} ${start} ${end} ${replacement}`;
 
 async function main(): Promise<void> {
-  const found = execFileSync("git", ["ls-files", values.in], { encoding: "utf8" }).trim().split("\n");
-  const sources = found.filter((file) => file.endsWith(".ts") && !/\.(test|d)\.ts$/.test(file));
-  const all = sources.flatMap((file) => mutantsOf(file, readFileSync(file, "utf8")));
+  const runs = Number(values.runs);
+  const found = execFileSync("git", ["ls-files", ...values.in], { encoding: "utf8" })
+    .trim()
+    .split("\n");
+  const sources = found.filter(
+    (file) => (runs > 0 ? /\.(ts|lua)$/ : /\.ts$/).test(file) && !/\.(test|d|generated)\.ts$/.test(file),
+  );
+  const all = sources.flatMap((file) =>
+    (file.endsWith(".lua") ? luaMutantsOf : mutantsOf)(file, readFileSync(file, "utf8")),
+  );
   const mutants = drawn(all, Number(values.count), Number(values.seed));
   console.log(
     `${mutants.length} of ${all.length} mutants of ${sources.length} files, drawn by seed ${values.seed}`,
   );
   mkdirSync(folder, { recursive: true });
+  if (runs > 0) return await judge(mutants, runs);
   if (!values.resume) rmSync(paths.results, { force: true });
   // The last line is written when all tests have ended.
   if (!values.resume || !linesOf(paths.coverage).at(-1)?.startsWith('{"failures"')) await observe(mutants);
@@ -268,6 +283,22 @@ async function main(): Promise<void> {
   console.log("\nSurvivors:");
   for (const result of drawnResults) if (result.outcome !== "killed") console.log(lineOf(result));
   console.log(summary(drawnResults));
+}
+
+async function judge(mutants: readonly Mutant[], runs: number): Promise<void> {
+  if (!values.resume) rmSync(paths.judgements, { force: true });
+  const results = linesOf(paths.judgements).map((line) => JSON.parse(line) as Judgement);
+  const known = new Set(results.map(({ mutant }) => nameOf(mutant)));
+  const left = mutants.filter((mutant) => !known.has(nameOf(mutant)));
+  for await (const result of judged(left, runs, paths.judgements)) {
+    results.push(result);
+    console.log(`${changeOf(result.mutant)} | ${result.cases ?? "no case"} | ${result.runs ?? "no run"}`);
+  }
+  const count = (isShown: (result: Judgement) => unknown): number => results.filter(isShown).length;
+  console.log(
+    `${results.length} mutants: ${count(({ cases }) => cases)} shown by a case, ${count(({ runs: shown }) => shown)} by ${runs} runs, ` +
+      `${count(({ cases, runs: shown }) => cases ?? shown)} by either`,
+  );
 }
 
 if (values.help) console.log(usage);

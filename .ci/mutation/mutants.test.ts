@@ -1,5 +1,6 @@
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
+import { changedLine, luaMutantsOf } from "./lua.ts";
 import { drawn, interval, mutantsOf, mutated, observed } from "./mutants.ts";
 
 function changesOf(text: string): string[] {
@@ -33,6 +34,27 @@ test.each([
   "for (;;) f();",
 ])("%s has none", (text) => {
   expect(changesOf(text)).toEqual([]);
+});
+
+test.each([
+  ["a(b + c)", ["b + c -> (b - c)"]],
+  ["a(b == c)", ["b == c -> (b ~= c)"]],
+  ["a((b < c) and d)", ["(b < c) and d -> ((b < c) or d)", "b < c -> (b <= c)"]],
+  ["a(not b)", ["not b -> b"]],
+  ["if a then b() elseif c then d() end", ["a -> false", "a -> true", "c -> false", "c -> true"]],
+  ["a(10, 0)", ["10 -> 0", "10 -> (10 + 1)", "0 -> 1"]],
+  ["a(false)", ["false -> true"]],
+  ["a('text', b .. c)", []],
+])("in a script, %s has these", (text, changes) => {
+  const mutants = luaMutantsOf("a.lua", text);
+  expect(mutants.map(({ original, replacement }) => `${original} -> ${replacement}`)).toEqual(changes);
+});
+
+test("a mutant of a script is known by its line", () => {
+  const text = "-- Why.\n  if a > 1 then\n    b(2)\n  end\n";
+  const mutant = luaMutantsOf("a.lua", text).find(({ original }) => original === "a > 1")!;
+  expect(mutant.line).toBe(2);
+  expect(changedLine(text, mutant)).toEqual(["if a > 1 then", "if (a >= 1) then"]);
 });
 
 test("a mutant has the line of its place, where the text is changed", () => {

@@ -24,6 +24,8 @@ export interface Mutant {
   readonly from?: number;
   /** The client's source is another. */
   readonly edits?: Edits;
+  /** Files of packages/redlock/src, and their text in the mutant. */
+  readonly files?: Readonly<Record<string, string>>;
   /** The client's scripts are others: texts in them, and what stands there in the mutant. */
   readonly lua?: Edits;
   /** All connections of one client, which lie to it or for it. */

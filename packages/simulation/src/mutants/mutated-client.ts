@@ -87,8 +87,12 @@ export function editedScripts({ name: mutant, lua = {} }: Mutant): ReadonlyMap<S
 const scriptNames = Object.keys(clientScripts) as ScriptName[];
 
 /** The files that the mutant changes, by their paths in the client, with their new text. */
-export async function editedFiles({ name, edits = {} }: Mutant): Promise<ReadonlyMap<string, string>> {
-  const texts = new Map<string, string>();
+export async function editedFiles({
+  name,
+  edits = {},
+  files = {},
+}: Mutant): Promise<ReadonlyMap<string, string>> {
+  const texts = new Map(Object.entries(files).map(([file, text]) => [`${sources}${file}`, text]));
   for (const [place, change] of Object.entries(edits)) {
     const [file, ...words] = place.split(" ");
     const path = `${sources}${file}`;
