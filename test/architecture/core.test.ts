@@ -35,7 +35,7 @@ const libraries = /\b(ioredis|iovalkey|node-redis)\b/i;
 
 describe("the core of the client", () => {
   it("names no primitive: a lock that may be shared is a family of scripts", () => {
-    expect(naming(primitives, ["primitives/", "redis/sharable-keys.ts", "scripts.generated.ts"])).toEqual([]);
+    expect(naming(primitives, ["primitives/", "redis/commands.ts", "scripts.generated.ts"])).toEqual([]);
     // Only there is a slot always one of a Cluster.
     expect(naming(slots, ["primitives/", "redis/", "adapters/"])).toEqual([]);
   });

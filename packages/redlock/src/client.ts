@@ -116,7 +116,7 @@ const defaultNodeTimeout = 500;
 
 /** The parts of one Redlock, wired together. */
 export interface RedlockParts {
-  readonly context: Context & { readonly admission: Admission };
+  readonly context: Context;
   readonly deletions: Deletions;
   /** The settings of the constructor: the defaults of each call. */
   readonly settings: Settings;
@@ -194,7 +194,7 @@ function wire(
   const { clock, timers } = timeOf(runtime);
   const distinct = new DistinctMasters(nodes, leases, serverMoves, report);
   const deletions = new Deletions(runtime, clock, report, undefined, log);
-  const context: RedlockParts["context"] & { owners: Owners | undefined } = {
+  const context: Context & { owners: Owners | undefined } = {
     nodes,
     placements: new Placements(nodes, leases),
     quorum: quorumOf(nodes.length),

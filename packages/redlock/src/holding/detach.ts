@@ -1,6 +1,5 @@
+import { RoundClaim } from "../protocol/claim.ts";
 import type { Lease } from "../protocol/lease.ts";
-import { RoundClaim } from "../protocol/question.ts";
-import { roundFor } from "../protocol/round.ts";
 import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import type { DetachedLock } from "./lock.ts";
 
@@ -14,9 +13,8 @@ import type { DetachedLock } from "./lock.ts";
  */
 export async function detach(lease: Lease, settings: Settings): Promise<DetachedLock> {
   const { resources, token: value, ttl, fencingToken } = lease;
-  const claim = new RoundClaim(lease.votes, 1);
   const timeout = nodeTimeoutFor(ttl, settings);
-  const round = roundFor(lease.context, claim, claim.question("extend"), { timeout });
+  const round = new RoundClaim(lease.votes, 1).round(lease.context, "extend", { timeout });
   await round.ask().closed;
   return { resources, value, ttl, ...(fencingToken === undefined ? {} : { fencingToken }) };
 }

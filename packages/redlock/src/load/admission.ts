@@ -2,7 +2,6 @@ import type { Latch } from "../time/cancellation.ts";
 import { Fifo } from "../time/fifo.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import { maxTimerDelay, type Runtime, type Timer } from "../time/runtime.ts";
-import type { Timers } from "../time/timers.ts";
 import { Paced } from "./paced.ts";
 
 // The number of locks that may be requested at once, and whether any may be (PROTOCOL 12.10, 12.11): held leases have
@@ -93,7 +92,7 @@ type Pace =
 export class Admission {
   readonly #runtime: Runtime;
   readonly #clock: LeaseClock;
-  readonly #timers: Pick<Timers, "waiting">;
+  readonly #timers: { readonly waiting: number };
   readonly #leases: Pick<ReadonlySet<unknown>, "size">;
   /** `acquireConcurrency`. */
   readonly #most: number;
@@ -123,7 +122,7 @@ export class Admission {
   constructor(
     runtime: Runtime,
     clock: LeaseClock,
-    timers: Pick<Timers, "waiting">,
+    timers: { readonly waiting: number },
     leases: Pick<ReadonlySet<unknown>, "size">,
     acquireConcurrency: number,
   ) {

@@ -3,7 +3,7 @@ import type { ActiveLease, Context, OwnerNames } from "../protocol/context.ts";
 import type { Inspection } from "../protocol/inspect.ts";
 import { outside } from "../time/async-context.ts";
 import { Latch } from "../time/cancellation.ts";
-import { sleep } from "../time/sleep.ts";
+import { settledWithin } from "../time/sleep.ts";
 import type { TimerHandle, TimerTask } from "../time/timers.ts";
 import { Lists } from "./lists.ts";
 import type { ListedMaster } from "./membership.ts";
@@ -67,9 +67,8 @@ export class Owners implements OwnerNames {
     if (before === "new") return;
     // Whoever asks for the locks that it leaves finds its name.
     const [text, ttl] = this.#keptNow().length > 0 ? this.#record() : ["", 0];
-    await this.#fromMost(timeout, new Latch(), async (master) => {
-      await master.write(this.self.tag, text, ttl, this.#turn);
-    });
+    const written = this.#masters.map((master) => master.write(this.self.tag, text, ttl, this.#turn));
+    await settledWithin(this.#context.runtime, timeout, written);
   }
 
   keep(lease: ActiveLease): void {
@@ -98,24 +97,14 @@ export class Owners implements OwnerNames {
     if (tags.length === 0) return found;
     const done = new Latch();
     const forget = ended.onEnd(() => done.end());
-    await this.#fromMost(timeout, done, async (master, index) => {
+    const asked = this.#masters.map(async (master, index) => {
       if (isSkipped(index)) return;
       for (const record of await master.read(tags)) found.set(record.tag, record);
       if (found.size === tags.length) done.end();
     });
+    await settledWithin(this.#context.runtime, timeout, asked, done);
     forget();
     return found;
-  }
-
-  /** Resolves when every master has answered, at `done`, or after `timeout` ms. Failures count as answers. */
-  async #fromMost(
-    timeout: number,
-    done: Latch,
-    ask: (master: MasterRecords, index: number) => Promise<void>,
-  ): Promise<void> {
-    const asking = this.#masters.map((master, index) => ask(master, index).catch(() => {}));
-    void Promise.all(asking).then(() => done.end());
-    await sleep(this.#context.runtime, timeout, done);
   }
 
   /** With the names of the owners, and since when they hold the resource. */
@@ -147,13 +136,14 @@ export class Owners implements OwnerNames {
     this.#turn += 1;
     const [text, ttl] = this.#record();
     // One command for each master.
-    await this.#fromMost(interval / 4, new Latch(), async (master) => {
+    const written = this.#masters.map(async (master) => {
       const reply = await master.write(this.self.tag, text, ttl, this.#turn);
       const [count, tags] = Array.isArray(reply) ? (reply as readonly unknown[]) : [];
       for (const tag of Array.isArray(tags) ? (tags as readonly unknown[]) : [])
         if (typeof tag === "string" && tag !== this.self.tag)
           this.#lists.hear(tag, this.#turn, Number(count));
     });
+    await settledWithin(this.#context.runtime, interval / 4, written);
     const unread = this.#lists.unread(this.#turn);
     for (const record of (await this.recordsOf(unread, interval / 4)).values()) this.#lists.learn(record);
     await this.#compare();
@@ -166,13 +156,14 @@ export class Owners implements OwnerNames {
     if (suspects.length === 0) return;
     // As they are now, and where they are: a master that has a record of the other client is in the list of the other.
     const found = new Map<string, { record: OwnerRecord; on: Set<number> }>();
-    await this.#fromMost(interval / 4, new Latch(), async (master, index) => {
+    const asked = this.#masters.map(async (master, index) => {
       for (const record of await master.read(suspects)) {
         const { on = new Set<number>(), record: other } = found.get(record.tag) ?? {};
         const isNewer = other === undefined || record.writes > other.writes;
         found.set(record.tag, { record: isNewer ? record : other, on: on.add(index) });
       }
     });
+    await settledWithin(this.#context.runtime, interval / 4, asked);
     if (this.#state === "ended") return;
     for (const tag of suspects) {
       const { record, on } = found.get(tag) ?? {};

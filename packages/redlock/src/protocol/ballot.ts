@@ -2,16 +2,16 @@ import { nodeTimeoutFor } from "../settings/settings.ts";
 import type { Latch } from "../time/cancellation.ts";
 import { leaseDeadline, never } from "../time/lease-clock.ts";
 import { sleep } from "../time/sleep.ts";
+import { RoundClaim } from "./claim.ts";
 import type { Context, Deletion } from "./context.ts";
 import type { Attempts } from "./execution-stats.ts";
 import { isStored, tokenOf } from "./fencing.ts";
 import { reportForeign } from "./foreign.ts";
 import { Lease } from "./lease.ts";
 import type { Answer, Entry, Grant, LockNode, Timed, Yes } from "./node.ts";
-import { RoundClaim } from "./question.ts";
 import { type Contention, contentionIn, decide, isDecided, type Tally, type Verdict } from "./quorum.ts";
 import type { AcquireCall, LockRequest } from "./request.ts";
-import { type Round, roundFor } from "./round.ts";
+import type { Round, RoundPlan } from "./round.ts";
 import type { RoundClocks } from "./round-clocks.ts";
 import { Votes } from "./votes.ts";
 
@@ -150,13 +150,13 @@ export class Ballot implements AcquireCall {
     this.#claim = claim;
     if (proposals) this.#counters = [];
     const verb = entry ? "enqueue" : unless === undefined ? "vote" : "voteUnless";
-    const question = claim.question(verb, entry, entry ? undefined : unless);
-    // PROTOCOL 2.3: a plain vote is decided as soon as possible: at q yes votes, or with more than N - q against.
-    const round = roundFor(this.#context, claim, question, {
+    const plan: RoundPlan = {
       timeout: this.#timeout,
+      // PROTOCOL 2.3: a plain vote is decided as soon as possible: at q yes votes, or with more than N - q against.
       isDecided: entry ? undefined : isDecided,
       onAnswer: (index, answer, asked) => this.#heard(claim, index, answer, asked, told),
-    });
+    };
+    const round = claim.round(this.#context, verb, plan, entry, entry ? undefined : unless);
     claim.sentAt = round.sentAt;
     this.#round = round;
     this.attempts.add(round, entry ? this.rounds > 1 : undefined);
@@ -203,8 +203,8 @@ export class Ballot implements AcquireCall {
     if (grant.is === "grant") count();
     else {
       const clocks = this.#round ? this.#round.clocks : this.#clocks;
-      clocks?.judge(index, grant, (judged) => {
-        if (judged.is === "grant" && claim === this.#claim) count();
+      clocks?.judge(index, grant, (why) => {
+        if (why === undefined && claim === this.#claim) count();
       });
     }
   }
@@ -265,7 +265,7 @@ export class Ballot implements AcquireCall {
       const stored = answers.filter((answer, index) => isStored(token, madeOf[index], answer)).length;
       return decide(nodes.length, stored, answers.filter(Boolean).length - stored);
     };
-    const round = roundFor(this.#context, storing, storing.question("extend"), {
+    const round = storing.round(this.#context, "extend", {
       timeout: this.#timeout,
       isDecided: (answers) => verdict(answers) !== "open",
       onAnswer: (index, answer, { sentAt }) => {

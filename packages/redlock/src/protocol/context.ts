@@ -1,10 +1,12 @@
 import type { LockLostError, LossReason, NodeError, Owner } from "../errors.ts";
+import type { Admission } from "../load/admission.ts";
 import type { Latch } from "../time/cancellation.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import type { Runtime } from "../time/runtime.ts";
 import type { Timers } from "../time/timers.ts";
 import type { StateLog } from "../tracing/state-log.ts";
 import type { HoldMessage } from "../tracing/tracing.ts";
+import type { Proposals } from "./fencing.ts";
 import type { LockNode } from "./node.ts";
 import type { Placement, Placements } from "./placement.ts";
 import type { Tally } from "./quorum.ts";
@@ -31,14 +33,6 @@ export interface ActiveLease {
   lose(why: string, reason: LossReason): void;
   /** The server that has voted through master `before` votes through `index` from now on (PROTOCOL 2.10). */
   voteMoves(before: number, index: number): void;
-}
-
-/** The fencing tokens that this client proposes (PROTOCOL 8.1). */
-export interface FencingProposals {
-  /** Returns the next proposal at this time, ms since the epoch. */
-  at(time: number): number;
-  /** Records a token that a master returned: later proposals are larger. */
-  saw(token: number): void;
 }
 
 /** Keys to delete: those of a failed attempt, or of a released lock. */
@@ -75,16 +69,6 @@ export interface Deleting {
   ): Deletion;
 }
 
-/** Limits the vote rounds in flight: `Admission`, as far as steps of the protocol use it. */
-export interface RoundAdmission {
-  /** An admitted round is over, or did not begin. */
-  leave(): void;
-  recordRound(took: number, timeout: number): void;
-  recordLateAnswer(timeout: number): void;
-  extensionBegan(extension: TimedExtension): void;
-  extensionEnded(extension: TimedExtension, isConfirmed: boolean): void;
-}
-
 /** The names of owners: `Owners`, as far as waiting uses it. */
 export interface OwnerNames {
   /** The Redlock of this context. */
@@ -95,12 +79,6 @@ export interface OwnerNames {
   keep(lease: ActiveLease): void;
   /** The owner with this tag, as the first master that knows it says; `undefined` if none does within `timeout` ms. */
   ownerOf(tag: string, timeout: number, ended: Latch): Promise<Owner | undefined>;
-}
-
-/** An extension, by the lease clock, ms. */
-export interface TimedExtension {
-  readonly due: number;
-  readonly ttl: number;
 }
 
 /** The state shared by all steps of the protocol: the masters, the time, the leases held and the pending deletes. */
@@ -114,7 +92,7 @@ export interface Context {
   readonly timers: Timers;
   readonly tokens: Tokens;
   readonly deletions: Deleting;
-  readonly admission: RoundAdmission;
+  readonly admission: Admission;
   /** Whether waiters queue on the masters, and a release grants the lock to the next one (PROTOCOL 7). */
   readonly isQueued: boolean;
   /** Whether a master is a Redis Cluster: all keys of a lock have to be in one hash slot. */
@@ -122,7 +100,7 @@ export interface Context {
   /** Whether a nested call may enter the lease of its caller (PROTOCOL 10.6). */
   readonly isReentrant: boolean;
   /** Set if leases have fencing tokens (PROTOCOL 8). */
-  readonly proposals: FencingProposals | undefined;
+  readonly proposals: Proposals | undefined;
   /** `undefined` with `owner: false`: nothing is written or read. */
   readonly owners: OwnerNames | undefined;
   /** The active leases, for `quit`. */

@@ -5,12 +5,11 @@ import { attemptsAllowed, nodeTimeoutFor, type Settings } from "../settings/sett
 import { sleep } from "../time/sleep.ts";
 import { extending } from "../tracing/channels.ts";
 import { traceExtend } from "../tracing/traces.ts";
+import { RoundClaim } from "./claim.ts";
 import { Attempts } from "./execution-stats.ts";
 import { inQuarantine } from "./faults.ts";
 import type { Lease } from "./lease.ts";
-import { RoundClaim } from "./question.ts";
 import { isDecided, isRefused, type Tally, verdictOf } from "./quorum.ts";
-import { roundFor } from "./round.ts";
 
 /** The pause after an attempt that no quorum answered is at most this part of the remaining time. */
 export const retryFraction: number = 1 / 4;
@@ -119,7 +118,7 @@ async function confirm(lease: Lease, asked: Asked, attempts: Attempts): Promise<
   const newClaim = () => new RoundClaim(votes, ttl, lease);
   const claim = newClaim();
   const repaired: number[] = [];
-  const round = roundFor(context, claim, claim.question("extend"), {
+  const round = claim.round(context, "extend", {
     timeout: nodeTimeoutFor(lease.ttl, settings),
     maxTimeout: lease.ttl,
     isDecided: (answers) => {

@@ -1,4 +1,3 @@
-import type { FencingProposals } from "./context.ts";
 import type { Answer } from "./node.ts";
 
 // Fencing tokens over independent masters (PROTOCOL 8). The largest of counters that each master increments by
@@ -40,10 +39,11 @@ export function isStored(token: number, counter: number | undefined, answer: Ans
 /** The masters store no token above this: their floors are larger, and numbers are exact below 2^53. */
 const largestProposal = 2 ** 53 - 2 ** 20 - 1;
 
-/** The proposals of this client: larger than any token it has seen, and at least the clock. */
-export class Proposals implements FencingProposals {
+/** The fencing tokens that this client proposes (PROTOCOL 8.1): larger than any token it has seen, and at least the clock. */
+export class Proposals {
   #largest = 0;
 
+  /** Records a token that a master returned: later proposals are larger. */
   saw(token: number): void {
     this.#largest = Math.min(Math.max(this.#largest, token), largestProposal);
   }

@@ -1,6 +1,5 @@
 import type { NodeError, Owner } from "../errors.ts";
-import { Latch } from "../time/cancellation.ts";
-import { sleep } from "../time/sleep.ts";
+import { settledWithin } from "../time/sleep.ts";
 import type { Context } from "./context.ts";
 import type { Answer, LockNode, RecordStore } from "./node.ts";
 import { questionOf } from "./question.ts";
@@ -59,7 +58,7 @@ export async function inspect(
 ): Promise<readonly Inspection[]> {
   const { nodes, runtime, clock } = context;
   const question = questionOf({ verb: "inspect", keys: [resource], words: [] });
-  const round = new Round({ nodes, runtime, clock }, { question, timeout });
+  const round = new Round({ nodes, runtime, clock }, question, { timeout });
   const telling = toldBy(context, timeout, (records) => records.waitersOf(resource));
   await round.ask().decided;
   const waiters = await telling;
@@ -103,12 +102,10 @@ export async function toldBy<T>(
   ask: (records: RecordStore) => Promise<T>,
 ): Promise<readonly (T | undefined)[]> {
   const told: Array<T | undefined> = nodes.map(() => undefined);
-  const answered = new Latch();
   const asked = nodes.map(async ({ records }, index) => {
-    if (records?.session !== undefined) told[index] = await ask(records).catch(() => undefined);
+    if (records?.session !== undefined) told[index] = await ask(records);
   });
-  void Promise.all(asked).then(() => answered.end());
-  await sleep(runtime, timeout, answered);
+  await settledWithin(runtime, timeout, asked);
   return told;
 }
 

@@ -1,6 +1,5 @@
 import { nodeFailed } from "./faults.ts";
-import type { Answer, Claim, Entry, LockNode, Question, Verb } from "./node.ts";
-import type { Votes } from "./votes.ts";
+import type { Answer, LockNode, Question } from "./node.ts";
 
 // A master is asked in one way, `LockNode.ask(question, place, sink)`, whatever for: a vote, an extension, a release, a
 // queue entry, the state of a key or of the guard, the time.
@@ -45,44 +44,4 @@ export function answerOf(node: Pick<LockNode, "name" | "ask">, question: Questio
       resolve(nodeFailed(node.name, error));
     }
   });
-}
-
-/** The lease of a claim: why it has ended, by the clocks. */
-type ClaimedLease = { readonly whyEnded: string | undefined };
-
-/** A question about votes, which is abandoned explicitly, or when the lease of the votes ends. */
-export class RoundClaim implements Claim {
-  readonly votes: Votes;
-  readonly ttl: number;
-  /** The lease that the claim has won or is to extend. */
-  lease: ClaimedLease | undefined;
-  /** The proposed fencing token, if fencing is on. */
-  proposal: number | undefined;
-  /** The time of the first send, in lease time. */
-  sentAt: number = Number.NEGATIVE_INFINITY;
-  #givenUp = false;
-
-  constructor(votes: Votes, ttl: number, lease?: ClaimedLease) {
-    this.votes = votes;
-    this.ttl = ttl;
-    this.lease = lease;
-  }
-
-  /** Also once the placement that it began in is left (PROTOCOL 2.15). */
-  get abandoned(): boolean {
-    return this.#givenUp || this.votes.placement.whyLeft !== undefined || this.lease?.whyEnded !== undefined;
-  }
-
-  /** `unless`: for `voteUnless`, a key that must be free. */
-  question(verb: Verb, entry?: Entry, unless?: string): Question {
-    const { ttl, proposal } = this;
-    const { resources, token } = this.votes;
-    const keys = unless === undefined ? resources : [...resources, unless];
-    return questionOf({ verb, keys, words: [token], ttl, proposal, entry, claim: this });
-  }
-
-  /** Stops further sends: the caller has given up, or the time of the round is over. */
-  giveUp(): void {
-    this.#givenUp = true;
-  }
 }

@@ -31,9 +31,9 @@ export async function ready(
   for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
     const round = new Round(
       { nodes: nodes.map(tried), runtime, clock, log },
+      questionOf({ verb: "inspect", keys: [probe], words: [] }),
       {
         timeout: Math.max(until - runtime.monotonic(), 1),
-        question: questionOf({ verb: "inspect", keys: [probe], words: [] }),
         onAnswer: (index, answer) => {
           if (lacks(answer) && !lacks(told[index])) report(answer.error);
           // The last round is as short as the rest of the time: that a master is silent then is not why it was not reached.

@@ -12,7 +12,7 @@ import type { ExecutionResult, Lease } from "./lease.ts";
 import type { Fault, LockNode, Question } from "./node.ts";
 import { answerOf, questionOf } from "./question.ts";
 import { quorumOf, type Tally, toleratedFailures } from "./quorum.ts";
-import { type Asking, type Round, roundFor } from "./round.ts";
+import { type Asking, Round } from "./round.ts";
 
 /**
  * Releases a lease: PROTOCOL 5. Never rejects and never retries: an expired lock is an outcome (PROTOCOL 5.2). Only the first call
@@ -218,7 +218,7 @@ export class Deletions implements Deleting {
     isDecided?: (answers: Tally) => boolean,
   ): Round {
     const { runtime, clock, report, log } = this.#asking;
-    const round = roundFor({ nodes, runtime, clock, report, log }, undefined, deletionOf(leftover), {
+    const round = new Round({ nodes, runtime, clock, report, log }, deletionOf(leftover), {
       timeout,
       maxTimeout: leftover.ttl,
       isDecided,

@@ -1,6 +1,4 @@
-import { fault } from "./faults.ts";
-import type { ClockJudge, Fault, Reading, Timed } from "./node.ts";
-import { quorumOf } from "./quorum.ts";
+import type { ClockJudge, Reading, Timed } from "./node.ts";
 
 interface Clocked {
   readonly clock: ClockJudge;
@@ -9,8 +7,10 @@ interface Clocked {
 
 interface Pending extends Clocked {
   readonly isYes: boolean;
-  readonly onVerdict: (verdict: "counts" | Fault) => void;
+  readonly onVerdict: (why?: string) => void;
 }
+
+const counts: { readonly why?: string } = {};
 
 /**
  * Decides which votes of one round count, by the masters' clocks as they were read in this round (PROTOCOL 11.2, 11.3).
@@ -28,25 +28,25 @@ interface Pending extends Clocked {
  */
 export class RoundClocks {
   readonly #answers: ReadonlyArray<unknown>;
+  readonly #quorum: number;
   readonly #clocked: Array<Clocked | undefined>;
   readonly #pending: Array<Pending | undefined>;
 
   /** `answers`: those of the round, `undefined` for a master that may still answer. */
-  constructor(answers: ReadonlyArray<unknown>) {
+  constructor(answers: ReadonlyArray<unknown>, quorum: number) {
     this.#answers = answers;
+    this.#quorum = quorum;
     this.#clocked = answers.map(() => undefined);
     this.#pending = answers.map(() => undefined);
   }
 
-  /** Calls `count` with the vote, or with a fault in its place, as soon as the clocks decide. */
-  judge<V extends { readonly is: string }>(
+  /** Calls `onVerdict` as soon as the clocks decide: why the vote does not count; nothing if it does. */
+  judge(
     index: number,
-    timed: Timed<V>,
-    count: (vote: V | Fault) => void,
+    { vote, clock, reading }: Timed<{ readonly is: string }>,
+    onVerdict: Pending["onVerdict"],
   ): void {
-    const { vote, clock, reading } = timed;
     this.#clocked[index] = { clock, reading };
-    const onVerdict = (verdict: "counts" | Fault): void => count(verdict === "counts" ? vote : verdict);
     this.#pending[index] = { clock, reading, isYes: vote.is !== "no", onVerdict };
     this.review();
   }
@@ -56,30 +56,29 @@ export class RoundClocks {
     for (let index = 0; index < this.#pending.length; index += 1) {
       const pending = this.#pending[index];
       if (!pending) continue;
-      const verdict = pending.isYes ? this.#verdictOn(index, pending) : "counts";
+      const verdict = pending.isYes ? this.#verdictOn(index, pending) : counts;
       if (verdict === "open") continue;
       this.#pending[index] = undefined;
-      pending.onVerdict(verdict);
+      pending.onVerdict(verdict.why);
     }
   }
 
-  /** The result of a vote that is still pending when the time of the round is over. */
-  giveUp(index: number): Fault | undefined {
+  /** Why a vote does not count that is still pending when the time of the round is over; `undefined` if none is. */
+  giveUp(index: number): string | undefined {
     const pending = this.#pending[index];
     this.#pending[index] = undefined;
-    return pending && this.#fault(pending, "too few other clocks were read in time to judge its own");
+    return pending && "too few other clocks were read in time to judge its own";
   }
 
-  #verdictOn(index: number, pending: Pending): "counts" | "open" | Fault {
-    const { clock } = pending;
-    if (clock.hasSteppedLately) return this.#fault(pending, "its clock has stepped within the longest ttl");
-    const quorum = quorumOf(this.#answers.length);
+  #verdictOn(index: number, { clock }: Pending): "open" | typeof counts {
+    if (clock.hasSteppedLately) return { why: "its clock has stepped within the longest ttl" };
+    const quorum = this.#quorum;
     const agreeing = this.#agreeingWith(index);
-    if (agreeing >= quorum) return "counts";
+    if (agreeing >= quorum) return counts;
     // The clocks that are still to be read may agree (PROTOCOL 11.2).
     if (agreeing + this.#missing >= quorum) return "open";
-    if (this.#isSkewed(index, quorum)) clock.distrust();
-    return this.#fault(pending, `only ${agreeing} of ${quorum} clocks agree to within ${clock.maxOffset} ms`);
+    if (this.#isSkewed(index)) clock.distrust();
+    return { why: `only ${agreeing} of ${quorum} clocks agree to within ${clock.maxOffset} ms` };
   }
 
   /** The number of clocks that may still be read. */
@@ -95,18 +94,14 @@ export class RoundClocks {
   }
 
   /** Whether this clock is certainly wrong: it is far from one that a majority agrees with. */
-  #isSkewed(index: number, quorum: number): boolean {
+  #isSkewed(index: number): boolean {
     const { reading, clock } = this.#clocked[index]!;
     return this.#clocked.some(
       (other, place) =>
         other &&
         apartAtLeast(reading, other.reading) > clock.maxOffset &&
-        this.#agreeingWith(place) >= quorum,
+        this.#agreeingWith(place) >= this.#quorum,
     );
-  }
-
-  #fault({ clock }: Clocked, why: string): Fault {
-    return fault(clock.node, "CLOCK", why, true);
   }
 }
 

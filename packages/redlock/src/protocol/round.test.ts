@@ -23,7 +23,7 @@ const throwing: LockNode["ask"] = () => {
 };
 
 /** `told`: the answers of the round, with their times. */
-function roundOf(nodes: readonly Voter[], plan: Partial<RoundPlan> = {}) {
+function roundOf(nodes: readonly Voter[], plan: Partial<RoundPlan> = {}, asked = question) {
   const clock = createClock(0);
   let unreferenced = 0;
   const unref = (): void => {
@@ -41,7 +41,7 @@ function roundOf(nodes: readonly Voter[], plan: Partial<RoundPlan> = {}) {
   const asking = { nodes, runtime: runtime as Runtime, clock: new LeaseClock(runtime as Runtime) };
   const onAnswer: RoundPlan["onAnswer"] = (index, answer) =>
     told.push(`${index} ${answer.is} at ${clock.now}`);
-  const round = new Round(asking, { timeout: 50, question, onAnswer, ...plan });
+  const round = new Round(asking, asked, { timeout: 50, onAnswer, ...plan });
   return { clock, told, round, unreferenced: () => unreferenced };
 }
 
@@ -120,7 +120,7 @@ describe("a master that works off other requests", () => {
     const busy = nodeOf(undefined, () => Math.min(until, Math.floor(clock.now / 20) * 20));
     // Two Redlocks may call one client by two names.
     const named = { ...nodeOf(), client: busy.client, name: "other" };
-    const { round, clock, told } = roundOf([busy, named], { maxTimeout, question: { ...question, verb } });
+    const { round, clock, told } = roundOf([busy, named], { maxTimeout }, { ...question, verb });
     void round.ask().decided.then(() => told.push(`goes on at ${clock.now}`));
     await clock.tickAsync(500);
     expect(told.toSorted()).toEqual([`0 fault at ${end}`, "1 fault at 50", `goes on at ${goesOn}`]);

@@ -9,7 +9,7 @@ import type { StateLog } from "../tracing/state-log.ts";
 import { traceAnswer } from "../tracing/traces.ts";
 import { fault, nodeFailed } from "./faults.ts";
 import type { Answer, Fault, LockNode, Question, Sink, Timed } from "./node.ts";
-import type { Tally } from "./quorum.ts";
+import { quorumOf, type Tally } from "./quorum.ts";
 import { RoundClocks } from "./round-clocks.ts";
 
 /** A master, as a round asks it. */
@@ -27,7 +27,6 @@ export interface Asking {
 }
 
 export interface RoundPlan {
-  readonly question: Question;
   /** The time one master has to answer, ms. All are asked at once, so one timer serves them all. */
   readonly timeout: number;
   /**
@@ -37,8 +36,6 @@ export interface RoundPlan {
   readonly maxTimeout?: number | undefined;
   /** The question that follows such an answer, which does not count as the answer of its master then. */
   readonly followUp?: ((index: number, answer: Answer) => Question | undefined) | undefined;
-  /** Abandoned when the round is closed: commands not sent by then are not sent any more. */
-  readonly claim?: { giveUp(): void } | undefined;
   /**
    * Called with each answer as it arrives, a timed one when the clocks of the round have judged it. A master that
    * exceeds its time gives a `TIMEOUT` fault; its real answer is still passed on if it comes later, but is not a vote
@@ -47,17 +44,6 @@ export interface RoundPlan {
   readonly onAnswer?: ((index: number, answer: Answer, round: Round) => void) | undefined;
   /** Whether the answers can decide. Default: not before the last one. */
   readonly isDecided?: ((answers: Tally) => boolean) | undefined;
-}
-
-/** A round for a claim: of votes, queue entries, extensions. The caller asks directly afterwards (PROTOCOL 2.4). */
-export function roundFor(
-  asking: Asking,
-  claim: { giveUp(): void } | undefined,
-  question: Question,
-  { timeout, maxTimeout, followUp, onAnswer, isDecided }: Omit<RoundPlan, "question" | "claim">,
-): Round {
-  // Always the same properties in the same order: an engine finds those without a lookup.
-  return new Round(asking, { question, timeout, maxTimeout, followUp, claim, onAnswer, isDecided });
 }
 
 /** A timer later than this was delayed by a busy event loop, ms: unread answers may be waiting behind it. */
@@ -96,9 +82,12 @@ export class Round implements Sink {
   /** Whether an answer came without the index of a master. */
   #hasStray = false;
   readonly #asking: Asking;
+  readonly #question: Question;
   readonly #plan: RoundPlan;
+  readonly #claim: { giveUp(): void } | undefined;
 
-  constructor(asking: Asking, plan: RoundPlan) {
+  /** `claim`: abandoned when the round is closed: commands not sent by then are not sent any more. */
+  constructor(asking: Asking, question: Question, plan: RoundPlan, claim?: { giveUp(): void }) {
     this.timeout = plan.timeout;
     this.#missing = asking.nodes.length;
     this.answers = [];
@@ -108,15 +97,16 @@ export class Round implements Sink {
     });
     this.sentAt = asking.clock.now();
     this.#asking = asking;
+    this.#question = question;
     this.#plan = plan;
+    this.#claim = claim;
   }
 
   /** Sends the request; once only, directly after the round was made. */
   ask(): this {
     // Batches, timers and connections that this starts serve other calls as well: not in the routine of this one (PROTOCOL 10.7).
     if (isInFrame()) return outside(() => this.ask());
-    const { question } = this.#plan;
-    for (let index = 0; index < this.answers.length; index += 1) this.#askOne(index, question);
+    for (let index = 0; index < this.answers.length; index += 1) this.#askOne(index, this.#question);
     this.#setTimer(this.sentAt);
     if (this.#missing === 0) this.#close();
     return this;
@@ -184,13 +174,16 @@ export class Round implements Sink {
       // An answer given synchronously is processed after all masters have been asked.
       void Promise.resolve().then(() => this.answered(index, reply));
     } else if (reply.is === "timed") {
-      this.#clocks ??= new RoundClocks(this.answers);
-      this.#clocks.judge(index, reply, (answer) => this.#accept(index, answer));
+      this.#clocks ??= new RoundClocks(this.answers, quorumOf(this.answers.length));
+      this.#clocks.judge(index, reply, (why) =>
+        this.#accept(index, why === undefined ? reply.vote : byClock(this.#asking.nodes[index]!, why)),
+      );
     } else this.#accept(index, reply);
   }
 
   #accept(index: number, answer: Answer): void {
     const { nodes, clock, report, log } = this.#asking;
+    const { verb } = this.#question;
     const plan = this.#plan;
     const next = plan.followUp?.(index, answer);
     if (next) {
@@ -201,13 +194,12 @@ export class Round implements Sink {
     if (!late) {
       this.answers[index] = answer;
       this.#missing -= 1;
-      if (answered.hasSubscribers)
-        traceAnswer(nodes[index]!.name, plan.question.verb, clock.now() - this.sentAt, answer);
+      if (answered.hasSubscribers) traceAnswer(nodes[index]!.name, verb, clock.now() - this.sentAt, answer);
     }
     if (answer.is === "fault") report?.(answer.error);
     plan.onAnswer?.(index, answer, this);
     // The rules may have made a fault of it.
-    if (!late) log?.onAnswer(nodes[index]!, plan.question.verb, this.answers[index]!);
+    if (!late) log?.onAnswer(nodes[index]!, verb, this.answers[index]!);
     if (late) return;
     if (plan.isDecided?.(this.answers)) this.#decide();
     if (this.#missing === 0) this.#close();
@@ -245,11 +237,12 @@ export class Round implements Sink {
       if (this.answers[index] !== undefined || (isDraining && hasTime)) continue;
       const silenceOf = isDraining ? overtaken : timedOut;
       const silence = (this.#hasStray ? unnumbered : silenceOf)(node, this.timeout);
-      this.#accept(index, this.#clocks?.giveUp(index) ?? silence);
+      const why = this.#clocks?.giveUp(index);
+      this.#accept(index, why === undefined ? silence : byClock(node, why));
     }
     if (this.#missing > 0) this.#setTimer();
     // PROTOCOL 1.10: a caller does not wait for a rollback that goes on until its keys have expired.
-    if (this.#plan.question.verb === "release") this.#decide();
+    if (this.#question.verb === "release") this.#decide();
   }
 
   #setTimer(from = this.#asking.clock.now()): void {
@@ -270,7 +263,7 @@ export class Round implements Sink {
   }
 
   #close(): void {
-    this.#plan.claim?.giveUp();
+    this.#claim?.giveUp();
     this.#timer?.cancel();
     this.#timer = undefined;
     this.#decide();
@@ -283,6 +276,11 @@ export class Round implements Sink {
  */
 function overtaken(node: Voter, timeout: number): Fault {
   return fault(node.name, "ABANDONED", `it waited behind other requests for ${timeout} ms`, true);
+}
+
+/** The vote does not count (PROTOCOL 11.2, 11.3). */
+function byClock(node: Voter, why: string): Fault {
+  return fault(node.name, "CLOCK", why, true);
 }
 
 /** Some node of the user's own does not pass on its index. */

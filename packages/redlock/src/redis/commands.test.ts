@@ -4,8 +4,7 @@ import { questionOf } from "../protocol/question.ts";
 import { batchScript, releaseBatchScript, voteBatchScript } from "../scripts.generated.ts";
 import { claimed, type TestClaim } from "../virtual-time.test.ts";
 import type { Asker, Posted } from "./batch.ts";
-import { batchArgs, batchCommand, decode, encode, repliesIn, verbs } from "./commands.ts";
-import { claimKeysOf } from "./sharable-keys.ts";
+import { batchArgs, batchCommand, claimKeysOf, decode, encode, repliesIn, verbs } from "./commands.ts";
 import { turn } from "./turn.ts";
 import { batchEnd } from "./window.ts";
 

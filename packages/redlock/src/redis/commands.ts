@@ -15,7 +15,6 @@ import {
 import type { Posted, Purpose } from "./batch.ts";
 import type { Args, Message } from "./connection.ts";
 import { claimedTimeIn, countIn, digitsIn, epochIn, timeLeftIn } from "./reply-numbers.ts";
-import { companionsOf, isSharable } from "./sharable-keys.ts";
 
 interface Row {
   /** In the list of the batch script. */
@@ -51,6 +50,30 @@ export const verbs: Readonly<Record<Verb, Row>> = {
 function letterOf({ question: { verb }, asker }: Posted): string {
   return verb === "release" && asker.inbox === undefined ? "r" : verbs[verb].letter;
 }
+
+/**
+ * The keys of locks whose claims may be shared begin so: many readers or one writer (PROTOCOL 10.3). A script of their own has
+ * their questions: see lua/shared.
+ */
+const sharedPrefix = "quorlock:rw:";
+
+/** The keys of the claims on a lock that may be shared; a claim on one of them is exclusive or shared. */
+export function claimKeysOf(name: string): { readonly exclusive: string; readonly shared: string } {
+  return { exclusive: `${sharedPrefix}{${name}}:write`, shared: `${sharedPrefix}{${name}}:readers` };
+}
+
+/** Users cannot name a resource so: names with the prefix of the library's own keys are refused. */
+function isSharable(key: string): boolean {
+  return key.startsWith(sharedPrefix);
+}
+
+/** The other keys that a question on `key` reads or writes: a Cluster has to know them while the slot moves. */
+function companionsOf(key: string): readonly string[] {
+  const lock = key.slice(0, key.lastIndexOf(":"));
+  return sharedParts.map((part) => `${lock}:${part}`).filter((other) => other !== key);
+}
+
+const sharedParts = ["write", "readers", "rounds", "marks"];
 
 /** Whether the two cannot be in one batch: locks that may be shared have a script of their own. */
 export function needsOtherScript({ keys: [key] }: Question, { keys: [other] }: Question): boolean {

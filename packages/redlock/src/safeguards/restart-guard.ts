@@ -261,18 +261,14 @@ export class RestartGuard {
   ): Promise<Tally> {
     const { nodes, runtime, clock } = this.#context;
     const databases = nodes.map(({ database }) => database);
-    const round = new Round(
-      { nodes, runtime, clock },
-      {
-        timeout: this.#timeout,
-        question,
-        onAnswer: (index, answer) => {
-          this.#guards[index]!.hear(answer, databases[index]);
-          onState?.(index, answer);
-        },
-        isDecided: onState && (() => this.#isAgreed),
+    const round = new Round({ nodes, runtime, clock }, question, {
+      timeout: this.#timeout,
+      onAnswer: (index, answer) => {
+        this.#guards[index]!.hear(answer, databases[index]);
+        onState?.(index, answer);
       },
-    );
+      isDecided: onState && (() => this.#isAgreed),
+    });
     await round.ask().decided;
     return round.answers;
   }

@@ -1,6 +1,6 @@
 import { AbortError, ClosedError } from "../errors.ts";
 import { onAbort } from "./abort.ts";
-import { Cancellation, type Latch } from "./cancellation.ts";
+import { Cancellation, Latch } from "./cancellation.ts";
 import { maxTimerDelay, type Runtime } from "./runtime.ts";
 
 /** Waits `delay` ms, or until `ended`. */
@@ -14,7 +14,18 @@ export async function sleep(runtime: Runtime, delay: number, ended: Latch): Prom
   timer?.cancel();
 }
 
-/** The same, or until the caller's signal aborts or the client is closed. */
+/** Waits until all of `work` has settled, `delay` ms, or until `ended`. */
+export function settledWithin(
+  runtime: Runtime,
+  delay: number,
+  work: readonly Promise<unknown>[],
+  ended: Latch = new Latch(),
+): Promise<void> {
+  void Promise.allSettled(work).then(() => ended.end());
+  return sleep(runtime, delay, ended);
+}
+
+/** Like {@link sleep}, or until the caller's signal aborts or the client is closed. */
 export async function sleepUnless(
   runtime: Runtime,
   delay: number,

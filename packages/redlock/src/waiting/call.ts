@@ -1,4 +1,3 @@
-import type { Admission } from "../load/admission.ts";
 import type { Context } from "../protocol/context.ts";
 import { Attempts } from "../protocol/execution-stats.ts";
 import type { LockRequest } from "../protocol/request.ts";
@@ -14,7 +13,7 @@ const maxQueuedResources = 1000;
 
 /** The parameters of one acquire. */
 export interface Acquisition {
-  readonly context: Context & { readonly admission: Admission };
+  readonly context: Context;
   readonly request: LockRequest;
   /** Cancelled by the caller's signal or by `quit`. */
   readonly cancellation: Cancellation;
