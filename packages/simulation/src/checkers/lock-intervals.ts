@@ -31,6 +31,13 @@ export interface LockInterval {
   watch: EventId | undefined;
 }
 
+/** What keeps a master from voting for others although it has no key. */
+export interface Abstentions {
+  readonly guard: LockSettings["restartGuard"];
+  /** The time for which clients leave a master out whose clock has stepped, ms; 0: they count it. */
+  readonly exclusion: number;
+}
+
 interface Lists {
   mastersOf(client: Process): readonly Master[];
 }
@@ -56,8 +63,8 @@ export class LockIntervals {
   readonly #findings: Findings;
   /** The list of each client: others with the same list win a quorum of it. */
   readonly #lists: Lists;
-  /** Of the restart guard. */
-  readonly #guard: LockSettings["restartGuard"];
+  readonly #guard: Abstentions["guard"];
+  readonly #exclusion: number;
   readonly #open = new Set<LockInterval>();
   /** The same by resource: with many clients most have nothing to do with each other. */
   readonly #openFor = new Map<string, Set<LockInterval>>();
@@ -65,8 +72,9 @@ export class LockIntervals {
   onOver: ((interval: LockInterval) => void) | undefined;
   #count = 0;
 
-  constructor(kernel: Kernel, findings: Findings, lists: Lists, guard?: LockSettings["restartGuard"]) {
+  constructor(kernel: Kernel, findings: Findings, lists: Lists, { guard, exclusion }: Abstentions) {
     this.#guard = guard;
+    this.#exclusion = exclusion;
     this.#kernel = kernel;
     this.#findings = findings;
     this.#lists = lists;
@@ -267,7 +275,8 @@ export class LockIntervals {
       const kept = lock.keptUntil?.((key) => master.peek(key)) ?? own;
       // Gone when now exceeds the expiry, in whole milliseconds.
       const until = Math.max(kept, guarded);
-      return until === 0 ? 0 : master.process.clocks.untilWall(now, until + 1);
+      const free = until === 0 ? 0 : master.process.clocks.untilWall(now, until + 1);
+      return Math.max(free, this.#exclusion === 0 ? 0 : master.steps.at + this.#exclusion * 1000 - now);
     });
     return freeIn.sort((a, b) => a - b)[quorumOf(freeIn) - 1] ?? 0;
   }

@@ -10,8 +10,14 @@ const seeds = [1, 2, 3, 4, 5];
 async function outcomes(story: Story, isWith: boolean, subject?: Subject): Promise<Set<string>> {
   const all = new Set<string>();
   for (const seed of seeds) {
-    const { verdict, violations } = await runPlan(story.plan(seed, isWith), subject ? { subject } : {});
-    all.add(scenarioOutcome(verdict, violations));
+    const { verdict, violations, leastMargin } = await runPlan(
+      story.plan(seed, isWith),
+      subject ? { subject } : {},
+    );
+    const outcome = scenarioOutcome(verdict, violations);
+    // What is safe is not red in the picture, and no command says that others could win.
+    if (outcome === "safe") expect(leastMargin).toBeGreaterThan(0);
+    all.add(outcome);
   }
   return all;
 }

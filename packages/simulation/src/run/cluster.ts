@@ -36,14 +36,14 @@ interface Route {
 }
 
 /**
- * If keys are removed, two may hold until the extension that finds it out. If masters' clocks step, no lock is safe: then only reports of steps and the settling of calls are judged. But if
- * all masters that step are excluded there must be no two holders either. (The keys on them are no measure.)
+ * If keys are removed, two may hold until the extension that finds it out. If masters' clocks step, no lock is safe: then only reports of steps and
+ * the settling of calls are judged. But if all masters that step are excluded there must be no two holders either.
  */
 function judgedOf(plan: Plan): (kind: ViolationKind) => boolean {
   const { settings, faults } = plan;
   const hasSteps = faults.some((fault) => fault.kind === "step" && fault.masters.length > 0);
   const told: readonly ViolationKind[] = ["clock", "unsettled", "error"];
-  const safe: readonly ViolationKind[] = ["belief", "effect", "fencing", "expired", "untold"];
+  const safe: readonly ViolationKind[] = ["belief", "margin", "effect", "fencing", "expired", "untold"];
   if (faults.some(({ kind }) => kind === "remove"))
     return (kind) => ["unheard", "needless", "untold", "expired", "unsettled", "error"].includes(kind);
   const judged = excludesAllSteps(plan) ? [...told, ...safe] : told;

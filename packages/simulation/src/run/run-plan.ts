@@ -7,7 +7,7 @@ import { FirstGrant } from "../checkers/first-grant.ts";
 import { ForgottenKeys } from "../checkers/forgotten-keys.ts";
 import { Jobs } from "../checkers/jobs.ts";
 import { Lifetimes } from "../checkers/lifetimes.ts";
-import { LockIntervals } from "../checkers/lock-intervals.ts";
+import { type Abstentions, LockIntervals } from "../checkers/lock-intervals.ts";
 import { Order } from "../checkers/order.ts";
 import { Ownership, type OwnershipListener } from "../checkers/ownership.ts";
 import { Shares } from "../checkers/shares.ts";
@@ -110,6 +110,10 @@ function exclusionIn({ settings, workload }: Plan): number {
   return settings.clockWatch?.exclude && (workload.parallel ?? 1) === 1 ? settings.ttl : 0;
 }
 
+function abstentionsIn(plan: Plan): Abstentions {
+  return { guard: plan.settings.restartGuard, exclusion: exclusionIn(plan) };
+}
+
 /** Missing where no keys are removed. */
 function forgottenIn({ faults }: Plan, cluster: Cluster): ForgottenKeys | undefined {
   if (faults.every(({ kind }) => kind !== "remove")) return undefined;
@@ -140,7 +144,7 @@ class Run {
     this.#cluster = new Cluster(this.#kernel, plan);
     const { findings, masters } = this.#cluster;
     const { settings, workload } = plan;
-    this.#intervals = new LockIntervals(this.#kernel, findings, this.#cluster, settings.restartGuard);
+    this.#intervals = new LockIntervals(this.#kernel, findings, this.#cluster, abstentionsIn(plan));
     const { all } = new CallTermsSource(settings, workload, (own) => new Bounds(own));
     this.#calls = new Calls(findings, Math.max(...all.map(({ bounds }) => bounds.round)));
     this.#alarms = new ClockAlarms(findings, masters, exclusionIn(plan));
