@@ -1,13 +1,8 @@
 ---------------------------- MODULE ClocksModel -----------------------------
-\* The variants of Clocks: see LockModel.
+\* The bounds of Clocks, and its variants: see LockModel.
 EXTENDS Clocks
-StepsBy == {-2, -1, 1, 2}
-\* Elapsed, 3.4, five units: only the monotonic clock counts
-ByMonotonic == monotonic
-\* Elapsed, 3.4, five units: only the wall clock counts
-ByWall == Max(0, wall)
+CONSTANT Duration  \* how long it is looked at
+Bounded == real <= Duration /\ wall >= -Duration /\ wall <= 2 * Duration /\ lease <= 3 * Duration
 \* Read, 3.4, five units: the larger time is taken once for the whole lease
 Look == ~suspended /\ slept' = FALSE /\ stepped' = FALSE /\ UNCHANGED <<real, monotonic, wall, lease, suspended>>
-\* MayBeBoth, 1.4, five units: a suspension and a step back with no reading between them
-Both == TRUE
 =============================================================================

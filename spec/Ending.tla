@@ -51,7 +51,24 @@ Fairness ==
   \A a \in Attempts :
     /\ WF_vars(Grant(a)) /\ WF_vars(Again(a)) /\ WF_vars(End(a))
     /\ \A m \in Masters : WF_vars(~IsLimited /\ Answer(m, a))
-Spec == Init /\ [][Next]_vars /\ Fairness
+Spec == Init /\ [][Next]_vars
+FairSpec == Spec /\ Fairness
+
+ASSUME IsFiniteSet(Masters) /\ Masters # {} /\ Attempts \subseteq Nat \ {0} /\ Rounds \in Nat
+TypeOK ==
+  /\ \A m \in Masters : key[m] \in Attempts \cup {0} /\ queue[m] \in SUBSET Attempts
+  /\ \A a \in Attempts : answers[a] \in SUBSET Masters /\ left[a] \in 0..Rounds
+\* 7.4 Nobody waits for a free key, nor for one that it has; and who has not called has none.
+OnlyForOthers ==
+  \A m \in Masters : (key[m] = 0 => queue[m] = {}) /\ key[m] \notin queue[m] /\ \A a \in Attempts : state[a] = "idle" => key[m] # a /\ a \notin queue[m]
+\* 1.9, 2.3 Who holds has a majority. (No key runs out here.)
+HeldByAMajority == \A a \in Attempts : state[a] = "held" => 2 * Cardinality({m \in Masters : key[m] = a}) > Cardinality(Masters)
+Moves == {<<"idle", "asking">>, <<"asking", "held">>, <<"asking", "over">>, <<"held", "over">>}
+AdvancesStep == \A a \in Attempts : state'[a] = state[a] \/ <<state[a], state'[a]>> \in Moves
+Advances == [][AdvancesStep]_vars
+\* 7.3, 7.8 A key goes to the first.
+ToTheFirstStep == \A m \in Masters : key'[m] # key[m] /\ key'[m] # 0 => \A a \in queue[m] \cap queue'[m] : key'[m] <= a
+ToTheFirst == [][ToTheFirstStep]_vars
 
 \* 1.10 A call settles; one without a limit is granted.
 EachAttemptEnds == \A a \in Attempts : state[a] = "asking" ~> state[a] \in (IF IsLimited THEN {"held", "over"} ELSE {"held"})

@@ -8,8 +8,7 @@ CONSTANTS
   Masters,
   Attempts,
   Proposals,  \* what any attempt may propose: nothing is assumed of clocks
-  Repeating,  \* the attempts that ask again, in a further round with another proposal
-  Losses      \* how often a master may lose its memory
+  Repeating   \* the attempts that ask again, in a further round with another proposal
 VARIABLES
   key,      \* of each master the attempt that has its vote, or 0
   counter,  \* of each master
@@ -18,7 +17,7 @@ VARIABLES
   proposal, token,
   seen,     \* of each attempt and master the counter that came with the yes, or -1
   stored,   \* of each attempt the masters that it counts: they have stored its token
-  losses, restoring  \* the masters that have lost their memory
+  losses, restoring  \* how often a master has lost its memory: only bounds read it; and those that have
 vars == <<key, counter, order, state, proposal, token, seen, stored, losses, restoring>>
 
 Quorum == Cardinality(Masters) \div 2 + 1
@@ -71,10 +70,10 @@ Store(m, a) ==  \* 8.2, 8.3
   /\ stored' = [stored EXCEPT ![a] = @ \cup {m}]
   /\ state' = [state EXCEPT ![a] = IF Cardinality(stored[a]) + 1 >= Quorum THEN "held" ELSE @]
   /\ UNCHANGED <<key, order, proposal, token, seen, losses, restoring>>
-Expire(m) == key[m] # 0 /\ key' = [key EXCEPT ![m] = 0] /\ UNCHANGED <<counter, order, state, proposal, token, seen, stored, losses, restoring>>
+Expire(m) == key' = [key EXCEPT ![m] = 0] /\ UNCHANGED <<counter, order, state, proposal, token, seen, stored, losses, restoring>>
 \* 9.1 Its quarantine has passed when it is restored: no attempt that it had voted for is under way.
 Forget(m) ==
-  /\ losses < Losses /\ losses' = losses + 1 /\ restoring' = restoring \cup {m}
+  /\ losses' = losses + 1 /\ restoring' = restoring \cup {m}
   /\ key' = [key EXCEPT ![m] = 0] /\ counter' = [counter EXCEPT ![m] = 0] /\ UNCHANGED <<order, state, proposal, token, seen, stored>>
 QuarantineIsOver(m) == \A a \in Attempts : seen[a][m] >= 0 => state[a] \in {"held", "over"}
 Restore(m) ==  \* 8.8
@@ -95,9 +94,28 @@ Next ==
   \/ \E m \in Masters : Expire(m) \/ Forget(m) \/ Restore(m)
 Spec == Init /\ [][Next]_vars
 
-Place(m, a) == CHOOSE i \in 1..Len(order[m]) : order[m][i] = a
-\* Tokens rise: of two leases that count one master, the one that it voted for later has the larger token. Any two share a master.
+ASSUME IsFiniteSet(Masters) /\ Masters # {} /\ Proposals \subseteq Nat \ {0} /\ Repeating \subseteq Attempts
+TypeOK ==
+  /\ \A m \in Masters : key[m] \in Attempts \cup {0} /\ counter[m] \in Nat
+  /\ \A a \in Attempts : stored[a] \in SUBSET Masters /\ (state[a] = "idle" => proposal[a] = 0 /\ token[a] = 0)
+  /\ \A m \in Masters, a \in Attempts : (seen[a][m] >= 0 => state[a] # "idle") /\ (key[m] = a => state[a] # "idle")
+Moves == {<<"idle", "asking">>, <<"asking", "storing">>, <<"asking", "held">>, <<"storing", "held">>, <<"asking", "over">>, <<"storing", "over">>}
+AdvancesStep == \A a \in Attempts : state'[a] = state[a] \/ <<state[a], state'[a]>> \in Moves
+Advances == [][AdvancesStep]_vars
+Place(m, a) == Largest({0} \cup {i \in 1..Len(order[m]) : order[m][i] = a})
+\* Tokens rise: no two leases have one, and of two that count one master, the one that it voted for later has the larger. Any two
+\* share a master.
 TokensRise ==
-  \A a, b \in Attempts : \A m \in stored[a] \cap stored[b] :
-    (state[a] = "held" /\ state[b] = "held" /\ Place(m, a) < Place(m, b)) => token[a] < token[b]
+  \A a, b \in Attempts : a # b /\ state[a] = "held" /\ state[b] = "held" =>
+    /\ token[a] # token[b]
+    /\ \A m \in stored[a] \cap stored[b] : Place(m, a) < Place(m, b) => token[a] < token[b]
+\* 8.3 A majority that voted has stored the token of a lease, and keeps it, also when a master has forgotten and is restored.
+StoredByAMajority ==
+  \A a \in Attempts : state[a] = "held" =>
+    2 * Cardinality(stored[a]) > Cardinality(Masters) /\ \A m \in stored[a] : Place(m, a) > 0 /\ (counter[m] >= token[a] \/ m \in restoring)
+\* A token is the proposal at once, or one more than counters after a second round; and there are tokens after a loss.
+MayBeAtOnce == \E a, b \in Attempts : state[a] = "held" /\ token[a] = proposal[a] /\ state[b] = "held" /\ token[b] < token[a]
+MayBeStored == \E a, b \in Attempts : state[a] = "held" /\ token[a] # proposal[a] /\ state[b] = "held" /\ token[b] = proposal[b]
+MayFollowLoss == losses > 0 /\ restoring = {} /\ \E a, b \in Attempts : a # b /\ state[a] = "held" /\ state[b] = "held"
+MayHaveFloor == losses > 0 /\ restoring = {} /\ \A m \in Masters : counter[m] > 0
 =============================================================================

@@ -3,12 +3,12 @@
 \* vote until the longest ttl has passed. Left out: by which sign it notices that (9.3 to 9.5), whose clock ends it (9.10); fencing
 \* counters are in Fencing.
 EXTENDS Integers, FiniteSets
-CONSTANTS Masters, Attempts, Extending, MaxTtl, Losses
+CONSTANTS Masters, Attempts, Extending, MaxTtl
 VARIABLES
   key, left,    \* of each master the attempt that has its vote, or 0, and the ticks that are left of it
   quarantine,   \* of each master the ticks that are left of its quarantine
   unnoticed,    \* the masters that have forgotten, and where no script has run since
-  losses,
+  losses,       \* how often masters have forgotten: only bounds read it
   state, votes, valid,  \* of each attempt: "idle", "asking", "held"; the masters that have voted; the ticks of its lease
   asked, extended, validThen  \* the extension on its way: where it is not executed yet, where it counts, and what it would give
 vars == <<key, left, quarantine, unnoticed, losses, state, votes, valid, asked, extended, validThen>>
@@ -47,7 +47,7 @@ Confirm(a) ==
   /\ valid' = [valid EXCEPT ![a] = validThen[a]]
   /\ UNCHANGED <<key, left, quarantine, unnoticed, losses, state, votes, asked, extended, validThen>>
 Forget(m) ==
-  /\ losses < Losses /\ losses' = losses + 1 /\ unnoticed' = unnoticed \cup {m}
+  /\ losses' = losses + 1 /\ unnoticed' = unnoticed \cup {m}
   /\ key' = [key EXCEPT ![m] = 0] /\ left' = [left EXCEPT ![m] = 0]
   /\ UNCHANGED <<quarantine, state, votes, valid, asked, extended, validThen>>
 Notice(m) ==  \* 9.3
@@ -71,6 +71,25 @@ Next ==
   \/ Tick
 Spec == Init /\ [][Next]_vars
 
+ASSUME IsFiniteSet(Masters) /\ Masters # {} /\ MaxTtl \in Nat /\ MaxTtl > 0 /\ Extending \subseteq Attempts
+TypeOK ==
+  /\ \A m \in Masters : key[m] \in Attempts \cup {0} /\ left[m] \in 0..MaxTtl /\ quarantine[m] \in 0..MaxTtl /\ (key[m] = 0) = (left[m] = 0)
+  /\ \A a \in Attempts :
+       /\ IF state[a] = "idle" THEN votes[a] = {} ELSE state[a] \in {"asking", "held"}
+       /\ votes[a] \in SUBSET Masters /\ asked[a] \in SUBSET Masters /\ extended[a] \in SUBSET Masters
+       /\ valid[a] \in 0..MaxTtl /\ validThen[a] \in 0..MaxTtl /\ asked[a] \cap extended[a] = {}
+       /\ (asked[a] \cup extended[a] # {} => a \in Extending)
 Holds(a) == state[a] = "held" /\ valid[a] > 0
 OneHolder == \A a, b \in Attempts : Holds(a) /\ Holds(b) => a = b
+\* 3.6 A lost lease stays lost.
+LostStaysLostStep == \A a \in Attempts : (state[a] = "held" /\ ~Holds(a) => ~Holds(a)') /\ (state[a] = "asking" /\ valid[a] = 0 => ~Holds(a)')
+LostStaysLost == [][LostStaysLostStep]_vars
+\* 9.1, 9.6 A vote is cast by a master that has noticed all it forgot, and is not in quarantine.
+VotesAreRememberedStep == \A m \in Masters, a \in Attempts : m \in votes'[a] \ votes[a] => key[m] = 0 /\ key'[m] = a /\ m \notin unnoticed /\ quarantine[m] = 0
+VotesAreRemembered == [][VotesAreRememberedStep]_vars
+\* Masters that forget keep nobody from holding, nor a holder from extending, whose own vote repairs a key in quarantine (9.7).
+MayHold == \E a \in Attempts : Holds(a)
+MayHoldAgain == losses > 0 /\ \E a, b \in Attempts : Holds(a) /\ state[b] = "held" /\ a # b
+MayExtend == \E a \in Attempts : Holds(a) /\ validThen[a] = valid[a] /\ valid[a] > 0 /\ extended[a] # {}
+MayRepair == \E a \in Attempts, m \in Masters : Holds(a) /\ key[m] = a /\ m \in extended[a] /\ quarantine[m] > 0
 =============================================================================

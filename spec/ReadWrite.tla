@@ -1,6 +1,7 @@
 ------------------------------ MODULE ReadWrite -----------------------------
 \* A readers-writer lock: rules 10.3 and 10.5 of docs/protocol.md. A claim expires at any moment after its holder has ended: time is in
-\* Lock. Requests arrive late or never. Left out: the queue of readers and writers (10.4), marks (10.8).
+\* Lock. Requests arrive late or never. Left out: the queue of readers and writers (10.4), marks (10.8),
+\* and upgrades, which are refused (10.5).
 EXTENDS Integers, FiniteSets
 CONSTANTS Masters, Readers, Writers
 VARIABLES
@@ -19,9 +20,7 @@ Admits(m, c) == IF c \in Writers THEN Others(m, c) = {} ELSE \A o \in Others(m, 
 MayExpire(m, c) == state[c] = "over"
 \* 10.5 The write claim ends before the first command of a downgrade is sent.
 Writes(c) == c \in Writers /\ state[c] = "held"
-Reads(c) == (c \in Readers /\ state[c] = "held") \/ (c \in Writers /\ state[c] = "downgraded")
-\* 10.5 An upgrade is refused.
-MayUpgrade(c) == FALSE
+Reads(c) == IF c \in Readers THEN state[c] = "held" ELSE state[c] = "downgraded"
 
 Ask(c) ==
   /\ state[c] = "idle" /\ state' = [state EXCEPT ![c] = "asking"]
@@ -38,17 +37,32 @@ Downgrade(c) ==  \* 10.5
 Exchange(m, c) ==  \* 10.5
   /\ <<m, c, "downgrade">> \in net /\ claim[m][c] = "write"
   /\ claim' = [claim EXCEPT ![m][c] = "read"] /\ net' = net \ {<<m, c, "downgrade">>} /\ UNCHANGED state
-Upgrade(c) == MayUpgrade(c) /\ claim' = claim /\ net' = net /\ state' = [state EXCEPT ![c] = "waits"]
-End(c) == state[c] \notin {"idle", "over", "waits"} /\ state' = [state EXCEPT ![c] = "over"] /\ UNCHANGED <<claim, net>>
-Expire(m, c) == claim[m][c] # "none" /\ MayExpire(m, c) /\ claim' = [claim EXCEPT ![m][c] = "none"] /\ UNCHANGED <<state, net>>
+End(c) == state[c] \notin {"idle", "over"} /\ state' = [state EXCEPT ![c] = "over"] /\ UNCHANGED <<claim, net>>
+Expire(m, c) == MayExpire(m, c) /\ claim' = [claim EXCEPT ![m][c] = "none"] /\ UNCHANGED <<state, net>>
 Init == claim = [m \in Masters |-> [c \in Clients |-> "none"]] /\ state = [c \in Clients |-> "idle"] /\ net = {}
 Next ==
-  \E c \in Clients : Ask(c) \/ Grant(c) \/ Downgrade(c) \/ Upgrade(c) \/ End(c)
+  \E c \in Clients : Ask(c) \/ Grant(c) \/ Downgrade(c) \/ End(c)
     \/ \E m \in Masters : Receive(m, c) \/ Exchange(m, c) \/ Expire(m, c)
 Spec == Init /\ [][Next]_vars
 
+ASSUME IsFiniteSet(Masters) /\ Masters # {} /\ Readers \cap Writers = {}
+TypeOK ==
+  /\ net \subseteq (Masters \X Clients \X {"ask", "downgrade"})
+  /\ \A c \in Clients : state[c] \in {"idle", "asking", "held", "over"} \cup (IF c \in Writers THEN {"downgraded"} ELSE {})
+  /\ \A m \in Masters, c \in Clients : claim[m][c] \in {"none", "read", "write"} /\ (state[c] = "idle" => claim[m][c] = "none")
 \* 1.9 A writer is alone.
 AWriterIsAlone == \A w, c \in Clients : Writes(w) /\ c # w => ~Writes(c) /\ ~Reads(c)
-\* 10.5 Nobody waits for what others wait for as well.
-NobodyWaitsForEver == \A c, o \in Readers : c # o => ~(state[c] = "waits" /\ state[o] = "waits")
+\* 10.3 No master has another claim beside that of a writer, and a holder has those of a majority.
+OnEachMasterToo == \A m \in Masters, w, c \in Clients : claim[m][w] = "write" /\ c # w => claim[m][c] = "none"
+Has(c, kinds) == 2 * Cardinality({m \in Masters : claim[m][c] \in kinds}) > Cardinality(Masters)
+HeldByAMajority ==
+  \A c \in Clients : (Writes(c) => Has(c, {"write"})) /\ (Reads(c) => Has(c, IF c \in Writers THEN {"read", "write"} ELSE {"read"}))
+Moves == {<<"idle", "asking">>, <<"asking", "held">>, <<"held", "downgraded">>} \cup ({"asking", "held", "downgraded"} \X {"over"})
+AdvancesStep == \A c \in Clients : state'[c] = state[c] \/ <<state[c], state'[c]>> \in Moves
+Advances == [][AdvancesStep]_vars
+\* Readers share, also with a writer that is one of them now; a writer comes after a reader, and after another writer.
+MayShare == \E c, o \in Readers : c # o /\ Reads(c) /\ Reads(o)
+MayShareWithWriter == \E c \in Readers, w \in Writers : Reads(c) /\ Reads(w)
+MayWriteAfter == \E w \in Writers, c \in Readers : Writes(w) /\ state[c] = "over"
+MayWriteAfterWriter == \E w, o \in Writers : Writes(w) /\ state[o] = "over"
 =============================================================================

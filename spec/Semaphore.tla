@@ -26,13 +26,28 @@ Grant(a) ==
   /\ state[a] = "asking" /\ Cardinality(votes[a]) >= Quorum
   /\ state' = [state EXCEPT ![a] = "held"] /\ UNCHANGED <<wants, votes, asked>>
 End(a) == state[a] \in {"asking", "held"} /\ state' = [state EXCEPT ![a] = "over"] /\ UNCHANGED <<wants, votes, asked>>
-TakeBack(m, a) == state[a] = "over" /\ m \in votes[a] /\ votes' = [votes EXCEPT ![a] = @ \ {m}] /\ UNCHANGED <<wants, state, asked>>
+TakeBack(m, a) == state[a] = "over" /\ votes' = [votes EXCEPT ![a] = @ \ {m}] /\ UNCHANGED <<wants, state, asked>>
 Init ==
   /\ wants = [a \in Attempts |-> {}] /\ state = [a \in Attempts |-> "idle"]
   /\ votes = [a \in Attempts |-> {}] /\ asked = [a \in Attempts |-> {}]
 Next == \E a \in Attempts : Ask(a) \/ Grant(a) \/ End(a) \/ \E m \in Masters : Vote(m, a) \/ TakeBack(m, a)
 Spec == Init /\ [][Next]_vars
 
+ASSUME IsFiniteSet(Masters) /\ Masters # {} /\ Slots # {}
+TypeOK ==
+  \A a \in Attempts :
+    /\ wants[a] \in SUBSET Slots /\ votes[a] \in SUBSET Masters /\ asked[a] \in SUBSET Masters /\ votes[a] \cap asked[a] = {}
+    /\ IF state[a] = "idle" THEN wants[a] = {} /\ votes[a] = {} /\ asked[a] = {} ELSE state[a] \in {"asking", "held", "over"} /\ wants[a] # {}
 \* No two hold one slot, so no more are held than there are.
 EachSlotOnce == \A a, b \in Attempts : state[a] = "held" /\ state[b] = "held" /\ a # b => wants[a] \cap wants[b] = {}
+\* A holder has the votes of a majority, and no master gives a slot to two.
+HeldByAMajority == \A a \in Attempts : state[a] = "held" => 2 * Cardinality(votes[a]) > Cardinality(Masters)
+OneVoteForASlot == \A a, b \in Attempts : a # b /\ votes[a] \cap votes[b] # {} => wants[a] \cap wants[b] = {}
+Moves == {<<"idle", "asking">>, <<"asking", "held">>, <<"asking", "over">>, <<"held", "over">>}
+AdvancesStep == \A a \in Attempts : state'[a] = state[a] \/ <<state[a], state'[a]>> \in Moves
+Advances == [][AdvancesStep]_vars
+\* All slots may be held, by one for all or by several.
+MayBeOfOne == \E a \in Attempts : state[a] = "held" /\ wants[a] = Slots
+MayBeOfTwo == \E a, b \in Attempts : state[a] = "held" /\ state[b] = "held" /\ wants[a] \cup wants[b] = Slots /\ wants[a] # Slots
+MayFollow == \E a, b \in Attempts : state[a] = "held" /\ state[b] = "over" /\ wants[a] = Slots /\ wants[b] = Slots
 =============================================================================

@@ -1,5 +1,5 @@
 --------------------------- MODULE SemaphoreModel ---------------------------
-\* The variants of Semaphore: see LockModel.
+\* The bounds of Semaphore, and its variants: see LockModel.
 EXTENDS Semaphore, TLC
 CONSTANTS A, B, C
 AnyMaster == Permutations(Masters)

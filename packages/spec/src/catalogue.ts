@@ -9,6 +9,10 @@ export interface Bounds {
   readonly constants: readonly string[];
   /** _quick_ ones are searched by `pnpm spec --quick` as well; _variants_ only for the sake of variants. */
   readonly level: "quick" | "full" | "variants";
+  /** The edits of the module are judged within them. */
+  readonly edits?: true;
+  /** What happens at last is looked at, and nothing else: time, symmetry and what is left out of states are no part of that. */
+  readonly temporal?: true;
   /** Too large for all states: random behaviours. */
   readonly simulate?: Simulation;
 }
@@ -18,8 +22,18 @@ export interface Part {
   readonly module: string;
   /** Default: `Spec`. */
   readonly specification?: string;
-  /** Invariants, properties, constraint, symmetry and view, as in a configuration file. */
-  readonly checks: readonly string[];
+  readonly invariants: readonly string[];
+  /** Properties of each step: `P` stands for `[][PStep]_vars`. */
+  readonly steps?: readonly string[];
+  /** What happens at last, under the module's `Fairness`. */
+  readonly temporal?: readonly string[];
+  /** What may happen: an edit with which it cannot is refuted. */
+  readonly reaches?: readonly string[];
+  /** Constraint and symmetry, as in a configuration file. */
+  readonly extra: readonly string[];
+  readonly view?: string;
+  /** The edits of the module are judged in seconds, so `--quick` has them as well. */
+  readonly quickEdits?: true;
   readonly bounds: readonly Bounds[];
 }
 
@@ -68,8 +82,8 @@ const ending = (rounds: number, servers: string): readonly string[] => [
   `Rounds = ${rounds}`,
 ];
 
-const fencing = (losses: number, repeating = ""): readonly string[] => [
-  ...threeMasters,
+const fencing = (losses: number, repeating = "", servers = "A, B, C"): readonly string[] => [
+  ...["A = A", "B = B", "C = C", `Masters = {${servers}}`],
   "Attempts = {1, 2}",
   "Proposals = {1, 2}",
   `Repeating = {${repeating}}`,
@@ -87,21 +101,21 @@ const guard = (extending: string): readonly string[] => [
 export const catalogue: readonly Part[] = [
   {
     module: "ClocksModel",
-    checks: ["INVARIANT NeverTooShort", "CONSTRAINT Bounded"],
+    quickEdits: true,
+    invariants: ["TypeOK", "NeverTooShort"],
+    reaches: ["MayBeExact", "MayBeBehind"],
+    extra: ["CONSTRAINT Bounded"],
     bounds: [
-      { name: "three units", level: "quick", constants: ["Duration = 3", "Steps <- StepsBy"] },
-      { name: "five units", level: "full", constants: ["Duration = 5", "Steps <- StepsBy"] },
+      { name: "three units", level: "quick", constants: ["Duration = 3", "Steps = {1, 2}"] },
+      { name: "five units", level: "full", edits: true, constants: ["Duration = 5", "Steps = {1, 2}"] },
     ],
   },
   {
     module: "LockModel",
-    checks: [
-      "INVARIANTS OneHolder ToldBeforeAnother NoKeyOutlivesItsTtl",
-      "PROPERTY LostStaysLost",
-      "CONSTRAINT SomeoneIsLeft",
-      "SYMMETRY AnyMaster",
-      "VIEW Relative",
-    ],
+    invariants: ["OneHolder", "ToldBeforeAnother", "NoKeyOutlivesItsTtl"],
+    steps: ["LostStaysLost"],
+    extra: ["CONSTRAINT SomeoneIsLeft", "SYMMETRY AnyMaster"],
+    view: "Relative",
     bounds: [
       { name: "one round", level: "quick", constants: lock(1, "4", "") },
       { name: "extended", level: "full", constants: lock(1, "4", "1") },
@@ -112,13 +126,10 @@ export const catalogue: readonly Part[] = [
   {
     module: "QueueModel",
     specification: "QueueSpec",
-    checks: [
-      "INVARIANTS OneHolder ToldBeforeAnother NoKeyOutlivesItsTtl",
-      "PROPERTY NotOvertaken",
-      "CONSTRAINT SomeoneIsLeft",
-      "SYMMETRY AnyMaster",
-      "VIEW RelativeQueue",
-    ],
+    invariants: ["OneHolder", "ToldBeforeAnother", "NoKeyOutlivesItsTtl"],
+    steps: ["NotOvertaken"],
+    extra: ["CONSTRAINT SomeoneIsLeft", "SYMMETRY AnyMaster"],
+    view: "RelativeQueue",
     bounds: [
       { name: "two waiters", level: "quick", constants: queue(1, "A, B, C", "1, 2") },
       { name: "two rounds", level: "variants", constants: queue(2, "A, B, C", "1, 2") },
@@ -126,47 +137,42 @@ export const catalogue: readonly Part[] = [
     ],
   },
   {
-    module: "ServedModel",
-    specification: "ServedSpec",
-    checks: [
-      "INVARIANT FirstComeFirstServed",
-      "CONSTRAINT SomeoneIsLeft",
-      "SYMMETRY AnyMaster",
-      "VIEW Viewed",
-    ],
-    bounds: [
-      {
-        name: "two waiters",
-        level: "full",
-        constants: [...queue(1, "A, B, C", "1, 2"), "Observed <- Passing"],
-      },
-      {
-        name: "two rounds",
-        level: "variants",
-        constants: [...queue(2, "A, B", "1, 2"), "Observed <- Passing"],
-      },
-    ],
-  },
-  {
     module: "EndingModel",
-    checks: ["PROPERTY EachAttemptEnds"],
+    invariants: ["TypeOK", "OnlyForOthers", "HeldByAMajority"],
+    steps: ["Advances", "ToTheFirst"],
+    temporal: ["EachAttemptEnds"],
+    extra: [],
     bounds: [
       { name: "two rounds", level: "quick", constants: ending(2, '"A", "B", "C"') },
-      { name: "no limit", level: "full", constants: ending(0, '"A", "B"') },
+      {
+        name: "two rounds, at last",
+        level: "full",
+
+        temporal: true,
+        constants: ending(2, '"A", "B"'),
+      },
+      { name: "no limit", level: "full", temporal: true, constants: ending(0, '"A", "B"') },
     ],
   },
   {
     module: "FencingModel",
-    checks: ["INVARIANT TokensRise", "SYMMETRY AnyMaster"],
+    invariants: ["TypeOK", "TokensRise", "StoredByAMajority"],
+    steps: ["Advances"],
+    reaches: ["MayBeAtOnce", "MayBeStored", "MayFollowLoss", "MayHaveFloor"],
+    extra: ["CONSTRAINT Few", "SYMMETRY AnyMaster"],
     bounds: [
       { name: "two attempts", level: "full", constants: fencing(0) },
       { name: "one asks twice", level: "full", constants: fencing(0, "1") },
       { name: "one loss", level: "full", constants: fencing(1) },
+      { name: "two masters", level: "full", constants: fencing(1, "1", "A, B") },
     ],
   },
   {
     module: "GuardModel",
-    checks: ["INVARIANT OneHolder", "CONSTRAINT IsAlive", "SYMMETRY AnyMaster"],
+    invariants: ["TypeOK", "OneHolder"],
+    steps: ["LostStaysLost", "VotesAreRemembered"],
+    reaches: ["MayHold", "MayHoldAgain", "MayExtend", "MayRepair"],
+    extra: ["CONSTRAINT IsAlive", "SYMMETRY AnyMaster"],
     bounds: [
       { name: "nobody extends", level: "quick", constants: guard("") },
       { name: "one may extend", level: "full", constants: guard("1") },
@@ -174,10 +180,14 @@ export const catalogue: readonly Part[] = [
   },
   {
     module: "SemaphoreModel",
-    checks: ["INVARIANTS EachSlotOnce NoMoreThanThereAre", "SYMMETRY AnyMaster"],
+    invariants: ["TypeOK", "EachSlotOnce", "HeldByAMajority", "OneVoteForASlot", "NoMoreThanThereAre"],
+    steps: ["Advances"],
+    reaches: ["MayBeOfOne", "MayBeOfTwo", "MayFollow"],
+    extra: ["SYMMETRY AnyMaster"],
     bounds: [
       {
         name: "three attempts",
+        edits: true,
         level: "full",
         constants: [...threeMasters, "Slots = {1, 2}", "Attempts = {1, 2, 3}"],
       },
@@ -185,40 +195,66 @@ export const catalogue: readonly Part[] = [
   },
   {
     module: "ReadWriteModel",
-    checks: ["INVARIANTS AWriterIsAlone NobodyWaitsForEver", "SYMMETRY AnyMaster"],
+    invariants: ["TypeOK", "AWriterIsAlone", "OnEachMasterToo", "HeldByAMajority"],
+    steps: ["Advances"],
+    reaches: ["MayShare", "MayShareWithWriter", "MayWriteAfter", "MayWriteAfterWriter"],
+    extra: ["SYMMETRY AnyMaster"],
     bounds: [
       {
         name: "two readers and a writer",
         level: "full",
+        edits: true,
         constants: [...threeMasters, 'Readers = {"r1", "r2"}', 'Writers = {"w"}'],
+      },
+      {
+        name: "two writers and a reader",
+        level: "full",
+        edits: true,
+        constants: [...threeMasters, 'Readers = {"r"}', 'Writers = {"w1", "w2"}'],
       },
     ],
   },
   {
     module: "MembershipModel",
-    checks: ["INVARIANT OneHolder"],
+    quickEdits: true,
+    invariants: ["TypeOK", "OneHolder"],
+    reaches: ["MayGrow", "MayShrink"],
+    extra: [],
     bounds: [
       {
-        name: "one at a time",
+        name: "any lists of four",
         level: "quick",
-        constants: ["Lists <- OneAtATime", 'Clients = {"c1", "c2"}'],
+        edits: true,
+        constants: ["Lists <- AnyList", 'Clients = {"c1", "c2"}'],
       },
     ],
   },
 ];
 
+/** The module that a part is about: its own has the bounds and the variants. */
+export function nameOf(module: string): string {
+  return module.replace("Model", "");
+}
+
 /** The text of the configuration file for a search. */
 export function configFor(
-  { checks, specification = "Spec" }: Part,
-  { constants }: Bounds,
+  { invariants, steps = [], temporal = [], extra, view, specification = "Spec" }: Part,
+  bounds: Bounds,
   variant?: Variant,
 ): string {
-  const override = variant ? [`CONSTANT ${variant.overridden} <- ${variant.by}`] : [];
+  const checks = bounds.temporal
+    ? temporal.map((name) => `PROPERTY ${name}`)
+    : [
+        ...invariants.map((name) => `INVARIANT ${name}`),
+        ...steps.map((name) => `PROPERTY ${name}`),
+        ...extra,
+        ...(view === undefined ? [] : [`VIEW ${view}`]),
+      ];
   return [
-    `SPECIFICATION ${specification}`,
+    `SPECIFICATION ${bounds.temporal ? specification.replace("Spec", "FairSpec") : specification}`,
     "CONSTANTS",
-    ...constants.map((line) => `  ${line}`),
-    ...override,
+    ...bounds.constants.map((line) => `  ${line}`),
+    ...(variant ? [`CONSTANT ${variant.overridden} <- ${variant.by}`] : []),
     ...checks,
     "",
   ].join("\n");

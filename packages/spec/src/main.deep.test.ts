@@ -3,6 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Ending, runProgram } from "@quorlock/simulation/processes";
 import { afterEach, expect, test, vi } from "vitest";
+import { catalogue, type Part } from "./catalogue.ts";
+import { judgeAll } from "./edited.ts";
+import type { SearchOptions } from "./searches.ts";
 import { toolsFor } from "./tools.ts";
 
 const main = new URL("main.ts", import.meta.url);
@@ -16,7 +19,7 @@ afterEach(() => vi.unstubAllEnvs());
 test("--help explains each option", async () => {
   const { code, output } = await spec("--help");
   expect(code).toBe(0);
-  expect(output).toMatch(/--quick .*--only NAME .*--traces N .*--write /s);
+  expect(output).toMatch(/--quick .*--edits .*--only NAME .*--traces N .*--write /s);
 });
 
 test.each([
@@ -52,6 +55,33 @@ test("a record of the soak is held against the specification: with a hold that b
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+test("an edit that no property refutes is a failure, and each edit of a module is refuted", {
+  timeout: 200_000,
+}, async () => {
+  const said: string[] = [];
+  const part = catalogue.find(({ module }) => module === "MembershipModel")!;
+  const judging = (one: Part): SearchOptions => {
+    const interrupted = new AbortController().signal;
+    return {
+      quick: true,
+      say: (line) => said.push(`${one.invariants.length} ${line}`),
+      interrupted,
+      tally: { done: [], judged: [], failures: 0 },
+    };
+  };
+  const tools = await toolsFor(() => {});
+  const [good, bad] = [part, { ...part, invariants: ["TypeOK"] }];
+  const [asItIs, withoutProperty] = [judging(good), judging(bad)];
+  await judgeAll(tools, [good], asItIs);
+  await judgeAll(tools, [bad], withoutProperty);
+  expect(asItIs.tally.failures, said.join("\n")).toBe(0);
+  expect(asItIs.tally.judged.length).toBeGreaterThan(5);
+  expect(said).toContain(
+    "1   FAILED: accepted, and no reason is listed: Acquire: Quorum(list[c]) -> Quorum(list[c]) - 1",
+  );
+  expect(withoutProperty.tally.failures).toBeGreaterThan(2);
 });
 
 test("the jar is installed where there is none", { timeout: 200_000 }, async () => {

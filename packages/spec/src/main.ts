@@ -9,7 +9,8 @@ import {
   text,
   UsageError,
 } from "@quorlock/simulation/command-line";
-import { catalogue, type Part } from "./catalogue.ts";
+import { catalogue, nameOf, type Part } from "./catalogue.ts";
+import { judgeAll } from "./edited.ts";
 import { writePage } from "./page.ts";
 import { checkClient, checkMutants, checkTrace, subjectNames } from "./recorded.ts";
 import { searchAll, type Tally } from "./searches.ts";
@@ -20,9 +21,12 @@ import type { Trace } from "./trace.ts";
 
 // The entry point of `pnpm spec`: the only module here that handles the terminal and the exit code.
 
-const names = catalogue.map(({ module }) => module.replace("Model", ""));
+const names = catalogue.map(({ module }) => nameOf(module));
 const options = {
-  quick: flag("small bounds, no variants and no mutants"),
+  quick: flag("small bounds, edits of two modules, no variants and no mutants"),
+  edits: flag(
+    "only the edits: each guard left out or weakened, which TLC refutes, or spec/accepted-edits.json says why not",
+  ),
   only: text("NAME", `one module: ${names.join(", ")}`),
   traces: text(
     "N",
@@ -38,9 +42,9 @@ const options = {
   ),
 };
 const usage = [
-  "Usage: pnpm spec [--quick] [--only NAME] [--traces N] [--recorded FILE] [--write]",
-  "  checks the specification in spec/ with TLC: every property holds, every variant is refuted; runs of the client in the",
-  "  simulator are behaviours of it, and those of its mutants are none. With --only, no runs",
+  "Usage: pnpm spec [--quick] [--edits] [--only NAME] [--traces N] [--recorded FILE] [--write]",
+  "  checks the specification in spec/ with TLC: every property holds, every action is taken, every variant and",
+  "  every edit is refuted; runs of the client in the simulator are behaviours of it, and those of its mutants are none. With --only, no runs",
   "  Java and tla2tools.jar are installed if they are missing (REDLOCK_NO_INSTALL=1 forbids it, TLA2TOOLS names a jar)",
   "Options:",
   ...optionLines(options),
@@ -50,19 +54,20 @@ const usage = [
 const say = (line: string): void => console.log(line);
 
 async function main(args: readonly string[]): Promise<number> {
-  const { quick = false, only, traces, recorded, write = false } = parse(args, options).values;
+  const { quick = false, edits = false, only, traces, recorded, write = false } = parse(args, options).values;
   const runs = runsFrom(traces, quick);
   const parts = chosen(only);
-  if (write && (quick || only !== undefined))
+  if (write && (quick || edits || only !== undefined))
     throw new UsageError("--write writes the figures of a whole run");
   const trace = recorded === undefined ? undefined : recordFrom(recorded);
   using interrupted = interruption();
-  const tally: Tally = { done: [], failures: 0 };
+  const tally: Tally = { done: [], judged: [], failures: 0 };
   try {
     const tools = await toolsFor(say);
     if (trace) return (await checkTrace(tools, trace, { quick, say, interrupted })) ? 0 : 1;
-    await searchAll(tools, parts, { quick, say, interrupted, tally });
-    if (only === undefined) {
+    if (!edits) await searchAll(tools, parts, { quick, say, interrupted, tally });
+    await judgeAll(tools, parts, { quick, say, interrupted, tally });
+    if (only === undefined && !edits) {
       tally.failures += (await checkClient(tools, runs, { quick, say, interrupted })).length;
       if (!quick) tally.failures += (await checkMutants(tools, { quick, say, interrupted })).length;
     }
@@ -71,7 +76,7 @@ async function main(args: readonly string[]): Promise<number> {
     say(`interrupted after ${tally.done.length} searches, ${tally.failures} of them FAILED`);
     return interruptedCode;
   }
-  if (write) writePage(tally.done);
+  if (write) writePage(tally);
   say(tally.failures === 0 ? "all is as it should be" : `${tally.failures} FAILED`);
   return tally.failures === 0 ? 0 : 1;
 }

@@ -22,7 +22,7 @@ export async function verdictsOn(
 ): Promise<readonly Verdict[]> {
   const { output } = await check(
     tools,
-    { module, text: moduleOf(traces), config: configFor(traces) },
+    { module, texts: { [module]: moduleOf(traces) }, config: configFor(traces) },
     limit,
     interrupted,
   );

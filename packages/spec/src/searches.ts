@@ -1,4 +1,13 @@
-import { type Bounds, catalogue, configFor, type Part, type Variant, variantsOf } from "./catalogue.ts";
+import {
+  type Bounds,
+  catalogue,
+  configFor,
+  nameOf,
+  type Part,
+  type Variant,
+  variantsOf,
+} from "./catalogue.ts";
+import type { Judged } from "./edits.ts";
 import { check, type Found } from "./tlc.ts";
 import type { Tools } from "./tools.ts";
 
@@ -13,6 +22,7 @@ export interface Done {
 
 export interface Tally {
   readonly done: Done[];
+  readonly judged: Judged[];
   failures: number;
 }
 
@@ -26,15 +36,24 @@ export interface SearchOptions {
 /** The most that one search may take, s. */
 const limit = 900;
 
-/** Each module within its bounds, and each variant; as many at a time as keep two processors busy. */
+/** As many at a time as keep two processors busy. */
+export async function twoAtATime<T>(all: readonly T[], go: (one: T) => Promise<void>): Promise<void> {
+  const waiting = [...all];
+  const worker = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await go(next);
+  };
+  await Promise.all([worker(), worker()]);
+}
+
+/** Each module within its bounds, and each variant. */
 export async function searchAll(
   tools: Tools,
   parts: readonly Part[],
   { quick, say, interrupted, tally }: SearchOptions,
 ): Promise<void> {
-  const waiting = parts.flatMap((part) => searchesOf(part, quick));
-  const worker = async (): Promise<void> => {
-    for (let next = waiting.shift(); next; next = waiting.shift()) {
+  await twoAtATime(
+    parts.flatMap((part) => searchesOf(part, quick)),
+    async (next) => {
       const { part, bounds, variant } = next;
       const { simulate } = bounds;
       const search = { module: part.module, config: configFor(part, bounds, variant) };
@@ -43,10 +62,27 @@ export async function searchAll(
       tally.done.push(done);
       if (!isGood(done)) tally.failures += 1;
       say(lineOf(done));
-    }
-  };
-  await Promise.all([worker(), worker()]);
+    },
+  );
   tally.done.sort((one, other) => place(one) - place(other));
+  for (const part of quick ? [] : parts) {
+    const never = neverTaken(part, tally.done);
+    if (never.length > 0) say(`${nameOf(part.module)}: FAILED, never taken: ${never.join(", ")}`);
+    tally.failures += never.length;
+  }
+}
+
+/** How often each action of a module was taken within all its bounds. */
+export function takenIn(part: Part, done: readonly Done[]): ReadonlyMap<string, number> {
+  const taken = new Map<string, number>();
+  for (const { part: its, variant, found } of done)
+    if (its === part && !variant)
+      for (const [action, count] of found.taken) taken.set(action, (taken.get(action) ?? 0) + count);
+  return taken;
+}
+
+function neverTaken(part: Part, done: readonly Done[]): readonly string[] {
+  return [...takenIn(part, done)].filter(([, count]) => count === 0).map(([action]) => action);
 }
 
 /** The order of the catalogue. */
@@ -71,13 +107,15 @@ function isGood({ variant, found }: Done): boolean {
 function lineOf(done: Done): string {
   const { part, bounds, variant, found } = done;
   const { verdict, states, depth, seconds } = found;
-  const name = part.module.replace("Model", "");
+  const name = nameOf(part.module);
   const figures = `${states} states, depth ${depth}, ${seconds.toFixed(1)} s`;
   const how = bounds.simulate ? ` (random behaviours, seed ${bounds.simulate.seed})` : "";
   if (variant) {
     const outcome = isGood(done) ? `refuted, ${verdict}` : "FAILED, not refuted";
     return `${name}, ${variant.breaks.join(", ")} "${variant.name}": ${outcome}: ${figures}`;
   }
-  const outcome = isGood(done) ? "holds" : `FAILED, ${verdict} is violated\n${found.steps.join("\n")}`;
+  const outcome = isGood(done)
+    ? "holds"
+    : `FAILED, ${verdict} is violated\n${found.output.slice(found.output.indexOf("Error:"))}`;
   return `${name}, ${bounds.name}${how}: ${outcome}: ${figures}`;
 }

@@ -13,8 +13,8 @@ export interface Search {
   readonly module: string;
   /** The text of the configuration file. */
   readonly config: string;
-  /** The text of the module, if it is a generated one. */
-  readonly text?: string;
+  /** The texts of generated modules, by their names; they stand before those of the specification. */
+  readonly texts?: Readonly<Record<string, string>>;
   /** Default: true. A long one gains by code that is compiled twice. */
   readonly isShort?: boolean;
   /** Random behaviours instead of all states. */
@@ -34,14 +34,21 @@ export interface Found {
   readonly states: number;
   readonly depth: number;
   readonly seconds: number;
-  /** The steps that lead to the violation, a line each, with the variables that change. */
-  readonly steps: readonly string[];
+  /** How often each action was taken, of those that are counted. */
+  readonly taken: ReadonlyMap<string, number>;
   readonly output: string;
 }
 
 /** A search that ended neither with a verdict nor with a violation: an error in a module, say. */
 export class TlcError extends Error {
   override readonly name = "TlcError";
+  /** All that TLC has said. */
+  readonly output: string;
+
+  constructor(message: string, output = "") {
+    super(`${message}:\n${lastLines(output)}`);
+    this.output = output;
+  }
 }
 
 const heap = "-Xmx1500m";
@@ -51,7 +58,7 @@ const shortSearch = ["-XX:TieredStopAtLevel=1"];
 /** Runs TLC with one thread and low priority. `limit`: after so many seconds it is ended, which is an error. */
 export async function check(
   tools: Tools,
-  { module, config, text, simulate, isShort = true }: Search,
+  { module, config, texts = {}, simulate, isShort = true }: Search,
   limit: number,
   interrupted?: AbortSignal,
 ): Promise<Found> {
@@ -59,7 +66,7 @@ export async function check(
   try {
     const file = join(folder, `${module}.cfg`);
     writeFileSync(file, config);
-    if (text !== undefined) writeFileSync(join(folder, `${module}.tla`), text);
+    for (const [name, text] of Object.entries(texts)) writeFileSync(join(folder, `${name}.tla`), text);
     const args = [
       heap,
       "-XX:+UseSerialGC",
@@ -71,11 +78,12 @@ export async function check(
       "tlc2.TLC",
     ];
     args.push("-workers", "1", "-deadlock", "-difftrace", "-nowarning", "-metadir", join(folder, "states"));
+    if (texts[module] === undefined && !simulate) args.push("-coverage", "60");
     if (simulate) args.push("-simulate", `num=${simulate.behaviours}`, "-depth", `${simulate.depth}`);
     if (simulate) args.push("-seed", `${simulate.seed}`);
     args.push("-config", file, module);
     // TLC takes the path of a configuration file from where the module is.
-    const place = text === undefined ? modules : folder;
+    const place = texts[module] === undefined ? modules : folder;
     const began = performance.now();
     const output = await outputOf(tools.java, args, place, limit, interrupted);
     return foundIn(output, config, (performance.now() - began) / 1000);
@@ -111,7 +119,7 @@ function outputOf(
     child.once("close", () => {
       clearTimeout(timer);
       interrupted?.removeEventListener("abort", onAbort);
-      if (isTooLong) reject(new TlcError(`TLC has not ended within ${limit} s:\n${lastLines(output)}`));
+      if (isTooLong) reject(new TlcError(`TLC has not ended within ${limit} s`, output));
       else resolve(output);
     });
   });
@@ -129,39 +137,27 @@ function foundIn(output: string, config: string, seconds: number): Found {
     (/Temporal properties were violated/.test(output) ? /^PROPERTY (\w+)/m.exec(config) : undefined);
   const isOver = /No error has been found|The number of states generated/.test(output);
   const isError = /Error:/.test(output);
-  if (!violated && (isError || !isOver)) throw new TlcError(`TLC found no verdict:\n${lastLines(output)}`);
+  if (!violated && (isError || !isOver)) throw new TlcError("TLC found no verdict", output);
   return {
     verdict: violated?.[1] ?? "holds",
     states: Number((states?.[1] ?? "0").replaceAll(",", "")),
     depth: Number(depth?.[1] ?? 0),
     seconds,
-    steps: violated ? stepsIn(output) : [],
+    taken: takenIn(output),
     output,
   };
 }
 
-/** Each step with the name of its action, and without its place in the module. */
-function stepsIn(output: string): readonly string[] {
-  const states = output.split(/^(?:State \d+: |(?=Back to state))/m).slice(1);
-  return states.flatMap((state, index) => {
-    const [head = "", ...rest] = state.split("\n");
-    const again = /^Back to state (\d+)/.exec(head)?.[1];
-    if (again !== undefined) return [`Then again from ${again}.`];
-    if (head.trim() === "Stuttering") return ["Nothing happens any more."];
-    const end = rest.findIndex((line) => line.trim() === "");
-    const values = rest.slice(0, end < 0 ? rest.length : end).map((line) => `     ${line.trimEnd()}`);
-    return [`${index + 1}. ${actionIn(head)}`, ...values];
-  });
-}
-
-/** TLC names a disjunct with a condition by all that it is part of: its own text begins with the action, or with "there is". */
-function actionIn(head: string): string {
-  const [, name = head, line, column, module] =
-    /^<(\w+) line (\d+), col (\d+) .* module (\w+)>/.exec(head) ?? [];
-  if (name === "<Initial predicate>") return "Init";
-  if (!/Next$|Spec$/.test(name)) return name;
-  const text = readFileSync(join(modules, `${module}.tla`), "utf8").split("\n")[Number(line) - 1] ?? "";
-  return /\b([A-Z]\w+)(?:\(| \/\\)/.exec(text.slice(Number(column) - 1))?.[1] ?? name;
+/** TLC names a disjunct of another action by its place, where its own text names the action first. */
+function takenIn(output: string): ReadonlyMap<string, number> {
+  const taken = new Map<string, number>();
+  const lines = /^<(?!\w*Init)(\w+) line .* module (\w+)(?: \((\d+) (\d+) .*\))?>: \d+:(\d+)$/gm;
+  for (const [, name = "", module, line, column, count] of output.matchAll(lines)) {
+    const text = line && readFileSync(join(modules, `${module}.tla`), "utf8").split("\n")[Number(line) - 1];
+    const inner = text && /\b([A-Z]\w+)(?:\(| \/\\)/.exec(text.slice(Number(column) - 1))?.[1];
+    taken.set(inner || name, (taken.get(inner || name) ?? 0) + Number(count));
+  }
+  return taken;
 }
 
 function lastLines(output: string): string {
