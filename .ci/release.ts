@@ -1,8 +1,15 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { argumentsOf } from "../packages/simulation/src/command-line/index.ts";
 
-// `pnpm run release`: gives the packages their next version and moves the changesets into CHANGELOG.md, which is one for all.
+argumentsOf({
+  usage: "release",
+  about:
+    "gives the packages their next version and moves the changesets into CHANGELOG.md, which is one for all",
+  exit: "1 no changeset is new",
+  examples: ["release"],
+});
 
 const folder = ".changeset";
 const summaries = readdirSync(folder)

@@ -1,16 +1,25 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { argumentsOf, flag } from "../packages/simulation/src/command-line/index.ts";
+import { type Command, ended, ownTemporaryFolder } from "./programs.ts";
 import { failuresOf, reportIn } from "./report.ts";
 import { groups, repeats, turns } from "./turns.ts";
 
 // Runs the steps, goes on after a failure, and counts. A step that runs tests counts each of them, any other counts as one.
 // Steps that wait for servers run beside steps that compute, which have the lower priority; what such a step prints is
-// shown when it is over. All programs are on the path: `.ci/run` starts this by pnpm. With `--all` no group of steps waits
-// for its turn.
+// shown when it is over. All programs are on the path: `.ci/run` starts this by pnpm.
 
-const { all } = parseArgs({ options: { all: { type: "boolean", default: false } } }).values;
+const { all = false } = argumentsOf({
+  usage: "exec .ci/run [--all]",
+  about: "what a change has to pass, from a clean clone; the last line counts: N passed, N failed",
+  options: {
+    all: flag("no group of steps waits for its turn: at a release, and before an issue is resolved"),
+  },
+  exit: "1 something failed",
+  examples: ["exec .ci/run", "exec .ci/run --all"],
+}).values;
+ownTemporaryFolder();
 /** Each commit takes the turn of another group, and searches other seeds. */
 const commits = Number(spawnSync("git", ["rev-list", "--count", "HEAD"], { encoding: "utf8" }).stdout);
 const group = turns<string>(groups, commits, all);
@@ -29,32 +38,16 @@ const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as {
   scripts: Readonly<Record<string, string>>;
 };
 
-type Command = readonly [program: string, ...args: string[]];
-
 /** A script of package.json. (`npx -y pnpm@12` costs six seconds of processor time before it begins.) */
 function script(name: string, ...args: string[]): Command {
   return ["sh", "-c", `${scripts[name]!} "$@"`, name, ...args];
 }
 
-/** Whether it succeeded, and what it printed unless that is shown at once. */
-function ended([program, ...args]: Command, isShown: boolean): Promise<{ good: boolean; output: string }> {
-  return new Promise((resolve) => {
-    const shown = isShown ? "inherit" : "pipe";
-    const child = spawn(program, args, { stdio: ["ignore", shown, shown] });
-    let output = "";
-    for (const stream of [child.stdout, child.stderr])
-      stream?.setEncoding("utf8").on("data", (text: string) => {
-        output += text;
-      });
-    child.once("error", ({ message }) => resolve({ good: false, output: message }));
-    child.once("close", (code) => resolve({ good: code === 0, output }));
-  });
-}
-
 async function step(name: string, command: Command, isBeside = false): Promise<void> {
   if (!isBeside) console.log(`\n=== ${name}`);
   const start = Date.now();
-  const { good, output } = await ended(command, !isBeside);
+  const { code, output } = await ended(command, !isBeside);
+  const good = code === 0;
   if (good) {
     passed += 1;
   } else {
@@ -85,7 +78,7 @@ async function tests(name: string, given: Command, isBeside = false): Promise<vo
 /** The contract on masters in containers, and docker-compose.redlock.yml brought up once. */
 async function dockerChecks(): Promise<void> {
   const engine: Command = ["tsx", "packages/testbed/src/docker/docker-engine.ts"];
-  if (!(await ended([...engine, "docker", "version"], false)).good) {
+  if ((await ended([...engine, "docker", "version"], false)).code !== 0) {
     untried.push("Docker: no engine answers and none could be started");
     return;
   }

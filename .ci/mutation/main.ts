@@ -1,7 +1,8 @@
 import { execFileSync, spawn } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { parseArgs } from "node:util";
+import { argumentsOf, flag, text, wholeNumber } from "../../packages/simulation/src/command-line/index.ts";
+import { ownTemporaryFolder } from "../programs.ts";
 import { type Failure, failuresOf, reportIn } from "../report.ts";
 import { luaMutantsOf } from "./lua.ts";
 import { drawn, interval, type Mutant, mutantsOf } from "./mutants.ts";
@@ -11,23 +12,47 @@ import { type Judgement, judged } from "./simulated.ts";
 // `pnpm mutation`: which changes of the client the tests of `pnpm test` notice. Each mutant runs with the tests that evaluate
 // its place, those beside it and the short ones first, until one fails. A failure counts if it comes again.
 
-const usage = `pnpm mutation [--count 200] [--seed 1] [--in packages/redlock/src/protocol]... [--runs 0] [--seconds 60] [--workers 1] [--resume]
-  --count    so many mutants, drawn by --seed from those of the sources in --in
-  --runs     that many runs of the simulator, and the cases of test/behaviours, in place of the tests; .lua files too
-  --seconds  of the tests that evaluate a mutant, those that take no longer together, the shortest first
-  --resume   goes on with a run that was interrupted, or, with more --seconds, with those that survived some of their tests`;
-const { values } = parseArgs({
-  options: {
-    count: { type: "string", default: "200" },
-    seed: { type: "string", default: "1" },
-    in: { type: "string", multiple: true, default: ["packages/redlock/src"] },
-    runs: { type: "string", default: "0" },
-    seconds: { type: "string", default: "60" },
-    workers: { type: "string", default: "1" },
-    resume: { type: "boolean", default: false },
-    help: { type: "boolean", default: false },
+const values = argumentsOf(
+  {
+    usage:
+      "mutation [--count N] [--seed N] [--in PATH,...] [--runs N] [--seconds N] [--workers N] [--resume]",
+    about: "which changes of the client the tests of pnpm test do not notice: 200 take an hour",
+    options: {
+      count: text("N", "so many mutants, drawn by --seed from those of the sources in --in; default 200"),
+      seed: text("N", "default 1"),
+      in: text("PATH,...", "default packages/redlock/src"),
+      runs: text(
+        "N",
+        "that many runs of the simulator, and the cases of test/behaviours, in place of the tests; .lua too",
+      ),
+      seconds: text(
+        "N",
+        "of the tests that evaluate a mutant, those that take no longer together; default 60",
+      ),
+      workers: text("N", "of vitest; default 1"),
+      resume: flag(
+        "goes on with a run that was interrupted, or, with more --seconds, with those that survived",
+      ),
+    },
+    exit: "1 the tests fail without a mutant",
+    examples: [
+      "mutation",
+      "mutation --in packages/redlock/src/protocol/lease.ts --count 20",
+      "mutation --runs 300 --in packages/redlock/src/protocol,packages/redlock/src/redis",
+      "mutation --resume --seconds 600",
+    ],
   },
-});
+  ({ values: { count = "200", seed = "1", runs = "0", seconds = "60", workers = "1", ...given } }) => ({
+    count: wholeNumber("count", count),
+    seed: wholeNumber("seed", seed, 0),
+    runs: wholeNumber("runs", runs, 0),
+    seconds: wholeNumber("seconds", seconds),
+    workers: wholeNumber("workers", workers),
+    in: given.in?.split(",") ?? ["packages/redlock/src"],
+    resume: given.resume ?? false,
+  }),
+);
+ownTemporaryFolder();
 /** Of a test, in seconds. */
 const slow = 1;
 const folder = join("node_modules", ".mutation");
@@ -74,15 +99,11 @@ function ended(args: readonly string[], silence: number): Promise<{ code: number
     const timer = setTimeout(() => {
       isSilent = kill();
     }, silence);
-    const stop = (): never => {
-      kill();
-      process.exit(1);
-    };
-    for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, stop);
+    process.once("exit", kill);
     child.stdout.on("data", () => void timer.refresh());
     child.once("close", (code, signal) => {
       clearTimeout(timer);
-      for (const signal of ["SIGINT", "SIGTERM"]) process.off(signal, stop);
+      process.off("exit", kill);
       if (isSilent || code !== null) resolve({ code: code ?? 1, isSilent });
       else reject(new Error(`The tests were ended by ${signal}.`));
     });
@@ -164,7 +185,7 @@ function testsOf(
   let seconds = 0;
   const taken = ordered.filter((test) => {
     seconds += test.seconds;
-    return seconds <= Number(values.seconds);
+    return seconds <= values.seconds;
   });
   return { taken, all: all.length };
 }
@@ -243,7 +264,7 @@ const nameOf = ({ file, start, end, replacement }: Mutant): string =>
   `${file} ${start} ${end} ${replacement}`;
 
 async function main(): Promise<void> {
-  const runs = Number(values.runs);
+  const runs = values.runs;
   const found = execFileSync("git", ["ls-files", ...values.in], { encoding: "utf8" })
     .trim()
     .split("\n");
@@ -253,7 +274,7 @@ async function main(): Promise<void> {
   const all = sources.flatMap((file) =>
     (file.endsWith(".lua") ? luaMutantsOf : mutantsOf)(file, readFileSync(file, "utf8")),
   );
-  const mutants = drawn(all, Number(values.count), Number(values.seed));
+  const mutants = drawn(all, values.count, values.seed);
   console.log(
     `${mutants.length} of ${all.length} mutants of ${sources.length} files, drawn by seed ${values.seed}`,
   );
@@ -301,5 +322,4 @@ async function judge(mutants: readonly Mutant[], runs: number): Promise<void> {
   );
 }
 
-if (values.help) console.log(usage);
-else await main();
+await main();

@@ -1,3 +1,4 @@
+import { argumentsOf } from "@quorlock/simulation/command-line";
 import { now } from "@quorlock/simulation/processes";
 import { Crew } from "../fixture/crew.ts";
 import { type Fixture, runExample, within } from "../fixture/fixture.ts";
@@ -11,6 +12,13 @@ const servers = ["Anna", "Ben", "Cleo", "Dora", "Emil", "Fay"];
 const notice = 200;
 /** Time limit for the whole scenario, ms. */
 const timeLimit = 20_000;
+
+argumentsOf({
+  usage: "--filter @quorlock/examples run lottery",
+  about: "six servers start the same job at the same moment: one of them does it",
+  exit: "1 it was drawn more than once, or not at all",
+  examples: ["--filter @quorlock/examples run lottery"],
+});
 
 await runExample(async (fixture) => {
   const { narrator } = fixture;

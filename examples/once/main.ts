@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { parseArgs } from "node:util";
+import { argumentsOf, known, text, wholeNumber } from "@quorlock/simulation/command-line";
 import { runExample } from "../fixture/fixture.ts";
 import { mastersUp } from "../fixture/masters-up.ts";
 import { schedulers } from "./schedulers.ts";
@@ -16,18 +16,24 @@ const largest = Math.max(...Object.values(clocks));
 /** Before the first tick that counts and after the last, ms. */
 const margin = 2 * second;
 
-const { values } = parseArgs({
-  options: {
-    ticks: { type: "string", default: "60" },
-    schedulers: { type: "string", default: Object.keys(schedulers).join(",") },
+const all = Object.keys(schedulers);
+const { ticks, names } = argumentsOf(
+  {
+    usage: "once [--ticks N] [--schedulers NAME,...]",
+    about:
+      "four instances whose clocks are apart, and a job of every second by each scheduler: one runs each tick",
+    options: {
+      ticks: text("N", "for so many seconds; default 60"),
+      schedulers: text("NAME,...", `of ${all.join(",")}; default all`),
+    },
+    exit: "1 a tick ran twice or not at all",
+    examples: ["once", `once --ticks 10 --schedulers ${all[0]}`],
   },
-});
-const ticks = Number(values.ticks);
-const names = values.schedulers.split(",");
-const unknown = names.find((name) => !Object.hasOwn(schedulers, name));
-if (unknown !== undefined)
-  throw new Error(`unknown scheduler ${unknown}: there are ${Object.keys(schedulers).join(", ")}`);
-if (!(Number.isInteger(ticks) && ticks >= 3)) throw new Error("--ticks must be a whole number, 3 or more");
+  ({ values }) => ({
+    ticks: wholeNumber("ticks", values.ticks ?? "60", 3),
+    names: values.schedulers?.split(",").map((name) => known("scheduler", name, all)) ?? all,
+  }),
+);
 
 /** The outcome of the ticks of one scheduler. */
 function judge(

@@ -19,6 +19,7 @@ const executable = await findChromium();
 if (typeof executable !== "string") throw new Error(`no Chromium: ${executable.missing}`);
 
 await using masters = await startMasters(3, { say: () => {} });
+console.log("three masters are up: who holds a lock, and one of them dies");
 const open = (owner: string): Redlock =>
   new Redlock(
     masters.list.map(({ url }) => new Redis(url).on("error", () => {})),

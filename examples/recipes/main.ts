@@ -1,3 +1,4 @@
+import { argumentsOf } from "@quorlock/simulation/command-line";
 import { runExample } from "../fixture/fixture.ts";
 import { mastersUp } from "../fixture/masters-up.ts";
 import { cache } from "./cache.ts";
@@ -17,14 +18,16 @@ const recipes: Readonly<Record<string, Recipe>> = {
   shutdown,
 };
 
-/** `pnpm recipe NAME ...` plays these; without a name all. */
+const { positionals: names } = argumentsOf({
+  usage: "recipe [NAME...]",
+  about: "plays recipes on real masters; without a name all",
+  names: { what: "recipe", known: Object.keys(recipes) },
+  exit: "1 a recipe failed",
+  examples: ["recipe", "recipe cache payment"],
+});
+
 await runExample(async (fixture) => {
   const { narrator } = fixture;
-  const names = process.argv.slice(2);
-  if (names.some((name) => !Object.hasOwn(recipes, name))) {
-    narrator.line(`pnpm recipe [NAME ...], of: ${Object.keys(recipes).join(", ")}`);
-    return false;
-  }
   const { urls } = await mastersUp(fixture, 3);
   for (const name of names.length > 0 ? names : Object.keys(recipes)) {
     const { title, play } = recipes[name]!;

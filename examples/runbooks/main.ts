@@ -1,3 +1,4 @@
+import { argumentsOf } from "@quorlock/simulation/command-line";
 import { runExample } from "../fixture/fixture.ts";
 import * as steps from "./steps.ts";
 
@@ -13,14 +14,15 @@ const runbooks: Readonly<Record<string, steps.Runbook>> = {
   sigterm: steps.sigterm,
 };
 
-/** `pnpm runbook NAME ...` runs these; without a name all. */
+const { positionals: names } = argumentsOf({
+  usage: "runbook [NAME...]",
+  about: "runs operations on real masters, while clients lock; without a name all",
+  names: { what: "runbook", known: Object.keys(runbooks) },
+  exit: "1 a runbook failed",
+  examples: ["runbook", "runbook rolling-restart failover"],
+});
+
 await runExample(async ({ narrator }) => {
-  const names = process.argv.slice(2);
-  const unknown = names.filter((name) => !Object.hasOwn(runbooks, name));
-  if (unknown.length > 0 || names.includes("--help")) {
-    narrator.line(`pnpm runbook [NAME ...], of: ${Object.keys(runbooks).join(", ")}`);
-    return false;
-  }
   for (const name of names.length > 0 ? names : Object.keys(runbooks)) {
     const runbook = runbooks[name]!;
     narrator.heading(`${name}: ${runbook.title}`);

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { asksForHelp, optionLines, parse, text, UsageError } from "@quorlock/simulation/command-line";
+import { argumentsOf, text } from "@quorlock/simulation/command-line";
 import { now } from "@quorlock/simulation/processes";
 import { connect } from "../fixture/connect.ts";
 import { runExample, whileAlive, within } from "../fixture/fixture.ts";
@@ -20,22 +20,21 @@ const timeToOpen = 60_000;
 /** Time limit for the faults after the stock is sold out, ms. */
 const timeAfterwards = 2_000;
 
-const options = { record: text("FILE", "also writes the output to FILE as an SVG") };
-const usage = [
-  "Usage: pnpm demo [--record FILE]",
-  "  five processes sell a stock under one lock while Redis masters fail, then without the lock: some 15 s",
-  "Options:",
-  ...optionLines(options),
-  "Exit: 0 with the lock each item is sold once, by one process at a time; 1 otherwise, 64 bad usage, 130 interrupted.",
-].join("\n");
+const { record } = argumentsOf({
+  usage: "demo [--record FILE]",
+  about:
+    "five processes sell a stock under one lock while Redis masters fail, then without the lock: some 15 s",
+  options: { record: text("FILE", "also writes the output to FILE as an SVG") },
+  exit: "1 with the lock, an item was not sold once, or not by one process at a time",
+  examples: ["demo", "demo --record demo.svg"],
+}).values;
+const file = record && resolve(record);
 
 const next = [
   "",
   "  Next: examples/sale/worker.ts is the code of a user; README.md has ten lines to begin with;",
   "  `npx -y pnpm@12 recipe` plays a cache, payments, migrations; `npx -y pnpm@12 once` jobs on four instances.",
 ];
-
-const file = recordingFile();
 
 await runExample(async (fixture) => {
   const { narrator } = fixture;
@@ -67,7 +66,7 @@ await runExample(async (fixture) => {
   await fixture.end();
   const isGood = summarise(narrator, withLock, withoutLock);
   for (const line of next) narrator.line(line);
-  if (file !== undefined) {
+  if (file) {
     const lines = ["$ npx -y pnpm@12 demo", ...narrator.lines];
     await writeFile(
       file,
@@ -77,23 +76,6 @@ await runExample(async (fixture) => {
   }
   return isGood;
 });
-
-/** The value of `--record`, if any. Ends the process after `--help` and after bad usage. */
-function recordingFile(): string | undefined {
-  const args = process.argv.slice(2);
-  try {
-    if (!asksForHelp(args)) {
-      const { record } = parse(args, options).values;
-      return record === undefined ? undefined : resolve(record);
-    }
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    console.error(`${error.message}\n${usage}`);
-    process.exit(64);
-  }
-  console.log(usage);
-  process.exit();
-}
 
 /** Sells the whole stock while `meanwhile` runs. */
 async function sell<T>(

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, posix, relative, sep } from "node:path";
 import { argv } from "node:process";
 import { fileURLToPath } from "node:url";
+import { argumentsOf, flag } from "@quorlock/simulation/command-line";
 import ts from "@typescript/typescript6";
 import { budgets, lines, lower, tableOf } from "./budgets.ts";
 
@@ -200,7 +201,14 @@ function labelled({ name, purpose }: Room, { x, y }: { x: number; y: number }): 
 }
 
 if (argv[1] === import.meta.filename) {
-  if (argv.includes("--lower")) lower();
+  const { values } = argumentsOf({
+    usage: "rooms [--lower]",
+    about: "draws docs/rooms.svg, and prints the code lines of each room beside its budget",
+    options: { lower: flag("lowers the budgets to the lines that are there") },
+    exit: "1 an import breaks a rule",
+    examples: ["rooms", "rooms --lower"],
+  });
+  if (values.lower) lower();
   writeFileSync(picture, pictureOf(roomsIn()));
   console.log(`written: ${relative(root, picture)}`);
   const chain = longestChain();

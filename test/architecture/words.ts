@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { argv } from "node:process";
 import { fileURLToPath } from "node:url";
+import { argumentsOf } from "@quorlock/simulation/command-line";
 
 // `pnpm words` prints the number of words in each Markdown file of the repository, as `wc -w` counts them, and the number of
 // lines of code.
@@ -75,6 +76,7 @@ function linesOf(pattern: string, isCounted: (file: string) => boolean = () => t
 }
 
 if (argv[1] === import.meta.filename) {
+  argumentsOf({ usage: "words", about: "counts the words of each document", examples: ["words"] });
   const all = documents();
   for (const { file, words, writtenBy } of all)
     console.log(`${String(words).padStart(6)} ${file}${writtenBy ? ` (${writtenBy})` : ""}`);

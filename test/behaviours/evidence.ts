@@ -2,7 +2,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { argv } from "node:process";
+import { argumentsOf, flag } from "@quorlock/simulation/command-line";
 import { page, read, repository } from "../architecture/protocol.ts";
 import { evidencePage, type Measured, measuredIn, mutants, shown } from "./evidence-page.ts";
 import type { Said } from "./playing.ts";
@@ -44,11 +44,19 @@ async function measure(
   }
 }
 
+const { values, positionals: asked } = argumentsOf({
+  usage: "evidence [NAME... | --all]",
+  about: `writes ${page}: which cases fail with each mutant that it does not have yet, or with those that are named`,
+  options: { all: flag("with each mutant") },
+  names: { what: "mutant", known: [...mutants.keys()] },
+  exit: "1 the cases cannot be played",
+  examples: ["evidence", 'evidence "no drift is taken off"', "evidence --all"],
+});
 const measured = measuredIn(read(page));
-const asked = argv.slice(2);
 const names = [...mutants.keys()].filter((name) =>
-  asked.length === 0 ? !measured.has(name) : asked.includes("--all") || asked.includes(name),
+  asked.length > 0 ? asked.includes(name) : values.all || !measured.has(name),
 );
+console.log(`plays the cases with ${unbroken}, then with ${names.length} of ${mutants.size} mutants`);
 await measure([unbroken], (_, { size }) => {
   if (size > 0) throw new Error("cases fail without any fault");
 });

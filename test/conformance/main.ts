@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   flag,
+  helpText,
   interruptedCode,
-  optionLines,
+  known,
   parse,
   runCommand,
   suggestion,
@@ -26,14 +27,16 @@ const options = {
     "writes docs/conformance.md and the comparison of README.md from the recorded results, and runs nothing",
   ),
 };
-const usage = [
-  "Usage: pnpm conformance [--only TEXT] [--peers | LIBRARY...]",
-  "       pnpm conformance --write",
-  "  plays the cases that are about any lock library, on real masters; by default with this client",
-  "Options:",
-  ...optionLines(options),
-  "Exit: 0 this client conforms in each case, 1 otherwise, 2 it could not run, 64 bad usage, 130 interrupted.",
-].join("\n");
+const usage = helpText({
+  usage: ["conformance [--only TEXT] [--peers | LIBRARY...]", "conformance --write"],
+  about: [
+    "plays the cases that are about any lock library, on real masters; by default with this client",
+    `LIBRARY is one of ${libraryNames.join(", ")}`,
+  ],
+  options,
+  exit: "1 this client does not conform in a case, 2 it could not run",
+  examples: ["conformance", "conformance redlock-5 --only 2.6", "conformance --peers"],
+});
 
 /** No case takes longer, ms: a process that says nothing for so long is ended. */
 const limit = 30_000;
@@ -78,10 +81,7 @@ async function run(args: readonly string[]): Promise<number> {
     writeDocuments();
     return 0;
   }
-  for (const name of positionals) {
-    if (!libraryNames.includes(name))
-      throw new UsageError(`unknown library "${name}": ${suggestion(name, libraryNames)}`);
-  }
+  for (const name of positionals) known("library", name, libraryNames);
   const chosen = cases.filter((one) => nameOf(one).includes(only));
   if (chosen.length === 0)
     throw new UsageError(`no case is named "${only}": ${suggestion(only, cases.map(nameOf))}`);

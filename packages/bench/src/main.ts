@@ -7,6 +7,7 @@ import { workloads } from "./workloads.ts";
 
 async function buildAndRun(args: readonly string[]): Promise<number> {
   optionsFrom(args, workloads);
+  console.log("builds what it measures");
   const command = ["--silent", "--filter", "@quorlock/bench", "run", "measure", ...args];
   const { status, error } = spawnSync("pnpm", command, { stdio: "inherit" });
   if (error) throw error;

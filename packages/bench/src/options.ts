@@ -1,5 +1,14 @@
 import { resolve } from "node:path";
-import { flag, optionLines, parse, suggestion, text, UsageError } from "@quorlock/simulation/command-line";
+import {
+  flag,
+  helpText,
+  known,
+  parse,
+  suggestion,
+  text,
+  UsageError,
+  wholeNumber,
+} from "@quorlock/simulation/command-line";
 import { contenderNames } from "./contenders/lineup.ts";
 import type { Scale, Workload } from "./workload.ts";
 
@@ -30,22 +39,23 @@ function optionsOf(workloads: readonly Workload[]) {
 }
 
 export function usageOf(workloads: readonly Workload[]): string {
-  return [
-    "Usage: pnpm bench [options]",
-    "Options:",
-    ...optionLines(optionsOf(workloads)),
-    "QUORLOCK_BEFORE=DIR: another checkout of this repository, after `pnpm build` there; its client takes part as",
-    "ours-before in workloads that time one lock or many, and in load.",
-  ].join("\n");
+  return helpText({
+    usage: "bench [options]",
+    about: [
+      "measures time, memory and commands against bare commands and other libraries",
+      "QUORLOCK_BEFORE=DIR: another checkout of this repository, after `pnpm build` there; its client takes part as",
+      "ours-before in workloads that time one lock or many, and in load",
+    ],
+    options: optionsOf(workloads),
+    exit: "1 with --short, a judged goal is missed by a factor of two",
+    examples: ["bench --short", "bench --only hot-key --quick", "bench --only scripts --beside ../before"],
+  });
 }
 
 export function optionsFrom(args: readonly string[], workloads: readonly Workload[]): Options {
   const { values } = parse(args, optionsOf(workloads));
   const only = values.only ?? (values.load ? "load" : undefined);
   const { cycles } = values;
-  if (cycles !== undefined && !/^[1-9]\d*$/.test(cycles)) {
-    throw new UsageError(`--cycles must be a whole number of at least 1, but is ${cycles}`);
-  }
   const { short = false, quick = short } = values;
   return {
     quick: quick || short,
@@ -54,8 +64,8 @@ export function optionsFrom(args: readonly string[], workloads: readonly Workloa
     json: values.json,
     // pnpm runs the measurement in the folder of the package.
     beside: values.beside && resolve(process.env["INIT_CWD"] ?? "", values.beside),
-    cycles: cycles === undefined ? undefined : Number(cycles),
-    contenders: chosen("--contenders", values.contenders, contenderNames),
+    cycles: cycles === undefined ? undefined : wholeNumber("cycles", cycles),
+    contenders: chosen(values.contenders, contenderNames),
     workloads: only === undefined && short ? inShort(workloads) : chosenWorkloads(only, workloads),
   };
 }
@@ -83,11 +93,7 @@ function isMeant(given: string, { name }: Workload): boolean {
   return name === given || name.startsWith(`${given}-`);
 }
 
-function chosen(option: string, list: string | undefined, all: readonly string[]): readonly string[] {
+function chosen(list: string | undefined, all: readonly string[]): readonly string[] {
   if (list === undefined) return all;
-  const names = list.split(",");
-  const unknown = names.find((name) => !all.includes(name));
-  if (unknown !== undefined)
-    throw new UsageError(`${option}: unknown contender "${unknown}": ${suggestion(unknown, all)}`);
-  return names;
+  return list.split(",").map((name) => known("contender", name, all));
 }

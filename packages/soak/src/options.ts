@@ -1,4 +1,4 @@
-import { optionLines, parse, suggestion, text, UsageError } from "@quorlock/simulation/command-line";
+import { helpText, known, parse, text, UsageError } from "@quorlock/simulation/command-line";
 import type { Mode } from "./plan/plan.ts";
 
 export interface Options {
@@ -22,14 +22,20 @@ const cliOptions = {
   ),
 };
 
-export const usage: string = [
-  "Usage: pnpm soak --minutes N [--seed N] [--mode safe|unsafe] [--json FILE] [--record FILE]",
-  "  runs workers against real masters while faults are injected, and checks that no update is lost",
-  "Options:",
-  ...optionLines(cliOptions),
-  "Exit: 0 nothing was lost (unsafe: a failure was shown), 1 something was (unsafe: none was shown),",
-  "      2 it could not run, 64 bad usage, 130 interrupted: the report covers the run so far.",
-].join("\n");
+export const usage: string = helpText({
+  usage: "soak --minutes N [--seed N] [--mode safe|unsafe] [--json FILE] [--record FILE]",
+  about: [
+    "runs workers against real masters while faults are injected, and checks that no update is lost",
+    "Ctrl-C ends it with a report of the run so far",
+  ],
+  options: cliOptions,
+  exit: "1 an update was lost (unsafe: none was), 2 it could not run",
+  examples: [
+    "soak --minutes 1",
+    "soak --minutes 10 --seed 7 --json soak.json",
+    "soak --minutes 1 --mode unsafe",
+  ],
+});
 
 const minMinutes = 0.1;
 /** The history stays in memory: about one kilobyte for each grant. */
@@ -39,18 +45,14 @@ const maxMinutes = 120;
 export function optionsFrom(args: readonly string[], randomSeed: () => number): Options {
   const { minutes, seed, mode = "safe", json, record } = parse(args, cliOptions).values;
   if (minutes === undefined) throw new UsageError("--minutes is missing");
-  if (mode !== "safe" && mode !== "unsafe") {
-    throw new UsageError(
-      `--mode must be safe or unsafe, but is "${mode}": ${suggestion(mode, ["safe", "unsafe"])}`,
-    );
-  }
   if (json === "") throw new UsageError("--json needs the name of a file");
   if (record === "") throw new UsageError("--record needs the name of a file");
+  const chosen = known<Mode>("--mode", mode, ["safe", "unsafe"]);
   if (record !== undefined && mode === "unsafe") throw new UsageError("--record is for the safe mode");
   return {
     minutes: minutesFrom(minutes),
     seed: seed === undefined ? randomSeed() : seedFrom(seed),
-    mode,
+    mode: chosen,
     json,
     record,
   };

@@ -1,11 +1,11 @@
 import {
   flag,
+  helpText,
   interruptedCode,
   interruption,
-  optionLines,
+  known,
   parse,
   runCommand,
-  suggestion,
   text,
   UsageError,
 } from "@quorlock/simulation/command-line";
@@ -41,15 +41,17 @@ const options = {
     "writes the figures and the counterexamples to docs/specification-figures.md and spec/counterexamples",
   ),
 };
-const usage = [
-  "Usage: pnpm spec [--quick] [--edits] [--only NAME] [--traces N] [--recorded FILE] [--write]",
-  "  checks the specification in spec/ with TLC: every property holds, every action is taken, every variant and",
-  "  every edit is refuted; runs of the client in the simulator are behaviours of it, and those of its mutants are none. With --only, no runs",
-  "  Java and tla2tools.jar are installed if they are missing (REDLOCK_NO_INSTALL=1 forbids it, TLA2TOOLS names a jar)",
-  "Options:",
-  ...optionLines(options),
-  "Exit: 0 all is as it should be, 1 otherwise, 2 it could not run, 64 bad usage, 130 interrupted.",
-].join("\n");
+const usage = helpText({
+  usage: "spec [--quick] [--edits] [--only NAME] [--traces N] [--recorded FILE] [--write]",
+  about: [
+    "checks the specification in spec/ with TLC: every property holds, every action is taken, every variant and",
+    "every edit is refuted; runs of the client in the simulator are behaviours of it, and those of its mutants are none. With --only, no runs",
+    "Java and tla2tools.jar are installed if they are missing (REDLOCK_NO_INSTALL=1 forbids it, TLA2TOOLS names a jar)",
+  ],
+  options,
+  exit: "1 something is not as it should be, 2 it could not run",
+  examples: ["spec --quick", `spec --only ${names[0]}`, "spec --recorded soak.jsonl"],
+});
 
 const say = (line: string): void => console.log(line);
 
@@ -100,9 +102,8 @@ function runsFrom(given: string | undefined, quick: boolean): number {
 /** @throws UsageError if no module has such a name. */
 function chosen(only: string | undefined): readonly Part[] {
   if (only === undefined) return catalogue;
-  const parts = catalogue.filter(({ module }) => module === `${only}Model`);
-  if (parts.length === 0) throw new UsageError(`unknown module "${only}": ${suggestion(only, names)}`);
-  return parts;
+  const module = `${known("module", only, names)}Model`;
+  return catalogue.filter((part) => part.module === module);
 }
 
 process.exitCode = await runCommand(

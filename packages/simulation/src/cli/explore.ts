@@ -49,6 +49,11 @@ export const explore: Command = {
     "[--subject NAME | --mutant NAME]",
   purpose: "runs many seeds on every core, and prints each violation with the command that replays it",
   options,
+  examples: [
+    "explore --seeds 2000",
+    "explore --seeds 500 --from 1000 --subject semaphore",
+    "explore --attempts 100000 --watched",
+  ],
   isInterruptible: true,
   async run(args, interrupted = neverInterrupted) {
     const parsed = parse(args, options);

@@ -21,6 +21,7 @@ export const heatmap: Command = {
     "heatmap --out FILE.svg [--drift 0.1,0.5,1,2,5,10] [--ttl 100,1000,10000] [--seeds 20] [--drift-factor 0.01]",
   purpose: "draws how often two clients hold the lock at once, by clock drift (per cent) and TTL (ms)",
   options,
+  examples: ["heatmap --out heatmap.svg", "heatmap --out heatmap.svg --drift 1,5 --ttl 1000 --seeds 5"],
   isInterruptible: true,
   async run(args, interrupted = neverInterrupted) {
     const { values } = parse(args, options);

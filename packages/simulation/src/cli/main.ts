@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { RedlockError } from "@quorlock/redlock";
 import { interruptedCode, interruption } from "../command-line/interruption.ts";
 import { suggestion } from "../command-line/nearest.ts";
-import { asksForHelp, UsageError } from "../command-line/options.ts";
-import { type Command, exitCodes, helpOf } from "./command.ts";
+import { asksForHelp, flag, optionLines, parse, UsageError } from "../command-line/options.ts";
+import { type Command, exampleLines, exitCodes, exitLine, helpOf } from "./command.ts";
 import { commands } from "./commands.ts";
 import { commandLine, program } from "./edition.ts";
 
@@ -17,13 +17,15 @@ function help(): string {
   return [
     "Usage:",
     ...lines,
+    "Options:",
+    ...optionLines(options),
     `Options of a command: ${program} COMMAND --help`,
-    "Exit: 0 ok, 1 violated, 2 unknown, 3 not deterministic, 64 bad usage, 70 failed, 130 interrupted.",
-    "Examples:",
-    ...examples.map((example) => `  ${commandLine} ${example}`),
+    exitLine,
+    ...exampleLines(examples),
   ].join("\n");
 }
 
+const options = { version: flag("the version of the program") };
 const examples = ["showcase --out showcase.html", "run --seed 7 --html run.html", "explore --seeds 2000"];
 
 function version(): string {
@@ -31,15 +33,18 @@ function version(): string {
   return (JSON.parse(manifest) as { readonly version: string }).version;
 }
 
+async function showVersion(args: readonly string[]): Promise<number> {
+  parse(args, options);
+  console.log(version());
+  return exitCodes.ok;
+}
+
 async function main([name, ...args]: readonly string[]): Promise<number> {
-  if (name === "--help" || name === "-h" || name === "help") {
+  if (name === "help" || (name !== undefined && asksForHelp([name]))) {
     console.log(help());
     return exitCodes.ok;
   }
-  if (name === "--version") {
-    console.log(version());
-    return exitCodes.ok;
-  }
+  if (name?.startsWith("-")) return await runCommand("", { run: showVersion }, [name, ...args]);
   const command = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!command) {
     console.error(name === undefined ? "a command is missing" : unknownCommand(name), seeHelp());
@@ -61,7 +66,11 @@ function seeHelp(command = ""): string {
   return `(${commandLine} ${command}--help)`;
 }
 
-async function runCommand(name: string, command: Command, args: readonly string[]): Promise<number> {
+async function runCommand(
+  name: string,
+  command: Pick<Command, "run" | "isInterruptible">,
+  args: readonly string[],
+): Promise<number> {
   try {
     if (!command.isInterruptible) return await command.run(args);
     using interrupted = interruption();
@@ -70,7 +79,9 @@ async function runCommand(name: string, command: Command, args: readonly string[
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     console.error(
-      isBadInput(error) ? `${message} ${seeHelp(`${name} `)}` : `${program} ${name} failed: ${message}`,
+      isBadInput(error)
+        ? `${message} ${seeHelp(name && `${name} `)}`
+        : `${program} ${name} failed: ${message}`,
     );
     return isBadInput(error) ? exitCodes["bad usage"] : exitCodes.failed;
   }

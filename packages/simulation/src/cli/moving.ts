@@ -33,6 +33,7 @@ export const moving: Command = {
   usage: "moving --out FILE.svg",
   purpose: "the story of the demo as a picture that moves without scripts: docs/moving.svg",
   options,
+  examples: ["moving --out docs/moving.svg"],
   async run(args) {
     const { out } = parse(args, options).values;
     if (!out?.endsWith(".svg")) throw new UsageError("--out FILE.svg is missing");

@@ -16,6 +16,7 @@ export const replay: Command = {
   usage: "replay FILE|LINK [--trace] [--html FILE] [--subject NAME | --mutant NAME]",
   purpose: "runs a saved plan, or a link to the lab, again; exit 3 if its hash differs from the saved one",
   options,
+  examples: ["replay plan.json", "replay plan.json --trace --html replay.html"],
   async run(args) {
     const parsed = parse(args, options, 1);
     const [path] = parsed.positionals;

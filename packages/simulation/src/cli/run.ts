@@ -20,6 +20,7 @@ export const run: Command = {
   usage: "run --seed N [--beyond] [--trace] [--save FILE] [--html FILE] [--subject NAME | --mutant NAME]",
   purpose: "runs one seed twice and compares the hashes: within the promised fault model, or beyond it",
   options,
+  examples: ["run --seed 7", "run --seed 7 --html run.html", "run --seed 7 --beyond --save plan.json"],
   async run(args) {
     const parsed = parse(args, options);
     const { seed: given, beyond, trace, save, html } = parsed.values;

@@ -34,6 +34,7 @@ export const scenarios: Command = {
   usage: "scenarios [NAME] [--seed N] [--save FILE] [--svg FILE] [--write]",
   purpose: "runs scenarios that put a lock at risk, with this client and with node-redlock 5",
   options,
+  examples: ["scenarios", "scenarios --write"],
   isInterruptible: true,
   async run(args, interrupted = neverInterrupted) {
     const { values, positionals } = parse(args, options, 1);

@@ -24,6 +24,7 @@ export const showcase: Command = {
   usage: "showcase [--out FILE.svg|FILE.html]",
   purpose: "an example run: five masters, two clients, one lock, and the clock of one master jumps",
   options,
+  examples: ["showcase", "showcase --out showcase.html"],
   async run(args) {
     const { out } = parse(args, options).values;
     const draw = out === undefined ? undefined : drawingFor(out);

@@ -25,6 +25,7 @@ export const shrink: Command = {
   usage: "shrink FILE | --seed N [--beyond] [--out FILE] [--subject NAME | --mutant NAME] [--workers N]",
   purpose: "finds the smallest plan with the same violation, and prints its events in words",
   options,
+  examples: ["shrink plan.json", "shrink --seed 7 --beyond --out smallest.json"],
   isInterruptible: true,
   async run(args, interrupted = neverInterrupted) {
     const parsed = parse(args, options, 1);
@@ -33,6 +34,7 @@ export const shrink: Command = {
     const { subject, subjectName } = await subjectFrom(parsed.values, defaultSubject);
     await using pool = new Pool(workers === undefined ? undefined : wholeNumber("workers", workers, 1));
     const begun = systemRuntime.monotonic();
+    console.error(`looks for a smaller plan than this: ${sizeOf(plan)}`);
     const shrunk = await shrinkPlan(plan, pool.runner(subjectName), { interrupted });
     if (!shrunk) {
       if (interrupted.aborted) {

@@ -55,7 +55,7 @@ export function parse<O extends Options>(
   refuseUnknown(args, options);
   let parsed: Arguments;
   try {
-    parsed = parseArgs({ args, options, allowPositionals: positionals > 0 });
+    parsed = parseArgs({ args, options, allowPositionals: true });
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }
@@ -68,7 +68,7 @@ function refuseUnknown(args: string[], options: Options): void {
   const { tokens } = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true });
   for (const token of tokens) {
     if (token.kind !== "option" || Object.hasOwn(options, token.name)) continue;
-    const name = nearest(token.name, Object.keys(options));
+    const name = nearest(token.name, [...Object.keys(options), "help"]);
     const hint = name === undefined ? "" : `; did you mean --${name}?`;
     throw new UsageError(`unknown option ${token.rawName}${hint}`);
   }

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Masters, type MastersOptions, mastersOf, NoMastersError } from "../masters.ts";
 import { findServerBinary, startBinary } from "../servers/local-binary.ts";
+import { watchProcesses } from "../watchdog.ts";
 import { type FaketimeLibrary, faketimeLibrary } from "./faketime-library.ts";
 
 /** The wall clock of one real master. Its monotonic clock is left alone. */
@@ -37,9 +38,8 @@ export async function startMastersWithClocks(
   const library = await faketimeLibrary(say);
   if ("unavailable" in library) throw new NoMastersError(`masters with clocks: ${library.unavailable}`);
   const directory = mkdtempSync(join(tmpdir(), "quorlock-clocks-"));
-  const forget = (): void => rmSync(directory, { recursive: true, force: true });
-  // A program that forgets to stop them leaves no files behind either.
-  process.once("exit", forget);
+  // A program that forgets to stop them, or that a signal ends, leaves no files behind either.
+  const watchdog = watchProcesses(directory);
   const clocks = Array.from({ length: count }, (_, index) => new FaketimeClock(directory, index));
   const { persistence = "none", config = [] } = options;
   const started = await Promise.allSettled(
@@ -50,8 +50,8 @@ export async function startMastersWithClocks(
   const sets = started.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
   const stop = async (): Promise<void> => {
     await Promise.all(sets.map((set) => set.stop()));
-    forget();
-    process.off("exit", forget);
+    rmSync(directory, { recursive: true, force: true });
+    watchdog.dismiss();
   };
   const failure = started.find((result) => result.status === "rejected");
   if (failure) {
