@@ -9,6 +9,8 @@ export interface Sentence {
   readonly isDanger: boolean;
   /** As long as it lasts, nothing that happens meanwhile matters more, us. */
   readonly until?: number;
+  /** The number of the hold that it is about. */
+  readonly hold?: number;
 }
 
 /** The run in sentences, in the order of time. */
@@ -39,19 +41,20 @@ function danger(at: number, text: string): Sentence {
 function beginning(picture: Picture, hold: Hold): readonly Sentence[] {
   const votes = namesOf(votersOf(picture, hold));
   const begins = `client ${hold.client} gets the lock${votes === "" ? "" : `, by the votes of ${votes}`}`;
-  return [plain(hold.from, begins), plain(hold.until, `client ${hold.client} holds the lock no longer`)];
+  const ends = `client ${hold.client} holds the lock no longer`;
+  return [plain(hold.from, begins), plain(hold.until, ends)].map((its) => ({ ...its, hold: hold.number }));
 }
 
 /** A moment that is easily missed, us. */
 const lasting = 300_000;
 
-function lateWrites({ client, writes }: Hold): readonly Sentence[] {
+function lateWrites({ client, writes, number }: Hold): readonly Sentence[] {
   const text =
     `client ${client} writes too late, and the resource turns it away: ` +
     "a later holder has written with a larger fencing token";
   return writes
     .filter(([, isAccepted]) => !isAccepted)
-    .map(([at]) => ({ ...plain(at, text), until: at + lasting }));
+    .map(([at]) => ({ ...plain(at, text), until: at + lasting, hold: number }));
 }
 
 /** By number: the masters that keep the key of this hold when it begins. */

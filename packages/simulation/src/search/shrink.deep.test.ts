@@ -29,7 +29,7 @@ describe("shrinking", () => {
     expect(shrunk.runs).toBeLessThan(200);
     const story = await storyOf(shrunk.plan);
     expect(story[0]).toMatch(/^1 master, \d clients?; locks of/);
-    expect(story.filter((line) => line.includes("fault: "))).toEqual([expect.stringContaining("FLUSHALL")]);
+    expect(story.filter((line) => line.includes("FLUSHALL"))).toHaveLength(1);
     expect(story.at(-1)).toContain(`${shrunk.kind}: client-`);
   }, 1_200_000);
 

@@ -1,7 +1,8 @@
 import type { ViolationKind } from "../checkers/findings.ts";
 import { typicalOf } from "../network/latency.ts";
 import type { Fault, Targets } from "../plan/fault.ts";
-import { type ClientPlan, type Plan, styles, weightOf } from "../plan/plan.ts";
+import { type ClientPlan, type Plan, styles } from "../plan/plan.ts";
+import { PlanError, validPlan } from "../plan/validate.ts";
 import type { Outcome } from "../run/run-plan.ts";
 
 /** Plans that are simpler than `plan` in one respect, the boldest first. */
@@ -11,19 +12,100 @@ export type Simplification = (plan: Plan) => Iterable<Plan>;
 export const simplifications: readonly Simplification[] = [
   fewerClients,
   fewerMasters,
-  fewerResources,
   shorter,
-  fewerStyles,
-  fewerAtOnce,
-  fewerCalls,
-  idealClocks,
-  defaultParties,
-  plainNetwork,
-  defaultSettings,
-  fewerTargets,
-  plainTriggers,
-  smallerFaults,
+  simplerIn("workload"),
+  simplerIn("masters"),
+  simplerIn("clients"),
+  simplerIn("network"),
+  simplerIn("settings"),
+  simplerIn("faults"),
 ];
+
+/** The simplest that a field of a plan can be, by its name; it is left out where that is nothing. */
+const simplest: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ...styles.map((style) => [style, 0] as const),
+  ["resources", 1],
+  ["offset", 0],
+  ["rate", 0],
+  ["timerLateness", 0],
+  ...[
+    "parallel",
+    "several",
+    "calls",
+    "lists",
+    "forbids",
+    "listeners",
+    "isForeign",
+    "startsAt",
+    "nodeTimeout",
+    "waitTimeout",
+    "after",
+  ].map((name) => [name, undefined] as const),
+]);
+
+/** The numbers that can be made smaller. */
+const magnitudes: ReadonlySet<string> = new Set([
+  "parallel",
+  "several",
+  "duration",
+  "downFor",
+  "lag",
+  "late",
+  "by",
+  "rate",
+  "factor",
+]);
+
+/** The lists that can be made shorter. */
+const lists: ReadonlySet<string> = new Set(["calls", "lists", "clients", "masters"]);
+
+function simplerIn(
+  part: "workload" | "masters" | "clients" | "network" | "settings" | "faults",
+): Simplification {
+  return function* (plan) {
+    for (const simpler of simplerThan(plan[part])) {
+      const simplified = { ...plan, [part]: simpler };
+      if (simplified.faults.every(hasTarget) && isValid(simplified)) yield simplified;
+    }
+  };
+}
+
+/** What is simpler in one field; `name` is that of the part. */
+function* simplerThan(part: unknown, name = ""): Generator {
+  if (simplest.has(name) && simplest.get(name) !== part) yield simplest.get(name);
+  if (typeof part === "number" && magnitudes.has(name)) yield* smallerThan(part);
+  if (typeof part !== "object" || part === null) return;
+  if (isLatency(part) && part.shape !== "constant") yield { shape: "constant", ms: typicalOf(part) };
+  if (Array.isArray(part)) {
+    const list: readonly unknown[] = part;
+    if (lists.has(name)) for (let gone = list.length - 1; gone >= 0; gone -= 1) yield without(list, gone);
+    for (const [index, item] of list.entries())
+      for (const simpler of simplerThan(item)) yield list.with(index, simpler);
+    return;
+  }
+  // (Lists of masters are safe together by when their clients start and end.)
+  const fixed = name === "" && "timerLateness" in part && "masters" in part ? ["masters", "startsAt"] : [];
+  for (const [field, value] of Object.entries(part)) {
+    if (fixed.includes(field)) continue;
+    const { [field]: _, ...others } = part as Readonly<Record<string, unknown>>;
+    for (const simpler of simplerThan(value, field))
+      yield simpler === undefined ? others : { ...part, [field]: simpler };
+  }
+}
+
+function isLatency(part: object): part is Plan["network"]["latency"] {
+  return "shape" in part;
+}
+
+function isValid(plan: Plan): boolean {
+  try {
+    validPlan(plan);
+    return true;
+  } catch (error) {
+    if (error instanceof PlanError) return false;
+    throw error;
+  }
+}
 
 /** Ends the run at its violation. */
 export function* endedEarly(plan: Plan, { violations }: Outcome, kind: ViolationKind): Generator<Plan> {
@@ -61,141 +143,10 @@ function withoutMaster(client: ClientPlan, gone: number): ClientPlan {
   return { ...client, masters: left.map((number) => (number > gone ? number - 1 : number)) };
 }
 
-function* fewerResources(plan: Plan): Generator<Plan> {
-  const { workload } = plan;
-  // Clients and resources that a script names must exist.
-  if (workload.script || workload.lists) return;
-  for (let resources = 1; resources < workload.resources; resources += 1)
-    yield { ...plan, workload: { ...workload, resources } };
-}
-
 function* shorter(plan: Plan): Generator<Plan> {
   for (const share of [0.5, 0.8]) {
     const duration = Math.ceil(plan.duration * share);
     if (duration < plan.duration) yield { ...plan, duration };
-  }
-}
-
-function* fewerStyles(plan: Plan): Generator<Plan> {
-  const { workload } = plan;
-  const used = styles.filter((style) => weightOf(workload, style) > 0);
-  if (used.length === 1) return;
-  for (const only of used) {
-    const weights = Object.fromEntries(styles.map((style) => [style, style === only ? 1 : 0]));
-    yield { ...plan, workload: { ...workload, styles: weights } };
-  }
-  for (const gone of used)
-    yield { ...plan, workload: { ...workload, styles: { ...workload.styles, [gone]: 0 } } };
-}
-
-/** Half as many resources in one lock, and one user of locks in each process. */
-function* fewerAtOnce(plan: Plan): Generator<Plan> {
-  const { several = 2, parallel = 1, ...workload } = plan.workload;
-  const together = several === 2 ? {} : { several };
-  const beside = parallel === 1 ? {} : { parallel };
-  const fewer = Math.max(2, Math.floor(several / 2));
-  if (several > 2) yield { ...plan, workload: { ...workload, ...beside, several: fewer } };
-  if (parallel > 1) yield { ...plan, workload: { ...workload, ...together } };
-  if (parallel > 2)
-    yield { ...plan, workload: { ...workload, ...together, parallel: Math.floor(parallel / 2) } };
-}
-
-/** One way to call, and one list. */
-function* fewerCalls(plan: Plan): Generator<Plan> {
-  const { calls, lists, ...workload } = plan.workload;
-  const both = { ...(calls ? { calls } : {}), ...(lists ? { lists } : {}) };
-  if (lists) yield { ...plan, workload: { ...workload, ...(calls ? { calls } : {}) } };
-  if (calls) yield { ...plan, workload: { ...workload, ...(lists ? { lists } : {}) } };
-  for (const gone of indicesOf(calls))
-    yield { ...plan, workload: { ...workload, ...both, calls: without(calls!, gone) } };
-  for (const gone of indicesOf(lists))
-    yield { ...plan, workload: { ...workload, ...both, lists: without(lists!, gone) } };
-}
-
-/** Of a list that may become shorter. */
-function indicesOf(list: readonly unknown[] = []): readonly number[] {
-  return list.length > 1 ? [...list.keys()] : [];
-}
-
-/** No other listeners, no denied commands, and no late or foreign clients. */
-function* defaultParties(plan: Plan): Generator<Plan> {
-  for (const [index, { forbids, listeners, ...others }] of plan.masters.entries()) {
-    if (forbids || listeners) yield { ...plan, masters: plan.masters.with(index, others) };
-  }
-  for (const [index, { isForeign, startsAt, ...others }] of plan.clients.entries()) {
-    // (Lists of masters are safe together by when their clients start and end.)
-    if (others.masters) continue;
-    if (isForeign || startsAt !== undefined) yield { ...plan, clients: plan.clients.with(index, others) };
-  }
-}
-
-function* idealClocks(plan: Plan): Generator<Plan> {
-  const ideal = { offset: 0, rate: 0 };
-  for (const [index, master] of plan.masters.entries()) {
-    if (master.offset !== 0 || master.rate !== 0)
-      yield { ...plan, masters: plan.masters.with(index, { ...master, ...ideal }) };
-  }
-  for (const [index, client] of plan.clients.entries()) {
-    if (client.offset !== 0 || client.rate !== 0 || client.timerLateness !== 0)
-      yield { ...plan, clients: plan.clients.with(index, { ...ideal, timerLateness: 0 }) };
-  }
-}
-
-function* plainNetwork(plan: Plan): Generator<Plan> {
-  const { network } = plan;
-  const { latency } = network;
-  if (latency.shape === "constant") return;
-  yield { ...plan, network: { ...network, latency: { shape: "constant", ms: typicalOf(latency) } } };
-}
-
-function* defaultSettings(plan: Plan): Generator<Plan> {
-  const { nodeTimeout, waitTimeout, ...settings } = plan.settings;
-  if (nodeTimeout !== undefined && waitTimeout !== undefined) yield { ...plan, settings };
-  if (nodeTimeout !== undefined)
-    yield { ...plan, settings: { ...settings, ...(waitTimeout === undefined ? {} : { waitTimeout }) } };
-  if (waitTimeout !== undefined)
-    yield { ...plan, settings: { ...settings, ...(nodeTimeout === undefined ? {} : { nodeTimeout }) } };
-}
-
-function* fewerTargets(plan: Plan): Generator<Plan> {
-  for (const [index, fault] of plan.faults.entries()) {
-    for (const field of ["clients", "masters"] as const) {
-      const targets = targetsIn(fault, field);
-      if (targets === "here" || targets.length === 0) continue;
-      for (let gone = targets.length - 1; gone >= 0; gone -= 1) {
-        const fewer = { ...fault, [field]: without(targets, gone) } as Fault;
-        if (hasTarget(fewer)) yield { ...plan, faults: plan.faults.with(index, fewer) };
-      }
-    }
-  }
-}
-
-function* plainTriggers(plan: Plan): Generator<Plan> {
-  for (const [index, fault] of plan.faults.entries()) {
-    if ("at" in fault || fault.after === undefined) continue;
-    const { after: _, ...atOnce } = fault;
-    yield { ...plan, faults: plan.faults.with(index, atOnce) };
-  }
-}
-
-/** The properties of faults that can be made smaller. */
-const magnitudes: ReadonlySet<string> = new Set([
-  "duration",
-  "downFor",
-  "lag",
-  "late",
-  "by",
-  "rate",
-  "factor",
-]);
-
-function* smallerFaults(plan: Plan): Generator<Plan> {
-  for (const [index, fault] of plan.faults.entries()) {
-    for (const [name, magnitude] of Object.entries(fault)) {
-      if (typeof magnitude !== "number" || !magnitudes.has(name)) continue;
-      for (const smaller of smallerThan(magnitude))
-        yield { ...plan, faults: plan.faults.with(index, { ...fault, [name]: smaller }) };
-    }
   }
 }
 
