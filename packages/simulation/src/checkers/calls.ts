@@ -1,5 +1,5 @@
 import type { Process } from "../engine/process.ts";
-import type { Findings } from "./findings.ts";
+import { Checker, type Judged } from "./checker.ts";
 
 interface Call {
   readonly number: number;
@@ -21,8 +21,7 @@ const slack = 20;
  * Every call settles within its own time-out, whatever the masters do. Time in which the caller stood still is not counted;
  * and whenever it has stood still, by its own clocks, the round under way takes its time once more.
  */
-export class Calls {
-  readonly #findings: Findings;
+export class Calls extends Checker {
   readonly #longestRound: number;
   readonly #pending = new Set<Call>();
   #count = 0;
@@ -30,14 +29,12 @@ export class Calls {
   readonly longest: Map<string, number> = new Map();
 
   /** `longestRound`: no round of any call takes longer, ms. */
-  constructor(findings: Findings, longestRound: number) {
-    this.#findings = findings;
+  constructor(run: Judged, longestRound: number) {
+    super(run);
     this.#longestRound = longestRound;
   }
 
-  get pending(): number {
-    return this.#pending.size;
-  }
+  see(): void {}
 
   /**
    * In a turn of `process`: the call that `begin` makes is to settle within `bound` ms. Its process may stand still as soon as
@@ -65,11 +62,11 @@ export class Calls {
   }
 
   /** The calls that are pending now will not settle. */
-  judgeTheRest(): void {
+  override end(): void {
     for (const call of this.#pending) {
       if (call.process.isDead) continue;
       if (Number.isFinite(call.bound)) this.#judge(call, "had not settled");
-      else this.#findings.violated("unsettled", `${call.process.name}: ${call.name} never settled`);
+      else this.run.findings.violated("unsettled", `${call.process.name}: ${call.name} never settled`);
     }
   }
 
@@ -83,6 +80,6 @@ export class Calls {
     this.longest.set(name, Math.max(this.longest.get(name) ?? 0, took / limit));
     if (took <= limit) return;
     const text = `${process.name}: ${name} ${how} after ${took.toFixed(1)} ms awake, bound ${bound.toFixed(1)} ms`;
-    this.#findings.violated("unsettled", text);
+    this.run.findings.violated("unsettled", text);
   }
 }

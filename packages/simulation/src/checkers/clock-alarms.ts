@@ -1,9 +1,9 @@
 import type { ClockEvent } from "@quorlock/redlock";
 import type { Process } from "../engine/process.ts";
 import type { Master } from "../master/master.ts";
-import { type SubjectClient, tokenOf } from "../run/subject.ts";
-import type { Findings } from "./findings.ts";
-import type { LockInterval } from "./lock-intervals.ts";
+import { tokenOf } from "../run/subject.ts";
+import { Checker, type Judged, type RunEvent } from "./checker.ts";
+import type { LockInterval } from "./lock-interval.ts";
 
 /** The master's time, as a client has heard it. */
 interface Heard {
@@ -41,29 +41,30 @@ const grains = 10;
  * - a step far beyond the uncertainty of the readings was not reported with the first reading after it;
  * - a lock was granted after that by votes of masters that should have been excluded.
  */
-export class ClockAlarms {
-  readonly #findings: Findings;
-  readonly #masters: readonly Master[];
+export class ClockAlarms extends Checker {
   /** The time for which a client excludes a master that has stepped, ms by its monotonic clock; 0 without `exclude`. */
   readonly #exclusion: number;
   readonly #telling = new Set<Process>();
   readonly #watched = new Map<Process, Map<Master, Watched>>();
 
-  constructor(findings: Findings, masters: readonly Master[], exclusion: number) {
-    this.#findings = findings;
-    this.#masters = masters;
+  constructor(run: Judged, exclusion: number) {
+    super(run);
     this.#exclusion = exclusion;
   }
 
   /** Only clients that report steps are judged. */
-  listenTo(client: Process, redlock: SubjectClient): void {
-    if (!("on" in redlock)) return;
+  listensTo(client: Process): void {
     this.#telling.add(client);
-    redlock.on?.("clock", (event) => this.#told(client, event));
+  }
+
+  see(event: RunEvent): void {
+    if (event.is === "time heard") this.#heard(event.client, event.master, event.steppedBy, event.sentAt);
+    else if (event.is === "clock told") this.#told(event.client, event.event);
+    else if (event.is === "held") this.#granted(event.interval);
   }
 
   /** In a turn of `client`, before it looks at what the clock of `master` has shown. */
-  heard(client: Process, master: Master, steppedBy: number, sentAt: number): void {
+  #heard(client: Process, master: Master, steppedBy: number, sentAt: number): void {
     if (!this.#telling.has(client)) return;
     const watched = this.#watchedBy(client, master);
     this.#judge(watched, client, master);
@@ -78,11 +79,11 @@ export class ClockAlarms {
   }
 
   /** No lock that is asked for once a master is left out counts its votes. */
-  granted({ process, lock, askedAt }: LockInterval): void {
-    const counting = this.#masters.filter((master) => !this.#isLeftOut(process, master, askedAt));
-    if (counting.length === this.#masters.length || lock.remaining() === 0) return;
-    this.#findings.reached("granted without who stepped");
-    const quorum = Math.floor(this.#masters.length / 2) + 1;
+  #granted({ process, lock, askedAt }: LockInterval): void {
+    const counting = this.run.masters.filter((master) => !this.#isLeftOut(process, master, askedAt));
+    if (counting.length === this.run.masters.length || lock.remaining() === 0) return;
+    this.run.findings.reached("granted without who stepped");
+    const quorum = Math.floor(this.run.masters.length / 2) + 1;
     for (const resource of lock.resources) {
       // Masters that are down, or have stepped meanwhile, may have voted.
       const voters = counting.filter(
@@ -91,12 +92,12 @@ export class ClockAlarms {
       );
       if (voters.length >= quorum) continue;
       const text = `${process.name} was given "${resource}" by votes of a master whose clock had stepped`;
-      this.#findings.violated("clock", text);
+      this.run.findings.violated("clock", text);
     }
   }
 
   /** Judges the reports that are due. */
-  judgeTheRest(): void {
+  override end(): void {
     for (const [client, masters] of this.#watched)
       for (const [master, watched] of masters) this.#judge(watched, client, master);
   }
@@ -104,24 +105,25 @@ export class ClockAlarms {
   /** In the turn in which `client` has heard of it. */
   #told(client: Process, { kind, node, offset, uncertainty }: ClockEvent): void {
     if (kind !== "stepped") return;
-    const master = this.#masters.find(({ name }) => name === node)!;
+    const master = this.run.masters.find(({ name }) => name === node)!;
     const watched = this.#watchedBy(client, master);
     watched.heard = watched.withLatest;
     const what = `${client.name} was told that ${node} has stepped by ${offset} ms`;
     const step = stepIn(watched.heard);
-    if (step === 0) this.#findings.violated("clock", `${what}, and it has not`);
-    else if (Math.sign(step) !== Math.sign(offset)) this.#findings.violated("clock", `${what}, not ${step}`);
+    if (step === 0) this.run.findings.violated("clock", `${what}, and it has not`);
+    else if (Math.sign(step) !== Math.sign(offset))
+      this.run.findings.violated("clock", `${what}, not ${step}`);
     else if (watched.owed !== undefined && Math.abs(offset - step) > uncertainty + driftIn(watched.heard))
-      this.#findings.violated("clock", `${what} (within ${uncertainty} ms), not ${step}`);
+      this.run.findings.violated("clock", `${what} (within ${uncertainty} ms), not ${step}`);
     watched.owed = undefined;
     watched.told = watched.heard[0];
-    this.#findings.reached("step told");
+    this.run.findings.reached("step told");
   }
 
   #judge(watched: Watched, client: Process, master: Master): void {
     if (watched.owed === undefined) return;
     const text = `${client.name} was not told that ${master.name} has stepped by ${watched.owed} ms`;
-    this.#findings.violated("clock", text);
+    this.run.findings.violated("clock", text);
     watched.owed = undefined;
   }
 

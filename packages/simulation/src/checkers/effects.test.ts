@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import { Engine } from "../engine/engine.ts";
 import { Kernel } from "../engine/kernel.ts";
+import type { Judged } from "./checker.ts";
 import { Effects } from "./effects.ts";
 import { Findings } from "./findings.ts";
-import type { LockInterval } from "./lock-intervals.ts";
+import type { LockInterval } from "./lock-interval.ts";
 
 // PROTOCOL 1.12.
 
@@ -16,15 +17,15 @@ interface Forged {
 function judged(...writers: readonly Forged[]): { violated: readonly string[]; rejected: number } {
   const kernel = new Kernel(new Engine());
   const findings = new Findings(() => kernel.now);
-  const effects = new Effects(kernel, findings);
+  const [effects, lock] = [new Effects({ kernel, findings } as Judged), { resources: ["r"] }];
   const intervals = new Map<number, LockInterval>();
   for (const { number, fencingToken } of writers) {
     const process = { name: `client-${number}`, now: 0, isDead: false, record: () => {} };
     const interval =
       intervals.get(number) ??
-      ({ number, process, fencingToken, beganAt: number } as unknown as LockInterval);
+      ({ number, process, lock, fencingToken, beganAt: number } as unknown as LockInterval);
     intervals.set(number, interval);
-    effects.write("r", interval);
+    effects.see({ is: "acted", interval });
   }
   const violated = findings.violations.map(({ kind }) => kind);
   return { violated, rejected: findings.marks.get("fence rejected") ?? 0 };

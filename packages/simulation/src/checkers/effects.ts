@@ -1,32 +1,29 @@
-import type { Kernel } from "../engine/kernel.ts";
-import type { Findings } from "./findings.ts";
-import type { LockInterval } from "./lock-intervals.ts";
+import { Checker, type RunEvent } from "./checker.ts";
+import type { LockInterval } from "./lock-interval.ts";
 
 /**
  * The resources themselves: who wrote last, and whether it was that one's turn. Where locks come with fencing
  * tokens the resource turns away a token smaller than one it has seen, as the user's own would.
  */
-export class Effects {
-  readonly #kernel: Kernel;
-  readonly #findings: Findings;
+export class Effects extends Checker {
   readonly #latest = new Map<string, LockInterval>();
   readonly #largestTokens = new Map<string, number>();
 
-  constructor(kernel: Kernel, findings: Findings) {
-    this.#kernel = kernel;
-    this.#findings = findings;
+  see(event: RunEvent): void {
+    if (event.is !== "acted") return;
+    for (const resource of event.interval.lock.resources) this.#write(resource, event.interval);
   }
 
   /**
    * A write in the same turn as a look at the lock that said there is time left. A turn that was stalled in between
    * writes that much later: others may have written first.
    */
-  write(resource: string, interval: LockInterval): void {
+  #write(resource: string, interval: LockInterval): void {
     const { process } = interval;
-    const wait = process.now - this.#kernel.now;
+    const wait = process.now - this.run.kernel.now;
     if (wait === 0) this.#reach(resource, interval);
     else
-      this.#kernel.engine.schedule(() => {
+      this.run.kernel.engine.schedule(() => {
         if (!process.isDead) this.#reach(resource, interval);
       }, wait);
   }
@@ -38,14 +35,14 @@ export class Effects {
       const largest = this.#largestTokens.get(resource) ?? Number.NEGATIVE_INFINITY;
       if (fencingToken < largest) {
         interval.process.record("is turned away", resource, interval.number);
-        this.#findings.reached("fence rejected");
+        this.run.findings.reached("fence rejected");
         return;
       }
       this.#largestTokens.set(resource, fencingToken);
     }
     const latest = this.#latest.get(resource);
     if (latest && latest !== interval && latest.beganAt > interval.beganAt) {
-      this.#findings.violated(
+      this.run.findings.violated(
         "effect",
         `${interval.process.name} wrote to "${resource}" in hold ${interval.number}, after ${latest.process.name} had ` +
           `written in the later hold ${latest.number}`,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Judged } from "./checker.ts";
 import { Fencing } from "./fencing.ts";
 import { Findings } from "./findings.ts";
 
@@ -6,7 +7,7 @@ type Grant = readonly [token: number, askedAt: number, at: number];
 
 function judged(...grants: readonly Grant[]): readonly string[] {
   const findings = new Findings(() => 0);
-  const fencing = new Fencing(findings);
+  const fencing = new Fencing({ findings } as Judged);
   for (const [token, askedAt, at] of grants) fencing.granted("r", token, askedAt, at);
   return findings.violations.map(({ kind, detail }) => `${kind}: ${detail}`);
 }
@@ -36,7 +37,7 @@ describe("fencing tokens", () => {
 
   test("of readers may be equal if neither was requested after the other began", () => {
     const findings = new Findings(() => 0);
-    const fencing = new Fencing(findings);
+    const fencing = new Fencing({ findings } as Judged);
     for (const [askedAt, at] of [
       [0, 10],
       [5, 11],
@@ -54,7 +55,7 @@ describe("fencing tokens", () => {
 
   test("resources have nothing to do with each other", () => {
     const findings = new Findings(() => 0);
-    const fencing = new Fencing(findings);
+    const fencing = new Fencing({ findings } as Judged);
     fencing.granted("a", 5, 0, 10);
     fencing.granted("b", 4, 11, 20);
     expect(findings.violations).toEqual([]);

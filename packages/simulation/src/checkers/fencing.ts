@@ -1,5 +1,5 @@
-import type { Findings } from "./findings.ts";
-import type { LockInterval } from "./lock-intervals.ts";
+import { Checker, type RunEvent } from "./checker.ts";
+import type { LockInterval } from "./lock-interval.ts";
 
 interface Grant {
   /** When the holder's code had the lock; true time, us. */
@@ -13,23 +13,20 @@ interface Grant {
  * larger token, and no two locks share one. Whether the leases overlapped meanwhile does not matter (PROTOCOL 8). The
  * readers and writers of a lock have one sequence, and readers who hold at a time may have the same token.
  */
-export class Fencing {
-  readonly #findings: Findings;
+export class Fencing extends Checker {
   readonly #grants = new Map<string, Grant[]>();
   readonly #tokens = new Map<string, Set<number>>();
   #isStopped = false;
 
-  constructor(findings: Findings) {
-    this.#findings = findings;
+  see(event: RunEvent): void {
+    // (Given away, a lock keeps its fencing token.)
+    if (event.is === "held" && event.isGranted) this.#began(event.interval);
+    // Too many masters have lost their counters, so tokens depend on clocks: nothing is promised any more (PROTOCOL 8.8).
+    if (event.is === "error" && event.reason === "UNCERTAIN_FLOOR" && !this.run.isElsewhere(event.client))
+      this.#isStopped = true;
   }
 
-  /** Too many masters have lost their counters, so tokens depend on clocks: nothing is promised any more (PROTOCOL 8.8). */
-  stop(): void {
-    this.#isStopped = true;
-  }
-
-  /** A hold that its client was granted begins. */
-  began({ lock, fencingToken, askedAt, beganAt }: LockInterval): void {
+  #began({ lock, fencingToken, askedAt, beganAt }: LockInterval): void {
     if (fencingToken === undefined) return;
     // Of readers and writers, who have one. (An exclusive lock of that name has another.)
     const { sequence } = lock as { readonly sequence?: string };
@@ -46,10 +43,10 @@ export class Fencing {
     this.#tokens.set(resource, tokens);
     const earlier = largestUntil(grants, askedAt);
     if (tokens.has(token) && !isShared)
-      this.#findings.violated("fencing", `two holds of "${resource}" have token ${token}`);
+      this.run.findings.violated("fencing", `two holds of "${resource}" have token ${token}`);
     else if (earlier >= token) {
       const text = `a hold of "${resource}" has token ${token}, and an earlier one had ${earlier}`;
-      this.#findings.violated("fencing", text);
+      this.run.findings.violated("fencing", text);
     }
     tokens.add(token);
     grants.push({ at, largest: Math.max(token, grants.at(-1)?.largest ?? 0) });

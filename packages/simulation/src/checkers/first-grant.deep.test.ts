@@ -74,8 +74,8 @@ describe("a run in which nothing was granted", () => {
     expect(short.verdict).toBe("ok");
     const terms = { patience: 500, obstacle: undefined, excuse: undefined, startsAt: [0] };
     const judged = (endsAt: number) => {
-      const { kernel, clients } = new Cluster(new Kernel(new Engine(), new Trace()), plan([]));
-      return new FirstGrant(kernel, { ...terms, endsAt }).judge(clients.slice(0, 1));
+      const run = new Cluster(new Kernel(new Engine(), new Trace()), plan([]));
+      return new FirstGrant(run, { ...terms, endsAt }).judge(run.clients.slice(0, 1));
     };
     expect(judged(500)).toMatchObject({ isOwed: false });
     expect(judged(501)).toBeUndefined();

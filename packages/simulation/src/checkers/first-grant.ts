@@ -1,5 +1,5 @@
-import type { Kernel } from "../engine/kernel.ts";
 import type { Process } from "../engine/process.ts";
+import { Checker, type Judged, type RunEvent } from "./checker.ts";
 
 /** The terms of a plan about the time within which a process must have been granted its first lock. */
 export interface FirstGrantTerms {
@@ -25,25 +25,20 @@ interface Disturbance {
  * Judges a run in which no lock was granted. Either no process was at work undisturbed for as long as the first lock may take: then
  * none was owed one. Or one of them was: if every process was killed, the client has failed to get a lock that was free.
  */
-export class FirstGrant {
-  readonly #kernel: Kernel;
+export class FirstGrant extends Checker {
   readonly #terms: FirstGrantTerms;
   readonly #disturbances: Disturbance[] = [];
   readonly #ends = new Map<Process, number>();
 
-  constructor(kernel: Kernel, terms: FirstGrantTerms) {
-    this.#kernel = kernel;
+  constructor(run: Judged, terms: FirstGrantTerms) {
+    super(run);
     this.#terms = terms;
   }
 
-  /** A fault has begun, and is over in `duration` ms. */
-  disturbed(duration: number): void {
-    const from = this.#kernel.now;
-    this.#disturbances.push({ from, until: from + 1000 * duration });
-  }
-
-  killed(process: Process): void {
-    if (!this.#ends.has(process)) this.#ends.set(process, this.#kernel.now);
+  see(event: RunEvent): void {
+    const { now } = this.run.kernel;
+    if (event.is === "fault") this.#disturbances.push({ from: now, until: now + 1000 * event.lasting });
+    if (event.is === "killed" && !this.#ends.has(event.client)) this.#ends.set(event.client, now);
   }
 
   /** Of a run without any grant. Nothing is returned if a process lives, and one was at work for long enough. */

@@ -1,8 +1,6 @@
-import type { Process } from "../engine/process.ts";
-import type { Master } from "../master/master.ts";
 import { tokenOf } from "../run/subject.ts";
-import type { Findings } from "./findings.ts";
-import type { LockInterval } from "./lock-intervals.ts";
+import { Checker, type RunEvent } from "./checker.ts";
+import type { LockInterval } from "./lock-interval.ts";
 import { waiterOf } from "./token-owners.ts";
 
 /** A time in which a master did not have the key of a hold; true time, us. */
@@ -27,16 +25,6 @@ interface Held {
   readonly confirmations: Confirmation[];
 }
 
-/** The attempts of a call, as the client tells them. */
-type Attempts = ReadonlyArray<Promise<{ readonly votesFor: ReadonlySet<unknown> }>>;
-
-interface Lists {
-  mastersOf(client: Process): readonly Master[];
-  linksOf(
-    client: Process,
-  ): ReadonlyArray<{ readonly commands: { readonly connection: { readonly client: object } } }>;
-}
-
 /**
  * The keys that masters have forgotten (PROTOCOL 4.7), by their names and by which of them confirmed an extension.
  *
@@ -44,63 +32,56 @@ interface Lists {
  * was not told. `needless`: a hold was lost by a majority, though no quorum can have been without the key at one time, as far
  * as the holder knows.
  */
-export class ForgottenKeys {
-  readonly #findings: Findings;
-  readonly #lists: Lists;
-  readonly #now: () => number;
+export class ForgottenKeys extends Checker {
   readonly #held = new Set<Held>();
 
-  constructor(findings: Findings, lists: Lists, now: () => number) {
-    this.#findings = findings;
-    this.#lists = lists;
-    this.#now = now;
+  see(event: RunEvent): void {
+    if (event.is === "held") this.#began(event.interval);
+    else if (event.is === "extended")
+      for (const attempt of event.attempts)
+        void attempt.then(({ votesFor }) =>
+          this.#confirmed(event.interval, event.begun, votesFor, event.isHeld),
+        );
+    else if (event.is === "told") this.#told(event.interval);
+    else if (event.is === "wrote" || event.is === "harmed") this.#changed();
   }
 
-  /** In a turn of the holder. */
-  began(interval: LockInterval): void {
+  get #now(): number {
+    return this.run.kernel.now;
+  }
+
+  #began(interval: LockInterval): void {
     const held: Held = { interval, absences: [], confirmations: [] };
     this.#held.add(held);
     this.#lookAt(held, true);
   }
 
   /** Keys of a master have changed. */
-  changed(): void {
+  #changed(): void {
     for (const held of this.#held)
       if (held.interval.isOver) this.#held.delete(held);
       else this.#lookAt(held);
-  }
-
-  /** `extend` is called now. */
-  async extended(interval: LockInterval, extend: () => Promise<unknown>): Promise<unknown> {
-    const begun = this.#now();
-    const result = await extend().catch((error: unknown) => ({ error }));
-    const failed = (result as { readonly error?: unknown }).error;
-    const { attempts = [] } = (failed ?? result) as { readonly attempts?: Attempts };
-    for (const attempt of attempts)
-      void attempt.then(({ votesFor }) => this.#confirmed(interval, begun, votesFor, failed === undefined));
-    if (failed !== undefined) throw failed;
-    return result;
   }
 
   /**
    * In a turn of the holder, whose hold is lost. (Of an even number of masters half end it where others have their votes: then no
    * quorum keeps it, PROTOCOL 4.3.)
    */
-  told(interval: LockInterval): void {
+  #told(interval: LockInterval): void {
     const held = this.#of(interval);
     if (!held || interval.lock.signal?.reason?.reason !== "MAJORITY") return;
     this.#lookAt(held);
     const known = held.absences.map((absence) => this.#known(held, absence));
     if (this.#mostAtOnce(known) < Math.ceil(this.#count(interval) / 2)) {
       const text = `${interval.process.name} lost hold ${interval.number}, though no majority had forgotten it at one time`;
-      this.#findings.violated("needless", text);
+      this.run.findings.violated("needless", text);
     }
   }
 
   #confirmed(interval: LockInterval, begun: number, votesFor: ReadonlySet<unknown>, isHeld: boolean): void {
-    const connections = this.#lists.linksOf(interval.process).map(({ commands }) => commands.connection);
+    const connections = this.run.linksOf(interval.process).map(({ commands }) => commands.connection);
     const masters = connections.flatMap(({ client }, index) => (votesFor.has(client) ? [index] : []));
-    this.#of(interval)?.confirmations.push({ begun, ended: this.#now(), masters: new Set(masters) });
+    this.#of(interval)?.confirmations.push({ begun, ended: this.#now, masters: new Set(masters) });
     if (isHeld) this.#judge(interval);
   }
 
@@ -113,7 +94,7 @@ export class ForgottenKeys {
     );
     if (this.#mostAtOnce(heard) <= this.#count(interval) / 2) return;
     const text = `${interval.process.name} was not told that a majority had forgotten hold ${interval.number} at one time`;
-    this.#findings.violated("unheard", text);
+    this.run.findings.violated("unheard", text);
   }
 
   /** From the last confirmation before it to the first one after it: no more is known to the holder. */
@@ -130,7 +111,7 @@ export class ForgottenKeys {
   }
 
   #count({ process }: LockInterval): number {
-    return this.#lists.mastersOf(process).length;
+    return this.run.mastersOf(process).length;
   }
 
   /** How many masters were without the key at one time. */
@@ -149,15 +130,15 @@ export class ForgottenKeys {
   #lookAt({ interval, absences }: Held, isFirst = false): void {
     const { lock, process } = interval;
     const own = waiterOf(tokenOf(lock));
-    for (const [index, master] of this.#lists.mastersOf(process).entries()) {
+    for (const [index, master] of this.run.mastersOf(process).entries()) {
       const value = master.peek(lock.resources[0]!)?.value;
       const isThere = typeof value === "string" && waiterOf(value) === own;
       const open = absences.find(
         (absence) => absence.master === index && absence.until === Number.POSITIVE_INFINITY,
       );
-      if (isThere && open) open.until = this.#now();
+      if (isThere && open) open.until = this.#now;
       else if (!isThere && !open)
-        absences.push({ master: index, from: this.#now(), isFirst, until: Number.POSITIVE_INFINITY });
+        absences.push({ master: index, from: this.#now, isFirst, until: Number.POSITIVE_INFINITY });
     }
   }
 }

@@ -1,8 +1,6 @@
-import type { Kernel } from "../engine/kernel.ts";
 import type { SubjectJob } from "../run/subject.ts";
-import type { Findings } from "./findings.ts";
-import type { Lifetimes } from "./lifetimes.ts";
-import type { LockInterval } from "./lock-intervals.ts";
+import { Checker, type RunEvent } from "./checker.ts";
+import type { LockInterval } from "./lock-interval.ts";
 
 /** A job that runs once, in one client. */
 interface Run {
@@ -23,22 +21,14 @@ const grain = 2;
  * A job that its client was told to have run is run by nobody else for `keepFor` after its grant, net of drift, whatever becomes of
  * that client; and its key is asked to live for that time and no longer (PROTOCOL 10.9).
  */
-export class Jobs {
-  readonly #kernel: Kernel;
-  readonly #findings: Findings;
-  readonly #lifetimes: Lifetimes;
-  readonly #driftFactor: number;
+export class Jobs extends Checker {
   readonly #runs = new Map<string, Run[]>();
 
-  constructor(kernel: Kernel, findings: Findings, lifetimes: Lifetimes, driftFactor: number) {
-    this.#kernel = kernel;
-    this.#findings = findings;
-    this.#lifetimes = lifetimes;
-    this.#driftFactor = driftFactor;
+  see(event: RunEvent): void {
+    if (event.is === "held" && event.wait) this.#began(event.interval, event.wait.ttl);
   }
 
-  /** In a turn of the holder, who has just been given the lock. */
-  began(interval: LockInterval, ttl: number): void {
+  #began(interval: LockInterval, ttl: number): void {
     const { lock, process } = interval;
     const { job } = lock;
     if (!job) return;
@@ -46,18 +36,18 @@ export class Jobs {
     const runs = this.#runs.get(resource) ?? [];
     this.#runs.set(resource, runs);
     const hadTime = lock.remaining() > 0;
-    const run: Run = { interval, job, earliest: this.#kernel.now, hadTime, isKept: false };
+    const run: Run = { interval, job, earliest: this.run.kernel.now, hadTime, isKept: false };
     for (const earlier of runs) this.#judge(earlier, run);
     runs.push(run);
     const begun = process.clocks.monotonicAt(process.now);
     this.#judgeTime(run, begun - job.calledAt, ttl);
     job.onWorked = () => {
       const took = process.clocks.monotonicAt(process.now) - begun;
-      this.#lifetimes.askedFor(lock, Math.max(ttl, Math.ceil(job.keepFor - took) + 1));
+      this.run.see({ is: "asked for", lock, ttl: Math.max(ttl, Math.ceil(job.keepFor - took) + 1) });
     };
     job.onKept = () => {
       run.isKept = true;
-      this.#findings.reached("kept");
+      this.run.findings.reached("kept");
       for (const other of runs) {
         if (other === run) continue;
         if (other.interval.beganAt > interval.beganAt) this.#judge(run, other);
@@ -73,7 +63,7 @@ export class Jobs {
   #judgeTime({ interval, job: { keepFor } }: Run, waited: number, ttl: number): void {
     if (waited < keepFor + ttl) return;
     const [resource] = interval.lock.resources;
-    this.#findings.violated(
+    this.run.findings.violated(
       "twice",
       `${interval.process.name} runs "${resource}" ${waited} ms after its call, which is more than the ${keepFor} ms that it is kept`,
     );
@@ -82,14 +72,15 @@ export class Jobs {
   /** A run whose lock was lost before is no rival, unless its client is told that it is kept. */
   #judge(first: Run, second: Run): void {
     if (!first.isKept || !(second.hadTime || second.isKept)) return;
-    const keptUntil = first.earliest + 1000 * (first.job.keepFor * (1 - this.#driftFactor) - grain);
+    const keptUntil =
+      first.earliest + 1000 * (first.job.keepFor * (1 - this.run.plan.settings.driftFactor) - grain);
     const began = second.interval.beganAt;
     if (began >= keptUntil) {
-      this.#findings.reached("run again later");
+      this.run.findings.reached("run again later");
       return;
     }
     const [resource] = first.interval.lock.resources;
-    this.#findings.violated(
+    this.run.findings.violated(
       "twice",
       `${second.interval.process.name} ran "${resource}" at ${began / 1000} ms, which ${first.interval.process.name} ` +
         `had run: it was kept until ${keptUntil / 1000} ms`,

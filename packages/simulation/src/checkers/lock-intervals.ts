@@ -1,46 +1,7 @@
-import type { EventId } from "../engine/engine.ts";
-import type { Kernel } from "../engine/kernel.ts";
 import type { Process } from "../engine/process.ts";
-import type { Master } from "../master/master.ts";
-import type { LockSettings } from "../plan/plan.ts";
 import { type SubjectLock, tokenOf } from "../run/subject.ts";
-import type { Findings } from "./findings.ts";
-
-/**
- * The interval in which one client holds a lock: from the moment at which its code has it until the release, the abort
- * of the signal, or the expiry.
- */
-export interface LockInterval {
-  readonly number: number;
-  readonly process: Process;
-  readonly lock: SubjectLock;
-  /** When its code asked for the lock, and when it had it; true time, us. */
-  readonly askedAt: number;
-  readonly beganAt: number;
-  readonly fencingToken: number | undefined;
-  /** When the client's own clocks will say that nothing remains. */
-  monotonicEnd: number;
-  wallEnd: number;
-  /**
-   * The deadline for the abort of its signal: others can hold from then on. By the client's monotonic clock, the only
-   * one that timers know: a machine that slept is notified later.
-   */
-  notifyBy: number;
-  isOver: boolean;
-  /** The next check of whether the signal has aborted. */
-  watch: EventId | undefined;
-}
-
-/** What keeps a master from voting for others although it has no key. */
-export interface Abstentions {
-  readonly guard: LockSettings["restartGuard"];
-  /** The time for which clients leave a master out whose clock has stepped, ms; 0: they count it. */
-  readonly exclusion: number;
-}
-
-interface Lists {
-  mastersOf(client: Process): readonly Master[];
-}
+import { Checker, type Judged, type RunEvent } from "./checker.ts";
+import type { LockInterval } from "./lock-interval.ts";
 
 /** The rounding error of wall clocks that show whole milliseconds, in either reading; the client tolerates it. */
 const wallGrain = 2;
@@ -58,26 +19,23 @@ const tellingPatience = 100_000;
  * The client may have renewed a lock since then without its code checking. So when the computed time is over and the
  * lock is not, the client itself is asked, in a separate turn.
  */
-export class LockIntervals {
-  readonly #kernel: Kernel;
-  readonly #findings: Findings;
-  /** The list of each client: others with the same list win a quorum of it. */
-  readonly #lists: Lists;
-  readonly #guard: Abstentions["guard"];
-  readonly #exclusion: number;
+export class LockIntervals extends Checker {
   readonly #open = new Set<LockInterval>();
   /** The same by resource: with many clients most have nothing to do with each other. */
   readonly #openFor = new Map<string, Set<LockInterval>>();
-  /** Told of each that is over. */
-  onOver: ((interval: LockInterval) => void) | undefined;
+  /** The time for which clients leave a master out whose clock has stepped, ms; 0: they count it. */
+  readonly #exclusion: number;
   #count = 0;
 
-  constructor(kernel: Kernel, findings: Findings, lists: Lists, { guard, exclusion }: Abstentions) {
-    this.#guard = guard;
+  constructor(run: Judged, exclusion: number) {
+    super(run);
     this.#exclusion = exclusion;
-    this.#kernel = kernel;
-    this.#findings = findings;
-    this.#lists = lists;
+  }
+
+  /** A process that is dead believes nothing. */
+  see(event: RunEvent): void {
+    if (event.is !== "killed") return;
+    for (const interval of this.#open) if (interval.process === event.client) this.over(interval);
   }
 
   /** In a turn of the holder: it has just been given `lock`. */
@@ -103,8 +61,8 @@ export class LockIntervals {
     this.#markVotes(interval);
     if (left > 0) {
       // In a turn that was stalled its code has the lock only when the stall is over.
-      const wait = Math.round(interval.beganAt - this.#kernel.now);
-      if (wait > 0) this.#kernel.engine.schedule(() => this.#compareWithAll(interval), wait);
+      const wait = Math.round(interval.beganAt - this.run.kernel.now);
+      if (wait > 0) this.run.kernel.engine.schedule(() => this.#compareWithAll(interval), wait);
       else this.#compareWithAll(interval);
       this.#watch(interval);
     }
@@ -133,18 +91,13 @@ export class LockIntervals {
   }
 
   /** The lock was released, its signal aborted, or its holder no longer checks it. */
-  end(interval: LockInterval): void {
+  over(interval: LockInterval): void {
     interval.isOver = true;
-    if (interval.watch !== undefined) this.#kernel.engine.cancel(interval.watch);
+    if (interval.watch !== undefined) this.run.kernel.engine.cancel(interval.watch);
     if (!this.#open.delete(interval)) return;
     for (const resource of interval.lock.resources) this.#holdersOf(resource).delete(interval);
     interval.process.record("gives up", interval.number);
-    this.onOver?.(interval);
-  }
-
-  /** The process is dead: it believes nothing. */
-  endAllOf(process: Process): void {
-    for (const interval of this.#open) if (interval.process === process) this.end(interval);
+    this.run.see({ is: "over", interval });
   }
 
   holdsSomething(process: Process): boolean {
@@ -184,7 +137,7 @@ export class LockIntervals {
       this.#overlap(newcomer, rival, shared);
       return;
     }
-    this.#findings.reached("rival waited for expiry");
+    this.run.findings.reached("rival waited for expiry");
     this.#askLater(rival, () => {
       if (newcomer.isOver || !this.believes(newcomer)) return;
       if (this.look(rival) > 0) this.#overlap(newcomer, rival, shared);
@@ -192,7 +145,7 @@ export class LockIntervals {
   }
 
   #overlap(newcomer: LockInterval, rival: LockInterval, resource: string): void {
-    this.#findings.violated(
+    this.run.findings.violated(
       "belief",
       `${newcomer.process.name} was given "${resource}" (hold ${newcomer.number}) while ${rival.process.name} ` +
         `still believed in hold ${rival.number}, begun at ${rival.beganAt / 1000} ms`,
@@ -201,7 +154,7 @@ export class LockIntervals {
 
   /** Something is asked of the holder in a separate turn, unless it is frozen or gone by then. */
   #askLater({ process }: LockInterval, ask: () => void): void {
-    this.#kernel.engine.schedule(() => {
+    this.run.kernel.engine.schedule(() => {
       if (!process.isFrozen && !process.isDead) process.deliver(ask);
     }, 1);
   }
@@ -212,13 +165,13 @@ export class LockIntervals {
     // Reading `signal` here creates it: without it there is no notification. Some libraries have none.
     if (!lock.signal) return;
     const grace = 2 + 20 * process.timerLateness;
-    const wait = process.clocks.untilMonotonic(this.#kernel.now, interval.notifyBy + grace);
+    const wait = process.clocks.untilMonotonic(this.run.kernel.now, interval.notifyBy + grace);
     const delay = Number.isFinite(wait) ? Math.max(1, Math.ceil(wait)) : tellingPatience;
-    interval.watch = this.#kernel.engine.schedule(() => {
+    interval.watch = this.run.kernel.engine.schedule(() => {
       if (interval.isOver || process.isDead) return;
-      const awake = this.#kernel.now - process.frozenUntil;
+      const awake = this.run.kernel.now - process.frozenUntil;
       // Its timer runs by the monotonic clock, which may have stood still or changed its rate meanwhile.
-      const early = process.clocks.monotonicAt(this.#kernel.now) < interval.notifyBy + grace;
+      const early = process.clocks.monotonicAt(this.run.kernel.now) < interval.notifyBy + grace;
       if (early || awake < tellingPatience) return this.#watchAgain(interval);
       process.deliver(() => {
         // (Not read from the signal itself: reading `aborted` checks the clocks, and aborts. A notified holder gives
@@ -228,11 +181,11 @@ export class LockIntervals {
         // live. (Judged from the masters alone: a lock that is asked notifies itself.)
         const last = Math.max(...lock.resources.map((resource) => this.#freeIn(process, lock, resource)));
         if (last > 0 && Number.isFinite(last)) {
-          interval.notifyBy = process.clocks.monotonicAt(this.#kernel.now + last);
+          interval.notifyBy = process.clocks.monotonicAt(this.run.kernel.now + last);
           this.#watch(interval);
         } else if (this.look(interval) > 0) this.#watch(interval);
         else
-          this.#findings.violated(
+          this.run.findings.violated(
             "untold",
             `${process.name} was not told that hold ${interval.number} ran out`,
           );
@@ -241,7 +194,7 @@ export class LockIntervals {
   }
 
   #watchAgain(interval: LockInterval): void {
-    interval.watch = this.#kernel.engine.schedule(() => {
+    interval.watch = this.run.kernel.engine.schedule(() => {
       if (!interval.isOver) this.#watch(interval);
     }, tellingPatience);
   }
@@ -251,14 +204,14 @@ export class LockIntervals {
    */
   #measureMargin(interval: LockInterval, wait: number): void {
     const { lock, process } = interval;
-    const { now } = this.#kernel;
+    const { now } = this.run.kernel;
     const { clocks } = process;
     for (const resource of lock.resources) {
       const others = this.#freeIn(process, lock, resource);
       const othersCan = Number.isFinite(others) ? clocks.monotonicAt(now + others) : interval.monotonicEnd;
       interval.notifyBy = Math.max(interval.notifyBy, othersCan);
       const margin = (others - wait - (process.now - now)) / 1000;
-      this.#findings.margin(margin);
+      this.run.findings.margin(margin);
       process.record("margin", interval.number, resource, inMicroseconds(margin));
       if (margin < -rounding) this.#tooLong(process, resource, margin);
     }
@@ -266,11 +219,12 @@ export class LockIntervals {
 
   /** When others could win a quorum for it, as the keys are now, us from now. */
   #freeIn(process: Process, lock: SubjectLock, resource: string): number {
-    const { now } = this.#kernel;
-    const freeIn = this.#lists.mastersOf(process).map((master) => {
+    const { now } = this.run.kernel;
+    const { restartGuard } = this.run.plan.settings;
+    const freeIn = this.run.mastersOf(process).map((master) => {
       if (!master.isUp) return Number.POSITIVE_INFINITY;
       const entry = master.peek(resource);
-      const guarded = this.#guard ? master.votesFrom(this.#guard) : 0;
+      const guarded = restartGuard ? master.votesFrom(restartGuard) : 0;
       const own = entry?.value === tokenOf(lock) ? (entry.expiresAt ?? 0) : 0;
       const kept = lock.keptUntil?.((key) => master.peek(key)) ?? own;
       // Gone when now exceeds the expiry, in whole milliseconds.
@@ -283,13 +237,13 @@ export class LockIntervals {
 
   #tooLong(process: Process, resource: string, margin: number): void {
     const text = `${process.name} holds "${resource}" for ${(-margin).toFixed(3)} ms longer than its keys keep others away`;
-    this.#findings.violated("margin", text);
+    this.run.findings.violated("margin", text);
   }
 
   #markVotes({ process, lock }: LockInterval): void {
-    const masters = this.#lists.mastersOf(process);
+    const masters = this.run.mastersOf(process);
     const votes = masters.filter((master) => master.peek(lock.resources[0]!)?.value === tokenOf(lock));
-    if (votes.length === quorumOf(masters) && masters.length > 1) this.#findings.reached("bare majority");
+    if (votes.length === quorumOf(masters) && masters.length > 1) this.run.findings.reached("bare majority");
   }
 }
 

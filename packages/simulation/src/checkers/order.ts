@@ -3,10 +3,11 @@ import type { Write } from "../master/keyspace.ts";
 import type { Master } from "../master/master.ts";
 import { entryNameOf, isSharable, membersOf, ownPrefix, queueOf, queuePrefix } from "../master/own-keys.ts";
 import { tokenOf } from "../run/subject.ts";
-import type { Findings } from "./findings.ts";
-import type { LockInterval } from "./lock-intervals.ts";
+import { Checker, type Judged, type RunEvent } from "./checker.ts";
+import type { LockInterval } from "./lock-interval.ts";
 import { waiterOf } from "./token-owners.ts";
-import type { Wait } from "./waits.ts";
+import type { Wait } from "./wait.ts";
+import type { Waits } from "./waits.ts";
 
 /** By how much the order of two calls is known, and from when on a call counts. Infinite where it cannot be said. */
 export interface OrderTerms {
@@ -44,10 +45,9 @@ interface Place {
  * A call that wins a free key by its first vote, without any place in a queue, has not waited, and overtakes nobody, unless it reads: the
  * vote of a reader is refused while anybody waits (10.4). Readers do not overtake each other.
  */
-export class Order {
-  readonly #findings: Findings;
-  readonly #masters: readonly Master[];
+export class Order extends Checker {
   readonly #terms: OrderTerms;
+  readonly #waits: Waits;
   /** By master and queue. */
   readonly #places = new Map<Master, Map<string, Map<string, Place>>>();
   /** When each token got its first vote. True time, us. */
@@ -59,10 +59,16 @@ export class Order {
   /** The ttls of calls under way, which tell the calls of a process apart. */
   readonly #ttls = new Map<Process, Set<number>>();
 
-  constructor(findings: Findings, masters: readonly Master[], terms: OrderTerms) {
-    this.#findings = findings;
-    this.#masters = masters;
+  constructor(run: Judged, terms: OrderTerms, waits: Waits) {
+    super(run);
     this.#terms = terms;
+    this.#waits = waits;
+  }
+
+  see(event: RunEvent): void {
+    if (event.is === "wrote") this.#wrote(event.master, event.write, event.sender);
+    else if (event.is === "enqueued") this.#waiters.add(waiterOf(event.token));
+    else if (event.is === "held" && event.wait) this.#granted(event.interval, event.wait, this.#waits.open);
   }
 
   /** A ttl from `least` to `wanted` ms that no other call of the process has at present, if there is one. */
@@ -80,12 +86,7 @@ export class Order {
     this.#ttls.get(process)?.delete(ttl);
   }
 
-  /** A vote that joins the queue if it is refused was answered. */
-  enqueued(token: string): void {
-    this.#waiters.add(waiterOf(token));
-  }
-
-  wrote(master: Master, write: Write, sender: Process): void {
+  #wrote(master: Master, write: Write, sender: Process): void {
     const { key, entry, previous } = write;
     if (key.startsWith(queuePrefix)) this.#placeChanged(master, write, sender);
     else if (isSharable(key) && !key.endsWith(":write")) this.#readersChanged(write, sender);
@@ -128,7 +129,7 @@ export class Order {
   }
 
   /** In a turn of the holder: `wait` was granted `interval`, while the calls of `open` wait. */
-  granted(interval: LockInterval, wait: Wait, open: Iterable<Wait>): void {
+  #granted(interval: LockInterval, wait: Wait, open: Iterable<Wait>): void {
     const token = tokenOf(interval.lock);
     const isHandedOff = this.#held.has(token);
     this.#held.add(token);
@@ -144,7 +145,7 @@ export class Order {
         continue;
       const ahead = ((wait.begunAt - other.begunAt) / 1000).toFixed(3);
       const who = `${other.process.name} had called ${ahead} ms before ${wait.process.name} for "${shared}"`;
-      this.#findings.violated("order", `${who}, and was not served before hold ${interval.number}`);
+      this.run.findings.violated("order", `${who}, and was not served before hold ${interval.number}`);
       return;
     }
   }
@@ -160,14 +161,14 @@ export class Order {
   /** How far the masters' wall clocks are apart now, us. */
   get #skew(): number {
     if (!this.#terms.addsSkew) return 0;
-    const clocks = this.#masters.map(({ process }) => process.wallNow());
+    const clocks = this.run.masters.map(({ process }) => process.wallNow());
     return 1000 * (Math.max(...clocks) - Math.min(...clocks));
   }
 
   #stood(other: Wait, key: string, grantedAt: number, all: readonly Wait[]): boolean {
     if (Number.isFinite(other.maxIdle) && other.begunAt + this.#terms.arrival < grantedAt) return true;
-    const places = this.#masters.filter((master) => this.#stoodOn(master, other, key, grantedAt));
-    if (places.length <= this.#masters.length / 2) return false;
+    const places = this.run.masters.filter((master) => this.#stoodOn(master, other, key, grantedAt));
+    if (places.length <= this.run.masters.length / 2) return false;
     // One of several that look the same stands there for all of them: the first, as far as can be seen.
     return !all.some((same) => same !== other && looksLike(same, other));
   }

@@ -10,20 +10,11 @@ import {
   queueOf,
   queuePrefix,
 } from "../master/own-keys.ts";
+import type { Cluster } from "../run/cluster.ts";
 import type { Findings } from "./findings.ts";
 import { Marks } from "./marks.ts";
 import { enqueuesIn } from "./queue-entries.ts";
 import { isMine, type TokenOwners, waiterOf } from "./token-owners.ts";
-
-export interface OwnershipListener {
-  /** The master has granted a key to `client` on behalf of another client, which gave it up. */
-  onHandOver(client: Process, master: Master): void;
-  /** A vote with this token joined the queue, or would have. */
-  onEnqueue(token: string): void;
-  onWrite(master: Master, write: Write, sender: Process): void;
-  /** A command has run that wrote to these keys. */
-  onRan(master: Master, written: Iterable<string>): void;
-}
 
 /**
  * Only the client that cast a live vote, or received it by a grant, may change or remove it: releases compare, votes
@@ -32,10 +23,10 @@ export interface OwnershipListener {
  * violation shows before any client relies on it.
  */
 export class Ownership implements MasterListener {
+  readonly #run: Cluster;
   readonly #findings: Findings;
   readonly #master: Master;
   readonly #owners: TokenOwners;
-  readonly #listener: OwnershipListener;
   readonly #marks: Marks;
   /** Of each place in a queue, by its key. */
   readonly #rounds = new Map<string, number>();
@@ -48,12 +39,12 @@ export class Ownership implements MasterListener {
   /** The same: grants that were published, and the number of receivers. */
   #pushed: { readonly token: string; readonly listeners: number }[] = [];
 
-  constructor(findings: Findings, master: Master, owners: TokenOwners, listener: OwnershipListener) {
-    this.#findings = findings;
+  constructor(run: Cluster, master: Master, owners: TokenOwners) {
+    this.#run = run;
+    this.#findings = run.findings;
     this.#master = master;
     this.#owners = owners;
-    this.#listener = listener;
-    this.#marks = new Marks(findings, master);
+    this.#marks = new Marks(run.findings, master);
   }
 
   published(message: string, listeners: number): void {
@@ -74,9 +65,9 @@ export class Ownership implements MasterListener {
   }
 
   wrote(write: Write, sender: Process): void {
-    this.#owners.see(write, sender);
+    this.#owners.wrote(write, sender);
     this.#marks.wrote(write, sender);
-    this.#listener.onWrite(this.#master, write, sender);
+    this.#run.see({ is: "wrote", master: this.#master, write, sender });
     const { key, entry, previous } = write;
     if (key.startsWith(queuePrefix)) this.#placeChanged(write, sender);
     if (isShared(key)) this.#sharesChanged(write, sender);
@@ -93,7 +84,7 @@ export class Ownership implements MasterListener {
     const owner = this.#owners.of(token);
     if (owner === undefined || owner === sender) return;
     this.#findings.reached("handed over");
-    this.#listener.onHandOver(owner, this.#master);
+    this.#run.triggerPoints.handedOver({ client: owner, master: this.#master });
   }
 
   /** Those who have a shared claim: each by the name that the tokens of all its rounds have. */
@@ -120,13 +111,13 @@ export class Ownership implements MasterListener {
       if (isUnheard && this.#stands(vote))
         this.#violated(`"${vote.key}" was given to ${waiterOf(vote.token)}, who does not listen`);
     }
-    this.#listener.onRan(this.#master, this.#written);
+    this.#run.see({ is: "ran", master: this.#master, written: this.#written });
     this.#written.clear();
     this.#changed = [];
     this.#votes = [];
     this.#pushed = [];
     for (const { keys, token, isGranted } of enqueuesIn(args, reply)) {
-      this.#listener.onEnqueue(token);
+      this.#run.see({ is: "enqueued", token });
       // (An entry without its place is dead: while a slot moves, a place may go before its entry has moved.)
       const stays = isGranted && keys.some((key) => this.#isInQueue(key, waiterOf(token)));
       if (stays) this.#violated(`${sender.name} was granted ${keys.join(", ")} and still waits for it`);

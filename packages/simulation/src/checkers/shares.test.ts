@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
 import { Engine } from "../engine/engine.ts";
 import { Kernel } from "../engine/kernel.ts";
+import type { Judged } from "./checker.ts";
 import { Findings } from "./findings.ts";
-import type { LockInterval, LockIntervals } from "./lock-intervals.ts";
+import type { LockInterval } from "./lock-interval.ts";
+import type { LockIntervals } from "./lock-intervals.ts";
 import { Shares } from "./shares.ts";
 
 type Step = readonly [act: "begins" | "acts" | "ends", holder: number, permits?: number];
@@ -15,7 +17,7 @@ async function judged(believed: boolean, ...steps: readonly Step[]): Promise<rea
   const kernel = new Kernel(new Engine());
   const findings = new Findings(() => kernel.now);
   const believes = ({ isOver }: LockInterval): boolean => believed && !isOver;
-  const shares = new Shares(kernel, findings, { believes } as unknown as LockIntervals);
+  const shares = new Shares({ kernel, findings } as Judged, { believes } as unknown as LockIntervals);
   const intervals = new Map<number, LockInterval>();
   const take = ([act, holder, permits = 1]: Step): void => {
     const process = { name: `client-${holder}`, now: kernel.now, isSuspended: false };
@@ -25,8 +27,8 @@ async function judged(believed: boolean, ...steps: readonly Step[]): Promise<rea
       ({ number: holder, process, lock, beganAt: kernel.now, isOver: false } as unknown as LockInterval);
     intervals.set(holder, interval);
     (interval.process as { now: number }).now = kernel.now;
-    if (act === "begins") shares.began(interval);
-    else if (act === "acts") shares.acted(interval);
+    if (act === "begins") shares.see({ is: "held", interval, wait: undefined, isGranted: true });
+    else if (act === "acts") shares.see({ is: "acted", interval });
     else interval.isOver = true;
   };
   for (const [index, step] of steps.entries()) kernel.engine.schedule(() => take(step), index + 1);

@@ -1,7 +1,7 @@
-import type { Kernel } from "../engine/kernel.ts";
 import type { Share } from "../run/subject.ts";
-import type { Findings } from "./findings.ts";
-import type { LockInterval, LockIntervals } from "./lock-intervals.ts";
+import { Checker, type Judged, type RunEvent } from "./checker.ts";
+import type { LockInterval } from "./lock-interval.ts";
+import type { LockIntervals } from "./lock-intervals.ts";
 
 /** A hold of a share, and when its holder has acted first and last so far; true time, us. */
 interface Claim {
@@ -18,21 +18,22 @@ interface Claim {
  * By effect: between the first and the last act of a lock, each after a check of it, the holder held it all along. So
  * the spans from first to last act never overlap for more permits than there are, whatever any client observes.
  */
-export class Shares {
-  readonly #kernel: Kernel;
-  readonly #findings: Findings;
+export class Shares extends Checker {
   readonly #intervals: LockIntervals;
   readonly #claims = new Map<string, Set<Claim>>();
   readonly #claimOf = new Map<LockInterval, Claim>();
 
-  constructor(kernel: Kernel, findings: Findings, intervals: LockIntervals) {
-    this.#kernel = kernel;
-    this.#findings = findings;
+  constructor(run: Judged, intervals: LockIntervals) {
+    super(run);
     this.#intervals = intervals;
   }
 
-  /** In a turn of the holder, who has just been given a share. */
-  began(interval: LockInterval): void {
+  see(event: RunEvent): void {
+    if (event.is === "held") this.#began(event.interval);
+    else if (event.is === "acted") this.#acted(event.interval);
+  }
+
+  #began(interval: LockInterval): void {
     const { share } = interval.lock;
     if (!share) return;
     const claim = { interval, share, first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
@@ -44,8 +45,7 @@ export class Shares {
     this.#whenAwake(interval, () => this.#countHolders(claim));
   }
 
-  /** In the same turn as a look at the lock that said there is time left. */
-  acted(interval: LockInterval): void {
+  #acted(interval: LockInterval): void {
     const claim = this.#claimOf.get(interval);
     if (claim) this.#whenAwake(interval, () => this.#countActs(claim));
   }
@@ -61,7 +61,7 @@ export class Shares {
 
   #countActs(claim: Claim): void {
     const { share } = claim;
-    const { now } = this.#kernel;
+    const { now } = this.run.kernel;
     const before = claim.last;
     claim.first = Math.min(claim.first, now);
     claim.last = now;
@@ -79,13 +79,13 @@ export class Shares {
     const names = holders
       .map(({ interval }) => `${interval.process.name} (hold ${interval.number})`)
       .join(", ");
-    this.#findings.violated(kind, `${permits} permits of ${limit} of "${of}" were held ${when}: ${names}`);
+    this.run.findings.violated(kind, `${permits} permits of ${limit} of "${of}" were held ${when}: ${names}`);
     return true;
   }
 
   /** A span that ended before the last act of every current holder cannot overlap with any other span. */
   #forgetPast(claims: Set<Claim>): void {
-    let horizon = this.#kernel.now;
+    let horizon = this.run.kernel.now;
     for (const { interval, last } of claims)
       if (!interval.isOver) horizon = Math.min(horizon, Math.max(last, interval.beganAt));
     for (const claim of claims) {
@@ -97,10 +97,10 @@ export class Shares {
 
   /** A turn that was stalled goes on that much later. */
   #whenAwake({ process }: LockInterval, act: () => void): void {
-    const wait = Math.round(process.now - this.#kernel.now);
+    const wait = Math.round(process.now - this.run.kernel.now);
     if (wait <= 0) act();
     else
-      this.#kernel.engine.schedule(() => {
+      this.run.kernel.engine.schedule(() => {
         if (!process.isDead) act();
       }, wait);
   }

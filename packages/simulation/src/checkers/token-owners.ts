@@ -1,17 +1,22 @@
 import type { Process } from "../engine/process.ts";
 import type { Write } from "../master/keyspace.ts";
 import { isSharable, isShared, membersOf, ownPrefix, queuePrefix, shortNameOf } from "../master/own-keys.ts";
+import { Checker, type RunEvent } from "./checker.ts";
 
 /** The client that drew each token, as seen by the masters. A master may write one on another client's behalf. */
-export class TokenOwners {
+export class TokenOwners extends Checker {
   /** Of those who have had a place in a queue, by the name of their entry. */
   readonly #byWaiter = new Map<string, Process>();
   readonly #byToken = new Map<string, Process>();
   /** To whom the lock of a stay was given. */
   readonly #received = new Map<string, Process>();
 
+  see(event: RunEvent): void {
+    if (event.is === "given") this.#giveTo(event.to, event.token);
+  }
+
   /** The first client that writes a token has drawn it, unless the token belongs to a waiter. */
-  see({ key, entry }: Write, sender: Process): void {
+  wrote({ key, entry }: Write, sender: Process): void {
     if (isShared(key))
       for (const [name] of membersOf(entry))
         if (!this.#byToken.has(name)) this.#byToken.set(name, this.of(name) ?? sender);
@@ -25,7 +30,7 @@ export class TokenOwners {
    * Its lock was granted to `receiver`. (A key with the token of an earlier round of the same waiter is still removed
    * by the previous owner.)
    */
-  giveTo(receiver: Process, token: string): void {
+  #giveTo(receiver: Process, token: string): void {
     this.#byToken.set(token, receiver);
     this.#received.set(waiterOf(token), receiver);
   }

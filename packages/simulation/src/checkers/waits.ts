@@ -1,35 +1,9 @@
-import type { Kernel } from "../engine/kernel.ts";
 import type { Process } from "../engine/process.ts";
 import type { CallTerms } from "../run/call-terms.ts";
 import type { Queued } from "../run/subject.ts";
-import type { Findings } from "./findings.ts";
-import type { LockInterval } from "./lock-intervals.ts";
-
-/** A call that asks for locks and waits until they are free. */
-export interface Wait {
-  /** In the order of the calls. */
-  readonly number: number;
-  readonly process: Process;
-  readonly resources: readonly string[];
-  readonly queued: Queued;
-  readonly ttl: number;
-  /** True time, us. */
-  readonly begunAt: number;
-  /** Maximum time that a lock may be free without faults while it waits for it, by its own settings, us. */
-  readonly maxIdle: number;
-  /** From when on it stands in the queues: backoffs that faults have caused are over (PROTOCOL 7.12); true time, us. */
-  readonly backAt: number;
-  /** Whether it is served in the order of the calls, whatever happens (PROTOCOL 2.5). */
-  readonly keepsPlace: boolean;
-  /** While it neither has been aborted nor has run out of time. */
-  readonly isWaiting: boolean;
-  /** It has been aborted. */
-  isAborted: boolean;
-  /** When an earlier call last stood in its way that waited for other locks as well; true time, us. */
-  blockedUntil: number;
-  /** How often others who had asked later were served before. */
-  overtaken: number;
-}
+import { Checker, type Judged, type RunEvent } from "./checker.ts";
+import type { LockInterval } from "./lock-interval.ts";
+import type { Wait } from "./wait.ts";
 
 export interface WaitTerms {
   /** From when on there are no faults any more; true time, us. */
@@ -59,9 +33,7 @@ interface Use {
  * No waiter is forgotten. Once there are no more faults, a lock that has waiters is not free for longer than dead
  * holders and dead waiters can delay its grant; and later waiters are not served again and again before earlier ones.
  */
-export class Waits {
-  readonly #kernel: Kernel;
-  readonly #findings: Findings;
+export class Waits extends Checker {
   readonly #terms: WaitTerms;
   readonly #uses = new Map<string, Use>();
   readonly #open = new Set<Wait>();
@@ -69,10 +41,16 @@ export class Waits {
   #maxIdle = 0;
   #maxOvertaken = 0;
 
-  constructor(kernel: Kernel, findings: Findings, terms: WaitTerms) {
-    this.#kernel = kernel;
-    this.#findings = findings;
+  constructor(run: Judged, terms: WaitTerms) {
+    super(run);
     this.#terms = terms;
+  }
+
+  see(event: RunEvent): void {
+    if (event.is === "held") this.#held(event.interval);
+    else if (event.is === "over") this.#over(event.interval);
+    // The waits that have not ended.
+    else if (event.is === "calm") for (const wait of this.#open) this.ended(wait);
   }
 
   /** In a turn of the caller. `call`: what it passes; `ttl`: that of the lock, where it is another. */
@@ -109,7 +87,7 @@ export class Waits {
   }
 
   /** In a turn of the waiter: it was granted its locks, or has stopped waiting. Returns whether that is new. */
-  end(wait: Wait): boolean {
+  ended(wait: Wait): boolean {
     if (!this.#open.delete(wait)) return false;
     this.#judge(wait);
     for (const other of this.#open) if (isInTheWay(wait, other)) other.blockedUntil = wait.process.now;
@@ -120,7 +98,7 @@ export class Waits {
     return this.#open;
   }
 
-  held(interval: LockInterval): void {
+  #held(interval: LockInterval): void {
     const resources = waitedFor(interval);
     for (const resource of resources) this.#useOf(resource).holders.add(interval);
     for (const wait of this.#open) {
@@ -130,10 +108,10 @@ export class Waits {
     }
   }
 
-  over(interval: LockInterval): void {
+  #over(interval: LockInterval): void {
     for (const resource of waitedFor(interval)) {
       const use = this.#useOf(resource);
-      if (use.holders.delete(interval)) use.heldUntil = Math.max(use.heldUntil, this.#kernel.now);
+      if (use.holders.delete(interval)) use.heldUntil = Math.max(use.heldUntil, this.run.kernel.now);
     }
   }
 
@@ -145,22 +123,17 @@ export class Waits {
     ]);
   }
 
-  /** Judges the waits that have not ended. */
-  judgeTheRest(): void {
-    for (const wait of this.#open) this.end(wait);
-  }
-
   #overtake(wait: Wait, resource: string, { process, askedAt, lock }: LockInterval): void {
     // With several permits, that many more waiters are served meanwhile.
     const maxOvertaken = this.#terms.maxOvertaken * (lock.share?.limit ?? 1);
-    const isLater = askedAt > wait.begunAt && this.#kernel.now > wait.backAt;
+    const isLater = askedAt > wait.begunAt && this.run.kernel.now > wait.backAt;
     if (wait.process === process || wait.process.isDead || !isLater) return;
     wait.overtaken += 1;
     if (!Number.isFinite(maxOvertaken + wait.maxIdle)) return;
     this.#maxOvertaken = Math.max(this.#maxOvertaken, wait.overtaken / maxOvertaken);
     if (wait.overtaken !== maxOvertaken + 1) return;
     const who = `${wait.process.name} has waited for "${resource}" since ${wait.begunAt / 1000} ms`;
-    this.#findings.violated("unfair", `${who} and was overtaken ${wait.overtaken} times in the calm`);
+    this.run.findings.violated("unfair", `${who} and was overtaken ${wait.overtaken} times in the calm`);
   }
 
   #judge(wait: Wait): void {
@@ -176,7 +149,7 @@ export class Waits {
     if (idle <= maxIdle) return;
     const what = resources.map((resource) => `"${resource}"`).join(" and ");
     const text = `${process.name} waited for ${what}, which was free for ${(idle / 1000).toFixed(1)} ms`;
-    this.#findings.violated("forgotten", text);
+    this.run.findings.violated("forgotten", text);
   }
 
   /** The end of the last lock on the resource. (A waiter that was granted it in this turn does not hold it yet.) */

@@ -1,3 +1,4 @@
+import type { Checker, RunEvent } from "../checkers/checker.ts";
 import { Findings, type Mark, type ViolationKind } from "../checkers/findings.ts";
 import type { Kernel } from "../engine/kernel.ts";
 import { Process } from "../engine/process.ts";
@@ -59,14 +60,14 @@ export class Cluster {
   readonly clients: readonly Process[];
   /** By client, then by master. */
   readonly links: ReadonlyArray<readonly Link[]>;
-  /** For a checker: `client` hears, in its turn, what the clock of `master` showed when it had been set so far, ms. Asked at `sentAt`, us. */
-  onTimeHeard: ((client: Process, master: Master, steppedBy: number, sentAt: number) => void) | undefined;
-  readonly #plan: Plan;
+  /** They see what happens, in this order. */
+  checkers: readonly Checker[] = [];
+  readonly plan: Plan;
   readonly #random: Random;
 
   constructor(kernel: Kernel, plan: Plan) {
     this.kernel = kernel;
-    this.#plan = plan;
+    this.plan = plan;
     this.#random = new Random(plan.seed, "cluster");
     this.findings = new Findings(() => kernel.now, judgedOf(plan));
     const longestLag = Math.max(0, ...plan.faults.map((fault) => ("lag" in fault ? fault.lag : 0)));
@@ -85,6 +86,10 @@ export class Cluster {
     );
   }
 
+  see(event: RunEvent): void {
+    for (const checker of this.checkers) checker.see(event);
+  }
+
   /** Its list of masters. */
   mastersOf(client: Process): readonly Master[] {
     return this.#listed(client, this.masters);
@@ -96,7 +101,7 @@ export class Cluster {
   }
 
   #listed<T>(client: Process, all: readonly T[]): readonly T[] {
-    const list = this.#plan.clients[this.clients.indexOf(client)]!.masters;
+    const list = this.plan.clients[this.clients.indexOf(client)]!.masters;
     return list ? list.map((number) => all[number]!) : all;
   }
 
@@ -112,12 +117,12 @@ export class Cluster {
   }
 
   #link(client: Process, row: number, column: number): Link {
-    const { latency, longestLatency, reconnectDelay, oneName } = this.#plan.network;
+    const { latency, longestLatency, reconnectDelay, oneName } = this.plan.network;
     const oneWay = (direction: string): OneWay => {
       const random = this.#random.stream(`${direction} ${row} ${column}`);
       return new OneWay(this.kernel, latency, longestLatency * 1000, random);
     };
-    const master = this.masters[this.#plan.masters[column]!.sameAs ?? column]!;
+    const master = this.masters[this.plan.masters[column]!.sameAs ?? column]!;
     const route: Route = { away: undefined };
     const ends = { client, master, reconnectDelay, leadsTo: () => route.away?.at ?? master };
     const commands = { requests: oneWay("requests"), replies: oneWay("replies") };
@@ -127,7 +132,7 @@ export class Cluster {
       pushes ??= this.#listening(ends, oneWay("subscriptions"), oneWay("pushes"));
       return pushes;
     };
-    const { isCluster = false } = this.#plan.masters[column]!;
+    const { isCluster = false } = this.plan.masters[column]!;
     const options = { ...ends, ...commands, isCluster, ...(oneName === undefined ? {} : { name: oneName }) };
     const connection = new SimulatedConnection(
       this.kernel,
@@ -159,7 +164,7 @@ export class Cluster {
   }
 
   #witness(place: Required<Place>): Witness {
-    const { ttl, nodeTimeout = ttl / 4 } = this.#plan.settings;
+    const { ttl, nodeTimeout = ttl / 4 } = this.plan.settings;
     const reached = (mark: Mark): void => this.findings.reached(mark);
     return {
       sent: (command, args) => this.triggerPoints.sent(place, command, args),
@@ -174,7 +179,7 @@ export class Cluster {
         if (command === "SET") reached("reply lost after SET");
       },
       heard: (command, args, steppedBy, sentAt) => {
-        if (asksForTime(command, args)) this.onTimeHeard?.(place.client, place.master, steppedBy, sentAt);
+        if (asksForTime(command, args)) this.see({ is: "time heard", ...place, steppedBy, sentAt });
       },
     };
   }

@@ -7,9 +7,9 @@ import { FirstGrant } from "../checkers/first-grant.ts";
 import { ForgottenKeys } from "../checkers/forgotten-keys.ts";
 import { Jobs } from "../checkers/jobs.ts";
 import { Lifetimes } from "../checkers/lifetimes.ts";
-import { type Abstentions, LockIntervals } from "../checkers/lock-intervals.ts";
+import { LockIntervals } from "../checkers/lock-intervals.ts";
 import { Order } from "../checkers/order.ts";
-import { Ownership, type OwnershipListener } from "../checkers/ownership.ts";
+import { Ownership } from "../checkers/ownership.ts";
 import { Shares } from "../checkers/shares.ts";
 import { TokenOwners } from "../checkers/token-owners.ts";
 import { Waits } from "../checkers/waits.ts";
@@ -110,16 +110,6 @@ function exclusionIn({ settings, workload }: Plan): number {
   return settings.clockWatch?.exclude && (workload.parallel ?? 1) === 1 ? settings.ttl : 0;
 }
 
-function abstentionsIn(plan: Plan): Abstentions {
-  return { guard: plan.settings.restartGuard, exclusion: exclusionIn(plan) };
-}
-
-/** Missing where no keys are removed. */
-function forgottenIn({ faults }: Plan, cluster: Cluster): ForgottenKeys | undefined {
-  if (faults.every(({ kind }) => kind !== "remove")) return undefined;
-  return new ForgottenKeys(cluster.findings, cluster, () => cluster.kernel.now);
-}
-
 class Run {
   readonly #plan: Plan;
   readonly #options: RunOptions;
@@ -131,8 +121,6 @@ class Run {
   readonly #calls: Calls;
   readonly #alarms: ClockAlarms;
   readonly #firstGrant: FirstGrant;
-  /** Where keys are removed. */
-  readonly #forgotten: ForgottenKeys | undefined;
   readonly #post: Post;
   #isCutShort = false;
   #hasCrashed = false;
@@ -142,57 +130,47 @@ class Run {
     this.#options = options;
     this.#kernel = new Kernel(new Engine(), new Trace(options.onEvent));
     this.#cluster = new Cluster(this.#kernel, plan);
-    const { findings, masters } = this.#cluster;
+    const run = this.#cluster;
     const { settings, workload } = plan;
-    this.#intervals = new LockIntervals(this.#kernel, findings, this.#cluster, abstentionsIn(plan));
     const { all } = new CallTermsSource(settings, workload, (own) => new Bounds(own));
-    this.#calls = new Calls(findings, Math.max(...all.map(({ bounds }) => bounds.round)));
-    this.#alarms = new ClockAlarms(findings, masters, exclusionIn(plan));
-    this.#firstGrant = new FirstGrant(this.#kernel, firstGrantTermsOf(plan));
-    this.#waits = new Waits(this.#kernel, findings, termsOf(plan));
-    this.#intervals.onOver = (interval) => this.#waits.over(interval);
+    this.#intervals = new LockIntervals(run, exclusionIn(plan));
+    this.#calls = new Calls(run, Math.max(...all.map(({ bounds }) => bounds.round)));
+    this.#alarms = new ClockAlarms(run, exclusionIn(plan));
+    this.#firstGrant = new FirstGrant(run, firstGrantTermsOf(plan));
+    this.#waits = new Waits(run, termsOf(plan));
     this.#post = new Post(this.#kernel, new Random(plan.seed, "post"));
-    this.#forgotten = forgottenIn(plan, this.#cluster);
-    const owners = new TokenOwners();
-    const order = new Order(findings, masters, orderTermsOf(plan));
-    const lifetimes = new Lifetimes(findings);
-    const listener: OwnershipListener = {
-      onHandOver: (client, master) => this.#cluster.triggerPoints.handedOver({ client, master }),
-      onEnqueue: (token) => order.enqueued(token),
-      onWrite: (...write) => {
-        order.wrote(...write);
-        this.#forgotten?.changed();
-      },
-      onRan: (...ran) => lifetimes.ran(...ran),
-    };
-    for (const master of masters) master.watch(new Ownership(findings, master, owners, listener));
-    const checkers = {
-      findings,
-      intervals: this.#intervals,
-      shares: new Shares(this.#kernel, findings, this.#intervals),
-      jobs: new Jobs(this.#kernel, findings, lifetimes, plan.settings.driftFactor),
-      waits: this.#waits,
+    const owners = new TokenOwners(run);
+    const order = new Order(run, orderTermsOf(plan), this.#waits);
+    const removes = plan.faults.some(({ kind }) => kind === "remove");
+    run.checkers = [
+      this.#intervals,
+      new Effects(run),
+      new Shares(run, this.#intervals),
+      ...(removes ? [new ForgottenKeys(run)] : []),
+      this.#waits,
       order,
-      lifetimes,
-      calls: this.#calls,
-      effects: new Effects(this.#kernel, findings),
-      forgotten: this.#forgotten,
-      fencing: new Fencing(findings),
-      alarms: this.#alarms,
+      new Lifetimes(run),
+      new Jobs(run),
+      this.#calls,
+      this.#alarms,
+      new Fencing(run),
+      this.#firstGrant,
       owners,
-    };
+    ];
+    for (const master of run.masters) master.watch(new Ownership(run, master, owners));
+    const checkers = { intervals: this.#intervals, waits: this.#waits, order, calls: this.#calls };
     const random = new Random(plan.seed, "work");
     this.#workers = this.#cluster.clients.flatMap((process, index) => {
       const { subject = theClient, foreign = foreignClient } = this.#options;
       const itsSubject = plan.clients[index]!.isForeign ? foreign : subject;
       const connections = this.#cluster.linksOf(process).map(({ commands }) => commands.connection);
       const redlock = itsSubject.create(connections, process, settings);
-      this.#listenTo(redlock, process, checkers.fencing);
+      this.#listenTo(redlock, process);
       const boundsFor = itsSubject.boundsFor ?? ((own: LockSettings) => new Bounds(own));
       const workerOptions = {
         process,
         redlock,
-        isElsewhere: () => this.#cluster.isElsewhere(process),
+        run,
         isBounded: itsSubject.isUnbounded !== true,
         bounds: boundsFor(settings),
         boundsFor,
@@ -200,7 +178,6 @@ class Run {
         settings,
         workload,
         checkers,
-        triggerPoints: this.#cluster.triggerPoints,
         post: this.#post,
         startsAt: plan.clients[index]!.startsAt ?? 0,
         isRestart: plan.clients[index]!.masters !== undefined,
@@ -213,14 +190,13 @@ class Run {
           : new Worker(itsOptions);
       });
     });
-    if (plan.settings.clockWatch) this.#cluster.onTimeHeard = (...heard) => this.#alarms.heard(...heard);
   }
 
-  #listenTo(redlock: SubjectClient, process: Process, fencing: Fencing): void {
-    redlock.on?.("error", ({ reason }) => {
-      if (reason === "UNCERTAIN_FLOOR" && !this.#cluster.isElsewhere(process)) fencing.stop();
-    });
-    this.#alarms.listenTo(process, redlock);
+  #listenTo(redlock: SubjectClient, client: Process): void {
+    const { clockWatch } = this.#plan.settings;
+    redlock.on?.("error", ({ reason }) => this.#cluster.see({ is: "error", client, reason }));
+    redlock.on?.("clock", (event) => this.#cluster.see({ is: "clock told", client, event }));
+    if ("on" in redlock && clockWatch) this.#alarms.listensTo(client);
   }
 
   /** With the restart guard the masters are declared new, before anything else happens. */
@@ -242,12 +218,9 @@ class Run {
       onPause: (client) => {
         if (this.#intervals.holdsSomething(client)) this.#cluster.findings.reached("frozen holder");
       },
-      onKill: (client) => {
-        this.#intervals.endAllOf(client);
-        this.#firstGrant.killed(client);
-      },
-      onFault: (lasting) => this.#firstGrant.disturbed(lasting),
-      onRemoved: () => this.#forgotten?.changed(),
+      onKill: (client) => this.#cluster.see({ is: "killed", client }),
+      onFault: (lasting) => this.#cluster.see({ is: "fault", lasting }),
+      onRemoved: () => this.#cluster.see({ is: "harmed" }),
     });
     for (const worker of this.#workers) this.#inTurn(worker, () => worker.work());
     const calm = Math.max(duration, calmFrom(this.#plan));
@@ -261,7 +234,7 @@ class Run {
     );
     const isOver = (): boolean => this.#post.isEmpty && this.#workers.every((worker) => worker.isDone);
     await this.#run(this.#now + 2 * cycle, isOver);
-    this.#waits.judgeTheRest();
+    this.#cluster.see({ is: "calm" });
   }
 
   /** With every fault over and every lock run out, each client can lock each resource, and nothing is left behind. */
@@ -405,8 +378,7 @@ class Run {
     });
     const { bounds } = this.#workers[0]!;
     if (quitting.length > 0) await this.#run(this.#now + 3 * bounds.quit);
-    this.#calls.judgeTheRest();
-    this.#alarms.judgeTheRest();
+    for (const checker of this.#cluster.checkers) checker.end();
   }
 
   get outcome(): Outcome {

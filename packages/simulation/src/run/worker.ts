@@ -1,16 +1,11 @@
 import type { Calls } from "../checkers/calls.ts";
-import type { ClockAlarms } from "../checkers/clock-alarms.ts";
-import type { Effects } from "../checkers/effects.ts";
-import type { Fencing } from "../checkers/fencing.ts";
-import type { Findings, Mark } from "../checkers/findings.ts";
-import type { ForgottenKeys } from "../checkers/forgotten-keys.ts";
-import type { Jobs } from "../checkers/jobs.ts";
-import type { Lifetimes } from "../checkers/lifetimes.ts";
-import type { LockInterval, LockIntervals } from "../checkers/lock-intervals.ts";
+import type { Attempts } from "../checkers/checker.ts";
+import type { Mark } from "../checkers/findings.ts";
+import type { LockInterval } from "../checkers/lock-interval.ts";
+import type { LockIntervals } from "../checkers/lock-intervals.ts";
 import type { Order } from "../checkers/order.ts";
-import type { Shares } from "../checkers/shares.ts";
-import type { TokenOwners } from "../checkers/token-owners.ts";
-import type { Wait, Waits } from "../checkers/waits.ts";
+import type { Wait } from "../checkers/wait.ts";
+import type { Waits } from "../checkers/waits.ts";
 import type { Process } from "../engine/process.ts";
 import {
   type LockSettings,
@@ -24,32 +19,22 @@ import {
 import type { Random } from "../random.ts";
 import type { Bounds } from "./bounds.ts";
 import { backoffFailed, type CallTerms, type CallTermsSource, termsOf } from "./call-terms.ts";
+import type { Cluster } from "./cluster.ts";
 import type { Parcel, Post, Receiver } from "./post.ts";
 import { type Resources, type Routine, type SubjectClient, type SubjectLock, tokenOf } from "./subject.ts";
-import type { TriggerPoints } from "./trigger-points.ts";
 
+/** Those of whom a worker asks something; the others see what happens. */
 interface Checkers {
-  readonly findings: Findings;
   readonly intervals: LockIntervals;
-  readonly shares: Shares;
-  readonly jobs: Jobs;
   readonly waits: Waits;
   readonly order: Order;
-  readonly lifetimes: Lifetimes;
-  readonly effects: Effects;
-  /** Missing where no keys are removed. */
-  readonly forgotten: ForgottenKeys | undefined;
-  readonly fencing: Fencing;
-  readonly alarms: ClockAlarms;
   readonly calls: Calls;
-  readonly owners: TokenOwners;
 }
 
 export interface WorkerOptions {
   readonly process: Process;
   readonly redlock: SubjectClient;
-  /** Whether what it locks now is in another database than what the others lock. */
-  readonly isElsewhere: () => boolean;
+  readonly run: Cluster;
   /** Its calls must settle in time. */
   readonly isBounded: boolean;
   /** By the settings of the constructor. */
@@ -60,19 +45,12 @@ export interface WorkerOptions {
   readonly settings: LockSettings;
   readonly workload: Workload;
   readonly checkers: Checkers;
-  readonly triggerPoints: TriggerPoints;
   /** Takes locks to other clients. */
   readonly post: Post;
   /** When it begins to use locks, ms by the timers of its process. */
   readonly startsAt: number;
   /** Nothing is brought to it before it starts: it takes the place of another process. */
   readonly isRestart: boolean;
-}
-
-/** How a client came to a lock. */
-interface Origin {
-  readonly wait?: Wait | undefined;
-  readonly resumedFrom?: number;
 }
 
 /** The number of checks and writes while it holds a lock. */
@@ -100,6 +78,15 @@ export class Worker implements Receiver {
 
   get redlock(): SubjectClient {
     return this.#options.redlock;
+  }
+
+  get #findings() {
+    return this.#options.run.findings;
+  }
+
+  /** What it locks now is in another database than what the others lock. */
+  get #isElsewhere(): boolean {
+    return this.#options.run.isElsewhere(this.process);
   }
 
   /** ms */
@@ -147,11 +134,16 @@ export class Worker implements Receiver {
 
   /** Awaits a call that must settle within `bound` ms; it may reject only with expected errors. */
   async call<T>(name: string, bound: number, begin: () => Promise<T>): Promise<T | undefined> {
-    const { isBounded, checkers } = this.#options;
-    const { calls, findings } = checkers;
+    const { isBounded, checkers, run } = this.#options;
+    const { findings } = run;
     findings.operations += 1;
     try {
-      return await calls.settles(this.process, name, isBounded ? bound : Number.POSITIVE_INFINITY, begin);
+      return await checkers.calls.settles(
+        this.process,
+        name,
+        isBounded ? bound : Number.POSITIVE_INFINITY,
+        begin,
+      );
     } catch (error) {
       const code = codeOf(error);
       const mark = marksOfErrors.get(code);
@@ -168,7 +160,7 @@ export class Worker implements Receiver {
     const all = resourcesOf(task, workload);
     const resource = task.list === undefined ? all[0]! : all;
     this.#askedAt = this.process.now;
-    this.#options.checkers.findings.attempts += 1;
+    this.#findings.attempts += 1;
     const terms = source.draw(random);
     const { ttl, options } = terms;
     switch (task.do) {
@@ -237,12 +229,12 @@ export class Worker implements Receiver {
 
   #endWait(wait: Wait): void {
     const { waits, order } = this.#options.checkers;
-    if (waits.end(wait)) order.giveBack(this.process, wait.ttl);
+    if (waits.ended(wait)) order.giveBack(this.process, wait.ttl);
   }
 
   async #hold(lock: SubjectLock | undefined, task: Task, wait?: Wait): Promise<void> {
     if (!lock || (await this.#givesBackElsewhere(lock))) return;
-    const interval = this.#begin(lock, { wait });
+    const interval = this.#begin(lock, wait);
     this.#listenTo(lock.signal, interval);
     await this.#work(interval, task);
     if (task.do === "abandon") return this.#outlive(lock);
@@ -252,8 +244,8 @@ export class Worker implements Receiver {
 
   /** A lock in another database protects nothing of the plan's. */
   async #givesBackElsewhere(lock: SubjectLock): Promise<boolean> {
-    if (!this.#options.isElsewhere()) return false;
-    this.#options.checkers.findings.reached("locked elsewhere");
+    if (!this.#isElsewhere) return false;
+    this.#findings.reached("locked elsewhere");
     await this.#releaseNow(lock);
     return true;
   }
@@ -274,12 +266,23 @@ export class Worker implements Receiver {
 
   /** With settings of the call's own, where the subject knows any. */
   #extend(lock: SubjectLock, ttl: number, interval?: LockInterval): Promise<unknown> {
-    const { redlock, settings, terms: source, random, checkers } = this.#options;
+    const { redlock, settings, terms: source, random, run } = this.#options;
     const terms = source.draw(random);
     const itsTtl = redlock.extend ? longEnough(ttl, terms) : ttl;
-    checkers.lifetimes.askedFor(lock, itsTtl);
-    const extend = () => redlock.extend?.(lock, itsTtl, terms.options) ?? lock.extend(ttl);
-    const extending = () => (interval && checkers.forgotten?.extended(interval, extend)) ?? extend();
+    run.see({ is: "asked for", lock, ttl: itsTtl });
+    const extending = () => {
+      const begun = run.kernel.now;
+      const extended = redlock.extend?.(lock, itsTtl, terms.options) ?? lock.extend(ttl);
+      const tell = (result: unknown, isHeld: boolean): void => {
+        const { attempts = [] } = (result ?? {}) as { readonly attempts?: Attempts };
+        if (interval) run.see({ is: "extended", interval, begun, attempts, isHeld });
+      };
+      extended.then(
+        (result) => tell(result, true),
+        (error: unknown) => tell(error, false),
+      );
+      return extended;
+    };
     const nodeTimeout = lock.timeoutOfExtend;
     const bounds =
       nodeTimeout === undefined ? this.bounds : this.#options.boundsFor({ ...settings, nodeTimeout });
@@ -288,9 +291,9 @@ export class Worker implements Receiver {
   }
 
   async #release(interval: LockInterval): Promise<void> {
-    const { intervals, findings } = this.#options.checkers;
+    const findings = this.#findings;
     const { lock } = interval;
-    intervals.end(interval);
+    this.#options.checkers.intervals.over(interval);
     const releasing = this.#releaseNow(lock);
     // PROTOCOL 5.3: over before the first byte of the release is sent, not when the masters have answered.
     if (lock.remaining() > 0) findings.violated("belief", `${this.process.name} holds what it has released`);
@@ -304,14 +307,14 @@ export class Worker implements Receiver {
     const { redlock, settings, checkers, post } = this.#options;
     const { lock, askedAt } = interval;
     if (!lock.detach || !redlock.resume || lock.remaining() === 0) return false;
-    checkers.intervals.end(interval);
+    checkers.intervals.over(interval);
     const detaching = this.call("detach", this.bounds.round, () => lock.detach!());
     // PROTOCOL 5.5: over at the call, as by a release.
     if (lock.remaining() > 0)
-      checkers.findings.violated("belief", `${this.process.name} holds what it has given away`);
+      this.#findings.violated("belief", `${this.process.name} holds what it has given away`);
     const detached = await detaching;
     if (detached === undefined) return true;
-    checkers.findings.reached("detached");
+    this.#findings.reached("detached");
     // It travels as text.
     post.send({ detached: JSON.parse(JSON.stringify(detached)), askedAt }, settings.ttl / 20);
     return true;
@@ -326,19 +329,19 @@ export class Worker implements Receiver {
 
   /** Nothing remains of a lock that is resumed until its masters have extended it. */
   async #useDetached({ detached, askedAt }: Parcel): Promise<void> {
-    const { redlock, settings, checkers } = this.#options;
+    const { redlock, settings, run } = this.#options;
     const lock = redlock.resume!(detached);
-    checkers.owners.giveTo(this.process, tokenOf(lock));
+    run.see({ is: "given", to: this.process, token: tokenOf(lock) });
     if (lock.remaining() > 0)
-      checkers.findings.violated("belief", `${this.process.name} holds what it has only been told of`);
+      this.#findings.violated("belief", `${this.process.name} holds what it has only been told of`);
     const extended = await this.#extend(lock, settings.ttl);
     // (That very turn may have been stalled.)
-    if (!extended || lock.remaining() === 0 || this.#options.isElsewhere()) {
+    if (!extended || lock.remaining() === 0 || this.#isElsewhere) {
       await this.#releaseNow(lock);
       return;
     }
-    checkers.findings.reached("resumed");
-    const interval = this.#begin(lock, { resumedFrom: askedAt });
+    this.#findings.reached("resumed");
+    const interval = this.#begin(lock, undefined, askedAt);
     this.#listenTo(lock.signal, interval);
     await this.#work(interval, { do: "acquire", resource: 0 });
     await this.#release(interval);
@@ -346,7 +349,6 @@ export class Worker implements Receiver {
 
   async #using(resource: Resources, task: Task, terms: CallTerms): Promise<void> {
     const { redlock, checkers } = this.#options;
-    const { intervals } = checkers;
     const wait = this.#beginWait(resource, terms);
     let beginRoutine!: () => void;
     let endRoutine!: () => void;
@@ -359,12 +361,12 @@ export class Worker implements Receiver {
     const routine: Routine = async (signal, lock) => {
       beginRoutine();
       this.#endWait(wait);
-      if (this.#options.isElsewhere()) return endRoutine();
-      const interval = this.#begin(lock, { wait });
+      if (this.#isElsewhere) return endRoutine();
+      const interval = this.#begin(lock, wait);
       this.#listenTo(signal, interval);
       await this.#work(interval, task);
       if (task.do === "detach") await this.#giveAway(interval);
-      intervals.end(interval);
+      checkers.intervals.over(interval);
       endRoutine();
     };
     routine.granted = () => this.#endWait(wait);
@@ -380,41 +382,29 @@ export class Worker implements Receiver {
    * `wait`: the call that waited for it. `resumedFrom`: the time of the request, if another client has handed the lock
    * over.
    */
-  #begin(lock: SubjectLock, { wait, resumedFrom }: Origin): LockInterval {
-    const { intervals, shares, jobs, waits, order, lifetimes, findings, fencing, alarms } =
-      this.#options.checkers;
+  #begin(lock: SubjectLock, wait: Wait | undefined, resumedFrom?: number): LockInterval {
+    const { checkers, run } = this.#options;
     const isGranted = resumedFrom === undefined;
-    if (isGranted) findings.reached("granted");
-    const interval = intervals.begin(this.process, lock, resumedFrom ?? this.#askedAt);
-    shares.began(interval);
-    this.#options.checkers.forgotten?.began(interval);
-    waits.held(interval);
-    if (wait) {
-      order.granted(interval, wait, waits.open);
-      lifetimes.askedFor(lock, wait.ttl);
-      jobs.began(interval, wait.ttl);
-    }
-    alarms.granted(interval);
+    if (isGranted) run.findings.reached("granted");
+    const interval = checkers.intervals.begin(this.process, lock, resumedFrom ?? this.#askedAt);
+    run.see({ is: "held", interval, wait, isGranted });
     // PROTOCOL 2.5. Where this very turn was stalled the time was lost after the client had looked.
     if (lock.remaining() === 0 && !this.process.isStalled) {
-      findings.violated("expired", `${this.process.name} was given a lock that had expired`);
+      run.findings.violated("expired", `${this.process.name} was given a lock that had expired`);
     }
-    // (Given away, a lock keeps its fencing token.)
-    if (isGranted) fencing.began(interval);
-    this.#options.triggerPoints.granted(this.process, tokenOf(lock));
+    run.triggerPoints.granted(this.process, tokenOf(lock));
     return interval;
   }
 
   /** Looks at the lock, writes if there is time left, and so on for as long as the work takes. */
   async #work(interval: LockInterval, task: Task): Promise<void> {
-    const { random, workload, settings, checkers, triggerPoints } = this.#options;
+    const { random, workload, settings, checkers, run } = this.#options;
     const { hold, looks = defaultLooks } = task;
     const work = hold ?? Math.min(random.exponential(workload.hold), this.#maxWork / 2);
     for (let look = 0; look < looks && !interval.isOver; look += 1) {
       if (checkers.intervals.look(interval) > 0) {
-        triggerPoints.writing(this.process);
-        for (const resource of interval.lock.resources) checkers.effects.write(resource, interval);
-        checkers.shares.acted(interval);
+        run.triggerPoints.writing(this.process);
+        run.see({ is: "acted", interval });
       }
       await this.pause(work / looks);
       if (workload.calls && !interval.isOver && random.chance(0.1)) await this.#verify(interval);
@@ -422,8 +412,8 @@ export class Worker implements Receiver {
       // Now and then for less: no master may shorten what it has promised before (PROTOCOL 2.11).
       const ttl = random.chance(0.2) ? Math.ceil(settings.ttl * random.between(0.5, 1)) : settings.ttl;
       const extended = await this.#extend(interval.lock, ttl, interval);
-      if (extended) checkers.findings.reached("extended");
-      else checkers.findings.reached("extension failed");
+      if (extended) this.#findings.reached("extended");
+      else this.#findings.reached("extension failed");
     }
   }
 
@@ -449,9 +439,9 @@ export class Worker implements Receiver {
 
   #told(interval: LockInterval): void {
     if (interval.isOver) return;
-    this.#options.checkers.findings.reached("lost");
-    this.#options.checkers.forgotten?.told(interval);
-    this.#options.checkers.intervals.end(interval);
+    this.#findings.reached("lost");
+    this.#options.run.see({ is: "told", interval });
+    this.#options.checkers.intervals.over(interval);
   }
 
   #pickStyle(): Style {
