@@ -550,7 +550,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     await this.#parts.deletions.answered;
   }
 
-  /** `checked`: the request, if it is one of another primitive. */
+  /** `checked`: the request, if it is one of another primitive; it may lock the library's own keys. */
   async #acquire(
     resources: string | readonly string[],
     ttl: number,
@@ -627,6 +627,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   #lockOf(lease: Lease, attempts: Attempts): Lock {
+    // From the first lock on, others can see whose it is.
     this.#parts.owners?.begin();
     const lock = this.#parts.reentrancy
       ? new ReentrantLock(this, lease, attempts)

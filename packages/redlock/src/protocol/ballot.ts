@@ -80,7 +80,7 @@ export class Ballot implements AcquireCall {
     return this.#id;
   }
 
-  /** The token of the current round. */
+  /** The token of the current round (PROTOCOL 2.13). A plain vote is round 0 where its ballot may go on to wait. */
   get token(): string {
     return this.#context.isQueued ? `${this.id}.${this.rounds}` : this.id;
   }
@@ -113,12 +113,12 @@ export class Ballot implements AcquireCall {
     return this.#claim !== undefined && this.#claim.votes.placement.whyLeft === undefined;
   }
 
-  /** Whether masters may still answer the current round. */
+  /** Whether masters may still answer the current round: until its last answer has been heard. */
   get isOpen(): boolean {
     return this.#round !== undefined;
   }
 
-  /** Whether an answer of the current round may still change what comes next. */
+  /** Whether a further answer of the current round may change what comes next: not while the last one is heard. */
   get isAwaited(): boolean {
     return this.#round?.isOpen === true;
   }
@@ -144,6 +144,7 @@ export class Ballot implements AcquireCall {
     if (entry) this.rounds += 1;
     const unheard = nodes.map(() => never);
     const { driftFactor } = settings;
+    // PROTOCOL 2.15: the votes belong to the databases that the clients are in now.
     const votes = new Votes(placements.current, resources, this.token, ttl, driftFactor, unheard);
     const claim = new RoundClaim(votes, ttl);
     claim.proposal = this.proposal;
@@ -166,8 +167,10 @@ export class Ballot implements AcquireCall {
     return round;
   }
 
+  /** An answer of a round, perhaps late, or of a round that another has followed. (A grant is no answer: {@link hear}.) */
   #heard(claim: RoundClaim, index: number, answer: Answer, round: Round, told: Told | undefined): void {
     const { admission } = this.#context;
+    // Late: the round has given the master up, and keeps that fault as its answer.
     if (!told && round.answers[index] !== answer && answer.is !== "fault")
       admission.recordLateAnswer(round.timeout);
     // PROTOCOL 2.14: a late yes does not count in a later round.
@@ -224,6 +227,7 @@ export class Ballot implements AcquireCall {
     if (this.rounds > 0) this.#recordVotes();
     claim.votes.unasked = unasked;
     this.lease = new Lease(this.#context, claim.votes, fencingToken);
+    // What was not sent yet is abandoned once the lease has ended.
     claim.lease = this.lease;
     return this.lease;
   }
@@ -241,9 +245,9 @@ export class Ballot implements AcquireCall {
    * Returns the token of the lease that it has won, once a quorum has stored it; `undefined` if that fails. A second round
    * renews the keys as well, and with them the deadlines. The caller checks the remaining time afterwards.
    *
-   * A counter that is far ahead may be corrupt: then the other masters are awaited, of which a quorum may not know it.
-   * Once stored, honest masters would return it from then on. Only a number that two masters have returned is
-   * remembered.
+   * A counter that is far ahead may be corrupt (PROTOCOL 8.4): then the other masters are awaited, of which a quorum may not
+   * know it. Once stored, honest masters would return it from then on. For later proposals it is remembered only if more
+   * masters than a quorum have named their counters.
    */
   async fence(ended: Latch): Promise<number | undefined> {
     const { nodes, quorum, runtime, proposals } = this.#context;

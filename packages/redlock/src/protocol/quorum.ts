@@ -86,15 +86,15 @@ export function contentionIn(tally: Tally): Contention {
   return { kind, resource, owner, open, freeIn: quorumFreeIn(tally, longest) };
 }
 
-/** The round was decided before this master answered: its state is unknown. */
+/** Its state is unknown: the round was decided before it answered, or this client has given the question up. */
 function isUnheard(answer: Answer | undefined): boolean {
   return answer === undefined || (answer.is === "fault" && answer.error.reason === "ABANDONED");
 }
 
-/** A master without an answer is assumed to be free when the last of the others is. */
-function quorumFreeIn(tally: Tally, unheard: number): number {
+/** A master without an answer is assumed to be free when the last of the others is: in `longest` ms. */
+function quorumFreeIn(tally: Tally, longest: number): number {
   const waits = tally.map((answer) => {
-    if (answer === undefined || isUnheard(answer)) return unheard;
+    if (answer === undefined || isUnheard(answer)) return longest;
     if (answer.is === "yes") return 0;
     return answer.is === "no" ? answer.remaining : Number.POSITIVE_INFINITY;
   });

@@ -38,8 +38,8 @@ export interface RoundPlan {
   readonly followUp?: ((index: number, answer: Answer) => Question | undefined) | undefined;
   /**
    * Called with each answer as it arrives, a timed one when the clocks of the round have judged it. A master that
-   * exceeds its time gives a `TIMEOUT` fault; its real answer is still passed on if it comes later, but is not a vote
-   * any more.
+   * exceeds its time gives a `TIMEOUT` fault. Its real answer is still passed on if it comes later: `answers` keeps the fault,
+   * so a late yes does not win the round; but the deadline of its master counts.
    */
   readonly onAnswer?: ((index: number, answer: Answer, round: Round) => void) | undefined;
   /** Whether the answers can decide. Default: not before the last one. */
@@ -67,7 +67,7 @@ export class Round implements Sink {
   /** `undefined` once it is decided. */
   #resolveDecided: (() => void) | undefined;
   #missing: number;
-  /** `undefined` once it is closed. */
+  /** `undefined` until all masters have been asked, and once it is closed. */
   #timer: Timer | undefined;
   /** Made for the first listener: most rounds have none. */
   #closed: Latch | undefined;
@@ -102,7 +102,7 @@ export class Round implements Sink {
     this.#claim = claim;
   }
 
-  /** Sends the request; once only, directly after the round was made. */
+  /** Sends the request; once only, directly after the round was made: deadlines count from there. */
   ask(): this {
     // Batches, timers and connections that this starts serve other calls as well: not in the routine of this one (PROTOCOL 10.7).
     if (isInFrame()) return outside(() => this.ask());
@@ -198,7 +198,7 @@ export class Round implements Sink {
     }
     if (answer.is === "fault") report?.(answer.error);
     plan.onAnswer?.(index, answer, this);
-    // The rules may have made a fault of it.
+    // `onAnswer` may have made a fault of it: an extension does, of a yes in quarantine.
     if (!late) log?.onAnswer(nodes[index]!, verb, this.answers[index]!);
     if (late) return;
     if (plan.isDecided?.(this.answers)) this.#decide();

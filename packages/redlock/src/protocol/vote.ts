@@ -18,8 +18,9 @@ export interface PlainVote {
   readonly ballot: Ballot;
   readonly round: Round;
   /**
-   * `granted`: the ballot has a lease. `late`: a quorum said yes, but too slowly to leave any validity. `moved`: a
-   * client was switched to another database meanwhile. The others are distinguished by {@link contentionIn}.
+   * `granted`: the ballot has a lease. `late`: a quorum said yes, and no more validity is left than required, or its fencing
+   * token was not stored. `cancelled`: by the caller. `moved`: a client was switched to another database meanwhile. The
+   * others are distinguished by {@link contentionIn}.
    */
   readonly outcome: "granted" | "late" | "cancelled" | "locked" | "split" | "unavailable" | "moved";
   /** Resolves when the masters have rolled the votes back, or the time for that is over. */
@@ -29,8 +30,9 @@ export interface PlainVote {
 const nothingToRollBack = Promise.resolve();
 
 /**
- * One attempt to win a quorum: PROTOCOL 2, line by line. The caller has been admitted; this function gives the
- * admission back.
+ * One attempt to win a quorum by one round: PROTOCOL 2. What is asked, and which answers count, is decided by the ballot (the
+ * token, the databases, late votes); when the clocks are read, by the round. The caller has been admitted; this function gives
+ * the admission back.
  */
 export async function plainVote(
   context: Context,
@@ -50,7 +52,7 @@ export async function plainVote(
     // PROTOCOL 2.3: it is decided as soon as possible.
     await round.decidedOr(cancellation);
     won = isWanted(ballot, cancellation) && verdictOf(round.answers) === "won";
-    // PROTOCOL 2.4, 2.5: the remaining validity, net of drift, in lease time. Less than required is a failure.
+    // PROTOCOL 2.4, 2.5: the remaining validity, net of drift, in lease time. No more than required is a failure.
     const isFailed = !won || ballot.left <= request.settings.minimumValidity;
     if (!isFailed && proposals) await grantFenced(ballot, cancellation);
     else if (!isFailed) ballot.grant(undefined, unaskedIn(round.answers));
@@ -87,14 +89,17 @@ async function grantFenced(ballot: Ballot, cancellation: Latch): Promise<void> {
 
 /**
  * A refusal is certain to have set nothing (all keys or none), and so is a command never sent. A master without an
- * answer may hold the key.
+ * answer may hold the key (PROTOCOL 2.6).
  */
 function mayHold(answer: Answer | undefined): boolean {
   if (answer === undefined || answer.is === "yes") return true;
   return answer.is === "fault" && answer.sent;
 }
 
-/** The masters that are known by now not to have been sent the vote. One that turns out later costs a needless delete. */
+/**
+ * The masters that are known by now not to have been sent the vote: the release keeps no delete for them (PROTOCOL 2.6). One that
+ * turns out later costs a needless delete.
+ */
 function unaskedIn(answers: Tally): readonly number[] | undefined {
   let unasked: number[] | undefined;
   for (let index = 0; index < answers.length; index += 1) {

@@ -24,10 +24,10 @@ const maxUnchanged = 3;
  * Where the masters keep queues, the first refusal ends the attempts: the acquire enters the queues instead.
  * It enters them without any attempt if the resources are known to be contended.
  */
-export async function acquire(asked: Acquisition): Promise<AcquireResult> {
-  const call = new Call(asked);
+export async function acquire(acquisition: Acquisition): Promise<AcquireResult> {
+  const call = new Call(acquisition);
   try {
-    if (asked.prepare) await prepare(call, asked.prepare);
+    if (acquisition.prepare) await prepare(call, acquisition.prepare);
     const tried = await attemptUntilRefused(call);
     return tried.outcome === "over" ? tried.result : await waitInQueues(call, tried);
   } finally {
@@ -60,14 +60,15 @@ async function prepare(call: Call, prepared: (limit: number) => Promise<void>): 
 async function attemptUntilRefused(call: Call): Promise<Tried> {
   const { context, request, cancellation, queues, attempts } = call;
   for (let previous: Failed | undefined; ; ) {
-    // Others hold the lock: nothing is asked.
+    // A call of this Redlock was refused lately: nothing is asked outside of the queues.
     if (call.isContended)
       return { outcome: "locked", resource: request.resources[0]!, freeIn: 0, ttl: request.ttl };
     let last = await attemptIfAdmitted(call, false);
     if (last?.ballot.lease) return over({ lease: last.ballot.lease, attempts });
     const { budget } = call;
-    // Others were refused while this call waited for admission.
+    // Not asked, and in time: others were refused while this call waited for admission.
     if (!last && !budget.ended.isOver) continue;
+    // (Where no quorum answers, an entry would only keep others out: such a call retries, PROTOCOL 7.12.)
     if (queues && (last?.outcome === "locked" || last?.outcome === "split")) {
       queues.onRefused(request.resources);
       const { ballot, outcome, round } = last;
@@ -82,6 +83,7 @@ async function attemptUntilRefused(call: Call): Promise<Tried> {
     }
     // Answers from a previous database say nothing about the current one.
     if (last?.outcome === "moved" && !budget.ended.isOver) continue;
+    // No further attempt was admitted in time: the call fails by what the one before has found, if there was one.
     if (!last && previous && !budget.lateness) return over(failure(call, previous));
     if (!last) return over(crowdedOut(call));
     const failed = failedWith(last.outcome, contentionIn(last.round.answers), request);
