@@ -569,6 +569,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const forget = signal && onAbort(signal, () => cancellation.cancel(aborted));
     const { context, reentrancy, guard, queues } = this.#parts;
     try {
+      // The usual call is the last of these: nothing to enter, nothing to wait for.
       // (It may throw, for a parent that has ended: the message of a trace needs its end.)
       const entering = acquiring.hasSubscribers
         ? traceAcquire(request, context.runtime, async (call) =>

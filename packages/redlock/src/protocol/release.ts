@@ -220,6 +220,7 @@ export class Deletions implements Deleting {
     const { runtime, clock, report, log } = this.#asking;
     const round = new Round({ nodes, runtime, clock, report, log }, deletionOf(leftover), {
       timeout,
+      // PROTOCOL 12.9: a master that works off other requests may answer until the keys have expired.
       maxTimeout: leftover.ttl,
       isDecided,
       onAnswer: (index, answer, asked) => {

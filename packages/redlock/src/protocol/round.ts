@@ -209,7 +209,7 @@ export class Round implements Sink {
 
   /**
    * Timers run before sockets are read: after a short stall the answers get one more turn to be read. A long stall
-   * let nothing be sent or read: the masters get their time once more. Deadlines count from the send in any case
+   * let nothing be sent or read: the masters get their time once more (PROTOCOL 12.9). Deadlines count from the send in any case
    * (PROTOCOL 3.1), so this costs no safety.
    */
   #expire(due: number): void {
@@ -241,7 +241,7 @@ export class Round implements Sink {
       this.#accept(index, why === undefined ? silence : byClock(node, why));
     }
     if (this.#missing > 0) this.#setTimer();
-    // PROTOCOL 1.10: a caller does not wait for a rollback that goes on until its keys have expired.
+    // PROTOCOL 1.10: a caller waits for a release or a rollback no longer than this, though it may go on until its keys have expired.
     if (this.#question.verb === "release") this.#decide();
   }
 

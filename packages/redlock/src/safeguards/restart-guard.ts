@@ -75,7 +75,7 @@ export class RestartGuard {
     });
   }
 
-  /** Whether enough masters have been compared. Then a vote follows: with it, the epochs are read that are unknown. */
+  /** Asked before a vote: whether enough masters have been compared. If so, it reads the epochs that are unknown, with the vote. */
   agrees(): boolean {
     if (this.#isAgreed) this.#readEpochs();
     return this.#isAgreed;
