@@ -236,7 +236,7 @@ export class CurrentLink {
     if (dialer === this.#dialer && link === dialer.link && dialer.isReady) await this.#onConnected(dialer);
   }
 
-  /** Identifies the server before anything else is sent. */
+  /** Identifies the server before anything else is sent (PROTOCOL 2.9). */
   async #onConnected(dialer: Dialer): Promise<void> {
     const link = dialer.link!;
     const isCurrent = (): boolean => dialer === this.#dialer && link === dialer.link && dialer.isReady;

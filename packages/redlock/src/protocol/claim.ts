@@ -14,7 +14,7 @@ export class RoundClaim implements Claim {
   lease: ClaimedLease | undefined;
   /** The proposed fencing token, if fencing is on. */
   proposal: number | undefined;
-  /** The time of the first send, in lease time. */
+  /** The send of its round, in lease time: grants count from it, also when the round is no longer kept. */
   sentAt: number = Number.NEGATIVE_INFINITY;
   #givenUp = false;
 

@@ -100,7 +100,7 @@ interface PendingDelete {
 const retryInterval = 1000;
 /**
  * The pending deletes kept for one master, some 50 bytes each: what a process releases in seconds while a master
- * hangs. Beyond this the oldest are left to expire.
+ * hangs. Beyond this the oldest are left to expire (PROTOCOL 2.6).
  */
 const defaultMaxPending = 100_000;
 

@@ -105,7 +105,7 @@ export class Master implements LockNode, Asker {
   protected post(posted: Posted): void {
     if (this.#left) settle(posted, this.#left);
     else if (!this.connection.isReady) void this.#postWhenConnected(posted);
-    // The connection has been made, so it is known whether its server votes through another node.
+    // PROTOCOL 2.8: the connection has been made, so it is known whether its server votes through another node.
     else if (this.#refusal && posted.purpose !== "release") settle(posted, this.#refusal);
     else this.window.post(posted);
   }

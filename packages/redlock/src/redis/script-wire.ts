@@ -49,6 +49,7 @@ function read(
   const { name } = batch.connection;
   if (!message.script) {
     const [vote] = posted as readonly [Posted];
+    // PROTOCOL 2.12: the key was free, and lives for the ttl from now.
     if (reply === "OK") settle(vote, { is: "yes", remaining: vote.question.ttl });
     else if (reply === null) askForOwner(batch, vote);
     else settle(vote, unexpected(name, reply));

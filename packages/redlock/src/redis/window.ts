@@ -147,6 +147,7 @@ export class Window implements BatchOwner {
   post(posted: Posted): void {
     // A rollback goes behind its vote (PROTOCOL 2.6).
     this.#new.push(posted);
+    // (It is flushed at the end of this turn already.)
     if (turn.has(this)) return;
     const isFull = this.#new.length >= maxBatchSize || posted.asker.isAlone;
     // (Looked up last: it goes through all that is in flight.)

@@ -217,7 +217,7 @@ function checkBelow(name: string, value: number, limitName: string, limit: numbe
   );
 }
 
-/** The time one master has to answer, ms; see {@link Settings.nodeTimeout}. */
+/** The time one master has to answer, ms: much shorter than the ttl (PROTOCOL 2.2). See {@link Settings.nodeTimeout}. */
 export function nodeTimeoutFor(ttl: number, settings: Settings): number {
   return settings.nodeTimeout ?? Math.min(Math.max(ttl / 20, 50), 500, Math.max(1, ttl / 4));
 }

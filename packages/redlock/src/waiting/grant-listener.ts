@@ -37,7 +37,7 @@ export class GrantListener {
   constructor(context: Context) {
     this.#context = context;
     context.placements.onLeft(() => {
-      for (const listener of [...this.#handlers.values()]) listener.onDatabaseChange();
+      for (const handler of [...this.#handlers.values()]) handler.onDatabaseChange();
     });
     this.#channel = `quorlock:inbox:${context.tokens.next()}`;
   }
@@ -52,9 +52,9 @@ export class GrantListener {
       };
       // Each master has a channel of its own: if two of them are one server, its grant through one is not a
       // vote of the other (PROTOCOL 2.8).
-      // A node that throws or rejects has no subscription.
       const listening = async () =>
         nodes[index]!.queue?.listen(`${this.#channel}.${index}`, onPush, onChange);
+      // A node that throws or rejects has no subscription.
       void listening().then(onAnswer, onAnswer);
     });
   }

@@ -56,6 +56,7 @@ export class Lines implements Surroundings, WaitingRoom {
 
   wait(ballot: Ballot, end: WaitEnd, call: number): Promise<WaitResult> {
     const { resources, ttl, settings } = ballot.request;
+    // A call that ends meanwhile joins as well: it leaves the line at once, with what others there were told.
     const prepared = this.#prepare().within(nodeTimeoutFor(ttl, settings));
     return new Promise((resolve) => {
       void end.ended.race(prepared).then(() => {
