@@ -124,7 +124,7 @@ export interface RedlockParts {
   readonly leases: ReadonlySet<Lease>;
   /** The time one master has for `inspect`, and for each step of `quit`, ms. */
   readonly nodeTimeout: number;
-  /** The local waiters; `undefined` without queues. */
+  /** Where refused calls wait; `undefined` without queues on the masters: then they retry. */
   readonly queues: Lines | undefined;
   readonly guard: RestartGuard | undefined;
   readonly reentrancy: Reentrancy | undefined;

@@ -160,6 +160,7 @@ export class Ballot implements AcquireCall {
     const round = claim.round(this.#context, verb, plan, entry, entry ? undefined : unless);
     claim.sentAt = round.sentAt;
     this.#round = round;
+    // A stay in the queues is one attempt, with however many rounds.
     this.attempts.add(round, entry ? this.rounds > 1 : undefined);
     // PROTOCOL 2.2: all masters are asked in parallel.
     round.ask();

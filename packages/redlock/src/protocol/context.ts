@@ -103,7 +103,7 @@ export interface Context {
   readonly proposals: Proposals | undefined;
   /** `undefined` with `owner: false`: nothing is written or read. */
   readonly owners: OwnerNames | undefined;
-  /** The active leases, for `quit`. */
+  /** The active leases. */
   readonly leases: Set<ActiveLease>;
   readonly serverMoves: ServerMoves;
   /** The resources whose keys were reported to be no locks. */
