@@ -133,7 +133,7 @@ const queueMutants: readonly Mutant[] = [
   {
     name: "a waiter that gives up stays in the queues",
     breaks: ["7.10"],
-    edits: { "waiting/wait.ts giveUp #leaveQueues": "this.#finish(undefined, error)" },
+    edits: { "waiting/wait.ts giveUp #leaveQueues": "this.#line.onFinished(this, undefined, error)" },
   },
   {
     name: "a grant stores no fencing token",
@@ -277,7 +277,7 @@ export const behaviourMutants: readonly Mutant[] = [
   {
     name: "a key that is set again in quarantine counts",
     breaks: ["9.7"],
-    edits: { "protocol/lease.ts isKeptBy body": "{ return true; }" },
+    edits: { "protocol/votes.ts isKeptBy body": "{ return true; }" },
   },
   {
     name: "a number that is not exact is one",

@@ -17,8 +17,9 @@ export {
 } from "./errors.ts";
 export type { RedlockAbortSignal, Routine } from "./holding/lock.ts";
 export { type DetachedLock, Lock, type LockOwner } from "./holding/lock.ts";
+export type { ExecutionResult } from "./protocol/execution-stats.ts";
 export type { Inspection, Waiter } from "./protocol/inspect.ts";
-export type { ExecutionResult, LockState } from "./protocol/lease.ts";
+export type { LockState } from "./protocol/lease.ts";
 // The parts for implementing a node are exported by the subpath `internal`.
 export type { LockNode } from "./protocol/node.ts";
 export type { AcquireOptions, ReadyOptions, RedlockEvents } from "./redlock.ts";

@@ -1,6 +1,6 @@
 import { type ExecutionStats, InvalidArgumentError, LockLostError } from "../errors.ts";
-import type { Attempts } from "../protocol/execution-stats.ts";
-import { type ExecutionResult, Lease, type LockState } from "../protocol/lease.ts";
+import type { Attempts, ExecutionResult } from "../protocol/execution-stats.ts";
+import { Lease, type LockState } from "../protocol/lease.ts";
 import type { LeaseLimit } from "../settings/lease-limit.ts";
 import { shownCopy } from "../settings/ranges.ts";
 import type { Settings } from "../settings/settings.ts";
@@ -103,7 +103,7 @@ export class Lock implements AsyncDisposable {
    * ended.
    */
   get value(): string {
-    return this.#lease.exposeToken();
+    return this.#lease.votes.exposeToken();
   }
 
   /**

@@ -1,6 +1,5 @@
 import { InvalidArgumentError, LockLostError, listed } from "../errors.ts";
-import type { Attempts } from "../protocol/execution-stats.ts";
-import type { ExecutionResult } from "../protocol/lease.ts";
+import type { Attempts, ExecutionResult } from "../protocol/execution-stats.ts";
 import { type Lease, type LockState, timeRanOut } from "../protocol/lease.ts";
 import type { LeaseLimit } from "../settings/lease-limit.ts";
 import { abortWith, selfCheckingController } from "../time/abort.ts";

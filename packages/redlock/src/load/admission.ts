@@ -70,7 +70,6 @@ interface Waiting {
   readonly budget: Waits;
   readonly resolve: (isAdmitted: boolean) => void;
   forget: () => void;
-  isOver: boolean;
 }
 
 /** The pace that late extensions leave; all times in lease time, ms. `period`: the time in which each lease is extended once. */
@@ -100,9 +99,7 @@ export class Admission {
   #limit: number;
   #active = 0;
   /** In the order of the calls. */
-  #waiting = new Fifo<Waiting>();
-  /** The number of entries in the line that have given up. */
-  #over = 0;
+  readonly #waiting = new Fifo<Waiting>();
   readonly #refusals: Paced;
   /** When masters have last decided a round, or answered one after its time, by the monotonic clock. */
   answeredAt: number = Number.NEGATIVE_INFINITY;
@@ -137,7 +134,7 @@ export class Admission {
 
   /** Admits a vote round, if the next caller may have one. */
   enter(): boolean {
-    if (this.#active + 1 > this.#limit || this.#waiting.length > this.#over || this.#isBehind()) return false;
+    if (this.#active + 1 > this.#limit || this.#waiting.length > 0 || this.#isBehind()) return false;
     this.#active += 1;
     return true;
   }
@@ -145,7 +142,7 @@ export class Admission {
   /** Waits for admission; resolves to false if the caller's budget ends first. */
   wait(budget: Waits): Promise<boolean> {
     return new Promise((resolve) => {
-      const waiting: Waiting = { budget, resolve, forget: () => {}, isOver: false };
+      const waiting: Waiting = { budget, resolve, forget: () => {} };
       this.#waiting.push(waiting);
       waiting.forget = budget.ended.onEnd(() => this.#giveUp(waiting));
       if (this.#timer) this.#holdBack(budget);
@@ -234,21 +231,18 @@ export class Admission {
   }
 
   #admitNext(): void {
-    while (this.#waiting.length > this.#over && this.#active + 1 <= this.#limit) {
+    while (this.#waiting.length > 0 && this.#active + 1 <= this.#limit) {
       if (this.#isBehind()) {
         if (!this.#timer) this.#hold();
         return;
       }
-      const waiting = this.#waiting.shift()!;
-      if (waiting.isOver) this.#over -= 1;
-      else this.#admit(waiting);
+      this.#admit(this.#waiting.shift()!);
     }
     // Nobody waits, or a round that ends goes on with the next caller.
     this.#stopLooking();
   }
 
   #admit(waiting: Waiting): void {
-    waiting.isOver = true;
     waiting.forget();
     waiting.budget.lateness = undefined;
     this.#active += 1;
@@ -256,21 +250,15 @@ export class Admission {
   }
 
   #giveUp(waiting: Waiting): void {
-    if (waiting.isOver) return;
-    waiting.isOver = true;
-    this.#over += 1;
-    if (this.#over === this.#waiting.length) this.#stopLooking();
+    this.#waiting.remove(waiting);
+    if (this.#waiting.length === 0) this.#stopLooking();
     this.#refusals.call(() => waiting.resolve(false));
-    // Tens of thousands of callers may come and go while none is admitted.
-    if (this.#over * 2 <= this.#waiting.length) return;
-    this.#waiting = this.#waiting.filter(({ isOver }) => !isOver);
-    this.#over = 0;
   }
 
   /** Stops admitting callers until the timer. Extensions that end admit the next caller as well. */
   #hold(): void {
-    for (const { budget, isOver } of this.#waiting) if (!isOver) this.#holdBack(budget);
-    if (this.#waiting.length === this.#over || this.#pace.is === "free") return;
+    for (const { budget } of this.#waiting) this.#holdBack(budget);
+    if (this.#waiting.length === 0 || this.#pace.is === "free") return;
     // Still to come, see `#isBehind`: so each timer ends the pause or doubles the cap, or extensions are late again.
     const delay = Math.max(1, Math.ceil(this.#pace.until - this.#clock.now()));
     this.#timer = this.#runtime.setTimer(

@@ -8,9 +8,10 @@ import type { StateLog } from "../tracing/state-log.ts";
 import type { HoldMessage } from "../tracing/tracing.ts";
 import type { Proposals } from "./fencing.ts";
 import type { LockNode } from "./node.ts";
-import type { Placement, Placements } from "./placement.ts";
+import type { Placements } from "./placement.ts";
 import type { Tally } from "./quorum.ts";
 import type { Tokens } from "./token.ts";
+import type { Votes } from "./votes.ts";
 
 /** The user's handle on a lease. */
 export interface Handle {
@@ -23,7 +24,7 @@ export interface Handle {
 /** A lease that has not ended. */
 export interface ActiveLease {
   readonly resources: readonly string[];
-  readonly placement: Placement;
+  readonly votes: Votes;
   readonly fencingToken: number | undefined;
   /** In lease time. */
   readonly grantedAt: number;
@@ -31,8 +32,6 @@ export interface ActiveLease {
   readonly keysLeft: number;
   /** Ends it, for this reason, and notifies its holder. */
   lose(why: string, reason: LossReason): void;
-  /** The server that has voted through master `before` votes through `index` from now on (PROTOCOL 2.10). */
-  voteMoves(before: number, index: number): void;
 }
 
 /** Keys to delete: those of a failed attempt, or of a released lock. */

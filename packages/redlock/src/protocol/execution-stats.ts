@@ -2,6 +2,21 @@ import { type ExecutionStats, type NodeError, ResourceLockedError } from "../err
 import type { Answer, LockNode } from "./node.ts";
 import { quorumOf, type Tally } from "./quorum.ts";
 
+export interface ExecutionResult {
+  /**
+   * - `released`: a quorum of masters deleted the key, or granted it to the next waiter; or the lock was handed to a
+   *   waiter in this process. The votes may then be those of the acquire.
+   * - `expired`: a majority no longer held it.
+   * - `partial`: too few masters answered. The others are cleaned when they are back, or the key expires.
+   * - `detached`: it was detached before, so nothing was sent.
+   */
+  readonly outcome: "released" | "expired" | "partial" | "detached";
+  /** The votes, as in redlock 5. */
+  readonly attempts: ReadonlyArray<Promise<ExecutionStats>>;
+  /** The time of the call by this machine's wall clock, ms since the epoch. */
+  readonly start: number;
+}
+
 /** The number of latest attempts that are kept. */
 const maxRounds = 32;
 /** The maximum number of attempts that a wait in a queue counts for. */

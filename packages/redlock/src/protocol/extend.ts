@@ -141,7 +141,7 @@ async function confirm(lease: Lease, asked: Asked, attempts: Attempts): Promise<
     },
     onAnswer: (index, answer, { answers, sentAt }) => {
       if (answer.is === "yes") lease.gaps.found(index, sentAt, clock.now());
-      if (answer.is === "yes" && answer.inQuarantine && !lease.isKeptBy(index)) {
+      if (answer.is === "yes" && answer.inQuarantine && !votes.isKeptBy(index, clock.now())) {
         // The key is set again, for later. Until then the master may also hold a vote for a rival (PROTOCOL 9.7).
         if (answers[index] === answer) answers[index] = inQuarantine(nodes[index]!.name);
       } else if (answer.is === "yes") {

@@ -1,4 +1,4 @@
-import { type ExecutionStats, LockLostError, type LossReason } from "../errors.ts";
+import { LockLostError, type LossReason } from "../errors.ts";
 import type { LeaseLimit } from "../settings/lease-limit.ts";
 import { hintFor } from "../settings/settings.ts";
 import { abortWith, selfCheckingController } from "../time/abort.ts";
@@ -6,8 +6,8 @@ import { Latch } from "../time/cancellation.ts";
 import { leaseDeadline, never, validityLoss } from "../time/lease-clock.ts";
 import type { TimerHandle, TimerTask } from "../time/timers.ts";
 import type { ActiveLease, Context, Handle } from "./context.ts";
+import type { ExecutionResult } from "./execution-stats.ts";
 import { Gaps } from "./gaps.ts";
-import type { Placement } from "./placement.ts";
 import type { Votes } from "./votes.ts";
 
 /**
@@ -19,21 +19,6 @@ import type { Votes } from "./votes.ts";
  * - `detached`: ended by {@link Lock.detach}, for another process to resume. Final here.
  */
 export type LockState = "held" | "unknown" | "lost" | "released" | "detached";
-
-export interface ExecutionResult {
-  /**
-   * - `released`: a quorum of masters deleted the key, or granted it to the next waiter; or the lock was handed to a
-   *   waiter in this process. The votes may then be those of the acquire.
-   * - `expired`: a majority no longer held it.
-   * - `partial`: too few masters answered. The others are cleaned when they are back, or the key expires.
-   * - `detached`: it was detached before, so nothing was sent.
-   */
-  readonly outcome: "released" | "expired" | "partial" | "detached";
-  /** The votes, as in redlock 5. */
-  readonly attempts: ReadonlyArray<Promise<ExecutionStats>>;
-  /** The time of the call by this machine's wall clock, ms since the epoch. */
-  readonly start: number;
-}
 
 /**
  * The signal aborts this much before the deadline, ms: timers were seen 7 ms late at the 99th percentile on a busy
@@ -66,9 +51,8 @@ export class Lease implements TimerTask, ActiveLease {
    * another's.
    */
   readonly context: Context;
+  /** The lease ends when their placement is left. */
   readonly votes: Votes;
-  /** The databases of its keys. The lease ends when this placement is left. */
-  readonly placement: Placement;
   readonly resources: readonly string[];
   readonly fencingToken: number | undefined;
   /** In lease time, whole ms: the latest reading of the clock when it was granted, or resumed. */
@@ -99,7 +83,6 @@ export class Lease implements TimerTask, ActiveLease {
   constructor(context: Context, votes: Votes, fencingToken?: number, isResumed = false) {
     this.context = context;
     this.votes = votes;
-    this.placement = votes.placement;
     this.resources = votes.resources;
     this.fencingToken = fencingToken;
     this.grantedAt = Math.floor(context.clock.latest);
@@ -158,21 +141,6 @@ export class Lease implements TimerTask, ActiveLease {
     return this.votes.token;
   }
 
-  /** Returns the token for use outside of this client. */
-  exposeToken(): string {
-    this.votes.isExposed = true;
-    return this.token;
-  }
-
-  /**
-   * Whether the next waiter in this process may take over the token: no other client knows it, no command with it is in
-   * flight, and the last answers of the masters confirmed it.
-   */
-  get mayBeTakenOver(): boolean {
-    const { isExposed, isConfirmed, isExtending } = this.votes;
-    return this.mayRepair && isConfirmed && !isExposed && !isExtending;
-  }
-
   /** The longest ttl that its holders have requested, ms. */
   get ttl(): number {
     return this.votes.ttl;
@@ -187,7 +155,8 @@ export class Lease implements TimerTask, ActiveLease {
   /** The time that certainly remains, ms; 0 if none. Reads the clocks: no timer needs to have fired (PROTOCOL 3.6). */
   remaining(): number {
     // An established lease was lost when the placement was left; this covers a resumed one.
-    if (this.placement.whyLeft !== undefined) this.lose(this.placement.whyLeft, "DATABASE");
+    const { whyLeft } = this.votes.placement;
+    if (whyLeft !== undefined) this.lose(whyLeft, "DATABASE");
     if (this.#state !== "held") return 0;
     const left = this.#deadline - this.context.clock.now();
     if (left > 0) return left;
@@ -237,7 +206,7 @@ export class Lease implements TimerTask, ActiveLease {
    * shortens (PROTOCOL 3.3).
    */
   renew(sentAt: number, index: number, ttl: number, driftFactor?: number): void {
-    if (this.hasEnded || this.placement.whyLeft !== undefined) return;
+    if (this.hasEnded || this.votes.placement.whyLeft !== undefined) return;
     const isResumed = this.#state === "resumed";
     // Never revives: after the old deadline another client may hold the lock (PROTOCOL 4.1).
     if (!isResumed && this.remaining() === 0) return;
@@ -250,17 +219,6 @@ export class Lease implements TimerTask, ActiveLease {
   #establish(): void {
     this.#state = "held";
     this.context.leases.add(this);
-  }
-
-  voteMoves(before: number, index: number): void {
-    this.votes.move(before, index);
-  }
-
-  /**
-   * Whether this master certainly had the key until now, so that it cannot have voted for a rival and forgotten it.
-   */
-  isKeptBy(index: number): boolean {
-    return this.votes.deadlines[index]! > this.context.clock.now();
   }
 
   /** The gaps of its masters, as their answers to extensions show them. */

@@ -1,4 +1,5 @@
 import type { NodeError } from "../errors.ts";
+import type { ClockJudge, ClockReadings, Reading } from "./reading.ts";
 
 /** The key of every resource holds the token, and lives at least `remaining` ms from the moment of the answer. */
 export interface Yes {
@@ -126,45 +127,6 @@ export interface Sink {
 export interface Time {
   readonly is: "time";
   readonly time: number;
-}
-
-/** Both clocks of this client, ms. */
-export interface Moment {
-  readonly monotonic: number;
-  readonly wall: number;
-}
-
-/** A master's clock, read over the network: its offset from each of our two clocks. */
-export interface Reading {
-  readonly is: "reading";
-  readonly sent: Moment;
-  readonly heard: Moment;
-  readonly ofMonotonic: number;
-  readonly ofWall: number;
-  readonly uncertainty: number;
-}
-
-/** The readings of a master's clock. */
-export interface ClockReadings {
-  /** The most exact reading; `undefined` if one of our own clocks has leapt since. */
-  readonly best: Reading | undefined;
-  /** Calls `listener` with each reading, for as long as its owner keeps a reference to it. */
-  onReading(listener: (reading: Reading) => void): void;
-}
-
-/** Judges one master by its clock, of which it hears every reading (PROTOCOL 11). */
-export interface ClockJudge {
-  readonly node: string;
-  /** Whether a vote counts only after a reading of the clock behind it has been judged. */
-  readonly judgesVotes: boolean;
-  /** Two clocks agree if they differ by at most this, ms. */
-  readonly maxOffset: number;
-  /** Whether a key may have expired early because the clock stepped, while its holder still counts on it. */
-  readonly hasSteppedLately: boolean;
-  /** Records that a lock of this ttl is requested, ms. */
-  askedFor(ttl: number): void;
-  /** Records that keys of the master may have expired early. */
-  distrust(): void;
 }
 
 /**

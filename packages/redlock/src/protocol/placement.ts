@@ -12,7 +12,7 @@ export class Placement {
 
 /** The part of a lease that concerns its placement. */
 interface Placed {
-  readonly placement: Placement;
+  readonly votes: { readonly placement: Placement };
   lose(why: string, reason: LossReason): void;
 }
 
@@ -43,7 +43,8 @@ export class Placements {
   #leave(why: string): void {
     this.current.whyLeft = why;
     this.current = new Placement();
-    for (const lease of [...this.#leases]) if (lease.placement !== this.current) lease.lose(why, "DATABASE");
+    for (const lease of [...this.#leases])
+      if (lease.votes.placement !== this.current) lease.lose(why, "DATABASE");
     for (const listener of this.#listeners) listener();
   }
 }

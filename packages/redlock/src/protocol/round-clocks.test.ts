@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { MasterClock } from "../redis/master-clock.ts";
 import { ClockWatch } from "../safeguards/clock-watch.ts";
 import type { ClockWatchOptions } from "../settings/settings.ts";
 import { fault } from "./faults.ts";
-import { MasterClock } from "./master-clock.ts";
 import type { Answer, Fault, No, Yes } from "./node.ts";
 import { quorumOf } from "./quorum.ts";
 import { RoundClocks } from "./round-clocks.ts";

@@ -1,4 +1,5 @@
-import type { ClockJudge, Reading, Timed } from "./node.ts";
+import type { Timed } from "./node.ts";
+import { apartAtLeast, apartAtMost, type ClockJudge, type Reading } from "./reading.ts";
 
 interface Clocked {
   readonly clock: ClockJudge;
@@ -103,20 +104,4 @@ export class RoundClocks {
         this.#agreeingWith(place) >= this.#quorum,
     );
   }
-}
-
-/**
- * The upper bound of the difference of two clocks, ms. If our own two clocks disagree, one of them was set, or was
- * suspended between the readings: then the larger difference counts, and the vote is requested again.
- */
-function apartAtMost(one: Reading, other: Reading): number {
-  return Math.max(...differences(one, other)) + one.uncertainty + other.uncertainty;
-}
-
-function apartAtLeast(one: Reading, other: Reading): number {
-  return Math.min(...differences(one, other)) - one.uncertainty - other.uncertainty;
-}
-
-function differences(one: Reading, other: Reading): readonly [number, number] {
-  return [Math.abs(one.ofMonotonic - other.ofMonotonic), Math.abs(one.ofWall - other.ofWall)];
 }

@@ -75,6 +75,12 @@ export class Votes {
     return this.#extending !== undefined;
   }
 
+  /** Returns the token for use outside of this client. */
+  exposeToken(): string {
+    this.isExposed = true;
+    return this.token;
+  }
+
   /** Records that the masters are about to be asked to keep the key for `ttl` ms. */
   askedFor(ttl: number): void {
     this.unasked = none;
@@ -92,6 +98,11 @@ export class Votes {
     this.deadlines[index] = deadline;
     if (this.#moves.length > 0) this.#replaceMoved(index);
     return true;
+  }
+
+  /** Whether this master certainly had the key until `now`, so that it cannot have voted for a rival and forgotten it. */
+  isKeptBy(index: number, now: number): boolean {
+    return this.deadlines[index]! > now;
   }
 
   /** Master `index` does not hold the key (PROTOCOL 3.3). */

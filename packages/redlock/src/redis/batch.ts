@@ -1,7 +1,8 @@
-import type { MasterClock } from "../protocol/master-clock.ts";
-import type { Answer, Fault, Guard, Question, Reading, Sink } from "../protocol/node.ts";
+import type { Answer, Fault, Guard, Question, Sink } from "../protocol/node.ts";
+import type { Reading } from "../protocol/reading.ts";
 import { waiterOf } from "../protocol/token.ts";
 import type { Connection } from "./connection.ts";
+import type { MasterClock } from "./master-clock.ts";
 
 /**
  * `keep`: for a lease that is held. `release`: gives one back. `request`: requests a new one, or only reads.

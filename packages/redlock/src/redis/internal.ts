@@ -14,8 +14,6 @@ export {
 export type {
   Answer,
   Claim,
-  ClockJudge,
-  ClockReadings,
   Entry,
   Fault,
   Grant,
@@ -25,13 +23,11 @@ export type {
   LockNode,
   LockQueue,
   MasterServer,
-  Moment,
   No,
   OnPush,
   Outcome,
   Push,
   Question,
-  Reading,
   RecordStore,
   Sink,
   Time,
@@ -41,6 +37,7 @@ export type {
   Yes,
 } from "../protocol/node.ts";
 export { answerOf, questionOf } from "../protocol/question.ts";
+export type { ClockJudge, ClockReadings, Moment, Reading } from "../protocol/reading.ts";
 export { commandIn, rights } from "../protocol/rights.ts";
 export {
   batchScript,

@@ -1,15 +1,16 @@
 import { unsent } from "../protocol/faults.ts";
-import type { Answer, Fault, LockNode, MasterServer, Question, Reading, Sink } from "../protocol/node.ts";
+import type { Answer, Fault, LockNode, MasterServer, Question, Sink } from "../protocol/node.ts";
+import type { Reading } from "../protocol/reading.ts";
 import { systemRuntime } from "../time/system.ts";
 import { type Asker, isAbandoned, type Posted, settle, type Wire } from "./batch.ts";
 import { verbs } from "./commands.ts";
 import type { Connection } from "./connection.ts";
-import { type ClockRuntime, ConnectionClock } from "./connection-clock.ts";
-import { Window } from "./window.ts";
+import { MasterClock } from "./master-clock.ts";
+import { defaultSize, Window, type WindowRuntime } from "./window.ts";
 
 export interface MasterOptions {
   /** Default: the system clock and timers. */
-  readonly runtime?: ClockRuntime | undefined;
+  readonly runtime?: WindowRuntime | undefined;
   /**
    * The maximum number of questions in flight, and the same again of those that keep a lease. Default 512.
    */
@@ -33,7 +34,7 @@ export class Master implements LockNode, Asker {
   constructor(
     connection: Connection,
     wire: Wire,
-    { runtime = systemRuntime, window }: MasterOptions = {},
+    { runtime = systemRuntime, window = defaultSize }: MasterOptions = {},
     isAlone = true,
   ) {
     this.connection = connection;
@@ -41,7 +42,7 @@ export class Master implements LockNode, Asker {
     connection.join?.();
     this.name = connection.name;
     this.client = connection.client;
-    connection.window ??= new Window(connection, wire, new ConnectionClock(connection, runtime), window);
+    connection.window ??= new Window(connection, wire, new MasterClock(runtime), runtime, window);
     this.window = connection.window as Window;
   }
 

@@ -1,9 +1,7 @@
 import type { NodeError } from "../errors.ts";
 import { fault } from "../protocol/faults.ts";
-import type { MasterClock } from "../protocol/master-clock.ts";
 import type {
   Answer,
-  ClockJudge,
   Fault,
   Grant,
   Guard,
@@ -11,7 +9,6 @@ import type {
   No,
   OnPush,
   Question,
-  Reading,
   RecordStore,
   Sink,
   Timed,
@@ -19,6 +16,7 @@ import type {
   Yes,
 } from "../protocol/node.ts";
 import { questionOf, timeRead } from "../protocol/question.ts";
+import type { ClockJudge, Reading } from "../protocol/reading.ts";
 import { SharedReads } from "../protocol/shared-reads.ts";
 import { typeIn } from "../protocol/token.ts";
 import { readersScript, type Script, waitersScript } from "../scripts.generated.ts";
@@ -27,6 +25,7 @@ import { verbs } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 import { GrantSubscription } from "./grant-subscription.ts";
 import { Master, type MasterOptions } from "./master.ts";
+import type { MasterClock } from "./master-clock.ts";
 import { scriptWire } from "./script-wire.ts";
 
 export interface RedisNodeOptions extends MasterOptions {
@@ -61,7 +60,7 @@ export class RedisNode extends Master {
     this.keepsCounters = !isCluster;
     if (isCluster || options.queue === false) return;
     this.queue = new GrantSubscription(connection, options.onFault, (push, to) => this.#onPush(push, to));
-    this.window.clock.isReadFirst = true;
+    this.window.clock.readFirst(connection);
   }
 
   /**

@@ -1,6 +1,7 @@
 import { failed, unexpected } from "../protocol/faults.ts";
-import type { Fault, Moment, Reading } from "../protocol/node.ts";
+import type { Fault } from "../protocol/node.ts";
 import { questionOf } from "../protocol/question.ts";
+import type { Moment, Reading } from "../protocol/reading.ts";
 import { type Batch, type Posted, settle, type Wire, withoutAbandoned } from "./batch.ts";
 import { decode, type Encoded, errorIn, repliesIn } from "./commands.ts";
 import type { Done } from "./connection.ts";

@@ -1,7 +1,7 @@
 import { abandoned, crowdedOut, unsent } from "../protocol/faults.ts";
 import type { Fault, Question } from "../protocol/node.ts";
 import { waiterOf } from "../protocol/token.ts";
-import type { Timer } from "../time/runtime.ts";
+import type { Runtime, Timer } from "../time/runtime.ts";
 import { Backlog, maxWaitingRequests } from "./backlog.ts";
 import {
   Batch,
@@ -16,7 +16,7 @@ import {
 } from "./batch.ts";
 import { needsOtherScript } from "./commands.ts";
 import type { Connection } from "./connection.ts";
-import type { ClockRuntime, ConnectionClock } from "./connection-clock.ts";
+import type { MasterClock } from "./master-clock.ts";
 import { turn } from "./turn.ts";
 
 // The road of a question, from a node to the socket and back:
@@ -58,7 +58,7 @@ const maxWait = 1;
  * are four full batches, enough to keep a master busy. Questions beyond it wait here, where an extension can overtake them;
  * in the master's socket it could not.
  */
-const defaultSize = 512;
+export const defaultSize = 512;
 /**
  * The maximum number of releases kept for a silent master. Further ones are refused; they stay pending
  * deletes until their keys expire.
@@ -78,6 +78,8 @@ const silenceFraction = 1 / 2;
  * is then no reason to give it more time.
  */
 const slowAnswerThreshold = 500;
+export type WindowRuntime = Pick<Runtime, "monotonic" | "wall" | "setTimer">;
+
 /** How many questions of each class may be sent now, and whether any may. */
 interface Room {
   keeps: number;
@@ -109,11 +111,11 @@ interface Room {
  */
 export class Window implements BatchOwner {
   readonly connection: Connection;
-  readonly clock: ConnectionClock;
+  readonly clock: MasterClock;
   /** One shared error: under load many questions are abandoned, and an error is slow to build. */
   readonly abandonedFault: Fault;
   readonly #wire: Wire;
-  readonly #runtime: ClockRuntime;
+  readonly #runtime: WindowRuntime;
   readonly #size: number;
   /** Posted since the last flush. */
   #new: Posted[] = [];
@@ -126,12 +128,12 @@ export class Window implements BatchOwner {
   /** Of those that close the connection once everything is answered. */
   readonly #onSent: Array<() => void> = [];
 
-  constructor(connection: Connection, wire: Wire, clock: ConnectionClock, size: number = defaultSize) {
+  constructor(connection: Connection, wire: Wire, clock: MasterClock, runtime: WindowRuntime, size: number) {
     this.connection = connection;
     this.abandonedFault = abandoned(connection.name);
     this.clock = clock;
     this.#wire = wire;
-    this.#runtime = clock.runtime;
+    this.#runtime = runtime;
     this.#size = size;
     // Questions for one connection are never sent on the next, which may lead to another database: the round may have
     // been decided since (PROTOCOL 2.2, 2.15).

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { MasterClock } from "../protocol/master-clock.ts";
-import type { Reading } from "../protocol/node.ts";
+import type { Reading } from "../protocol/reading.ts";
+import { MasterClock } from "../redis/master-clock.ts";
 import type { ClockWatchOptions } from "../settings/settings.ts";
 import { type ClockEvent, ClockWatch, skewOf, stepBetween } from "./clock-watch.ts";
 

@@ -1,5 +1,4 @@
-import { elapsed } from "../protocol/master-clock.ts";
-import type { ClockJudge, ClockReadings, Reading } from "../protocol/node.ts";
+import { type ClockJudge, type ClockReadings, elapsed, type Reading } from "../protocol/reading.ts";
 import type { ClockWatchOptions } from "../settings/settings.ts";
 import type { Runtime } from "../time/runtime.ts";
 

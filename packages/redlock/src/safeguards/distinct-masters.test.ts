@@ -38,7 +38,7 @@ function leading(...servers: readonly (string | undefined)[]) {
       return () => {};
     },
   }));
-  const lease = { voteMoves: (before: number, index: number) => moves.push(`${before}>${index}`) };
+  const lease = { votes: { move: (before: number, index: number) => moves.push(`${before}>${index}`) } };
   const leases = new Set([lease]) as unknown as ReadonlySet<ActiveLease>;
   const distinct = new DistinctMasters(nodes as unknown as LockNode[], leases, { count: 0 }, (error) => {
     if (distinct.isNew(error)) errors.push(error);
@@ -111,12 +111,12 @@ describe("a lease", () => {
   test("counts the vote of a server once that has another way", async () => {
     const { lock, lease } = await held();
     const before = lock.remaining();
-    lease.voteMoves(0, 1);
+    lease.votes.move(0, 1);
     expect(lock.remaining()).toBe(before);
     const [, until] = lease.votes.deadlines;
     // With the old vote beside it, two of three would stand for longer.
     lease.renew(until! + 100, 0, 2, 0);
-    lease.voteMoves(0, 1);
+    lease.votes.move(0, 1);
     lease.renew(until! + 500, 1, 2, 0);
     expect(lease.votes.deadlines).toEqual([Number.NEGATIVE_INFINITY, until! + 500, until]);
     expect(lock.remaining()).toBe(before);
@@ -125,8 +125,8 @@ describe("a lease", () => {
   test("goes on when two masters have exchanged their servers and have both said yes again", async () => {
     const { lock, lease } = await held();
     const [, until] = lease.votes.deadlines;
-    lease.voteMoves(0, 1);
-    lease.voteMoves(1, 0);
+    lease.votes.move(0, 1);
+    lease.votes.move(1, 0);
     lease.renew(until! + 500, 1, 2, 0);
     lease.renew(until! + 500, 0, 2, 0);
     expect(lease.votes.deadlines).toEqual([until! + 500, until! + 500, until]);
@@ -136,8 +136,8 @@ describe("a lease", () => {
   test("counts it once also where it has moved twice before it was asked again", async () => {
     const { lease } = await held();
     const [, until] = lease.votes.deadlines;
-    lease.voteMoves(0, 1);
-    lease.voteMoves(1, 2);
+    lease.votes.move(0, 1);
+    lease.votes.move(1, 2);
     lease.renew(until! + 500, 2, 2, 0);
     expect(lease.votes.deadlines.slice(0, 2)).toEqual([Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY]);
   });

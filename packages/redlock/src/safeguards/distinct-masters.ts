@@ -138,7 +138,7 @@ export class DistinctMasters {
 
   /** The votes of the server through `before` must not count again through `index` (PROTOCOL 2.10). */
   #moveVotes(before: number, index: number): void {
-    for (const lease of this.#leases) lease.voteMoves(before, index);
+    for (const lease of this.#leases) lease.votes.move(before, index);
     this.#moves.count += 1;
     // Nor in a round that is open, in which a claim may wait for this connection.
     const { name, server } = this.#nodes[index]!;

@@ -1,13 +1,15 @@
 /**
  * A FIFO queue that is fast with tens of thousands of items: removing the first item of an array moves all the
- * others.
+ * others. An item that is removed from the middle stays until half of them are such.
  */
 export class Fifo<T> {
   #items: Array<T | undefined> = [];
   #first = 0;
+  /** Removed from the middle, and still among the items. */
+  readonly #removed = new Set<T>();
 
   get length(): number {
-    return this.#items.length - this.#first;
+    return this.#items.length - this.#first - this.#removed.size;
   }
 
   push(item: T): void {
@@ -15,33 +17,36 @@ export class Fifo<T> {
   }
 
   shift(): T | undefined {
-    if (this.length === 0) return undefined;
-    const item = this.#items[this.#first];
-    this.#items[this.#first] = undefined;
-    this.#first += 1;
-    // Half of the items are removed: the rest moves once for that many removals.
-    if (this.#first * 2 >= this.#items.length) {
-      this.#items = this.#items.slice(this.#first);
-      this.#first = 0;
+    while (this.#first < this.#items.length) {
+      const item = this.#items[this.#first] as T;
+      this.#items[this.#first] = undefined;
+      this.#first += 1;
+      // Half of the items are removed: the rest moves once for that many removals.
+      if (this.#first * 2 >= this.#items.length) {
+        this.#items = this.#items.slice(this.#first);
+        this.#first = 0;
+      }
+      if (!this.#removed.delete(item)) return item;
     }
-    return item;
+    return undefined;
   }
 
-  filter(isWanted: (item: T) => boolean): Fifo<T> {
-    const wanted = new Fifo<T>();
-    for (const item of this) if (isWanted(item)) wanted.push(item);
-    return wanted;
+  /** Removes an item that is in the queue. */
+  remove(item: T): void {
+    this.#removed.add(item);
+    if (this.#removed.size > this.length) this.#items = this.drain();
   }
 
   *[Symbol.iterator](): Iterator<T> {
-    for (let index = this.#first; index < this.#items.length; index += 1) yield this.#items[index] as T;
+    for (const item of this.#items.slice(this.#first) as T[]) if (!this.#removed.has(item)) yield item;
   }
 
   /** Removes and returns all items. */
-  drain(): readonly T[] {
-    const items = this.#items.slice(this.#first) as T[];
+  drain(): T[] {
+    const items = [...this];
     this.#items = [];
     this.#first = 0;
+    this.#removed.clear();
     return items;
   }
 }

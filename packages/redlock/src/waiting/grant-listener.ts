@@ -11,7 +11,7 @@ export interface GrantHandler {
   /** Master `index` has reserved for `token` the key that blocked it. */
   onWake(index: number, token: string): void;
   /** The subscription works again: grants may have been missed meanwhile. */
-  onListening(): void;
+  askAgain(): void;
   /** A client was switched to another database: grants in the previous one do not count. */
   onDatabaseChange(): void;
 }
@@ -48,7 +48,7 @@ export class GrantListener {
     return askMost(runtime, nodes.length, quorumOf(nodes.length), (index, onAnswer) => {
       const onPush = (push: Push): void => this.#onPush(index, push);
       const onChange = () => {
-        for (const listener of this.#handlers.values()) listener.onListening();
+        for (const listener of this.#handlers.values()) listener.askAgain();
       };
       // Each master has a channel of its own: if two of them are one server, its grant through one is not a
       // vote of the other (PROTOCOL 2.8).

@@ -12,7 +12,7 @@ test("a lease that is handed over unchanged counts a server once that has voted 
   await time.advance(5);
   const settings = Redlock.internalsOf(redlock).settingsFor({});
   const [, until] = lease.votes.deadlines;
-  lease.voteMoves(0, 1);
+  lease.votes.move(0, 1);
   lease.end();
   const successor = successorFor(lease, { resources: ["r"], ttl: 1000, settings });
   successor.renew(until! + 500, 1, 2, 0);

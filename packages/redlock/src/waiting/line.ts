@@ -1,18 +1,12 @@
-import type { Paced } from "../load/paced.ts";
-import type { Ballot } from "../protocol/ballot.ts";
-import type { Context } from "../protocol/context.ts";
-import type { ExecutionResult } from "../protocol/lease.ts";
+import type { ExecutionResult } from "../protocol/execution-stats.ts";
 import { Lease } from "../protocol/lease.ts";
 import type { Contention } from "../protocol/quorum.ts";
 import { Released } from "../protocol/release.ts";
 import type { AcquireCall, LockRequest } from "../protocol/request.ts";
 import { waiterOf } from "../protocol/token.ts";
 import { leaseDeadline } from "../time/lease-clock.ts";
-import type { GrantListener } from "./grant-listener.ts";
-import { Place } from "./place.ts";
-import type { TicketClock } from "./ticket-clock.ts";
-import { Wait, type WaitEvents } from "./wait.ts";
-import type { WaitEnd, WaitResult } from "./waiting-room.ts";
+import type { Surroundings } from "./surroundings.ts";
+import type { Wait, WaitEvents } from "./wait.ts";
 
 /** The number of calls that ask at a time, once those that may hold it together are let in: as many as one batch takes. */
 const maxLetIn = 64;
@@ -20,39 +14,6 @@ const maxLetIn = 64;
 const togetherWithin = 50;
 /** A lease with at least this part of the ttl left is as good as a new one. */
 const minFreshFraction = 0.9;
-
-/** A call that waits. */
-export class Waiter extends Place {
-  readonly ballot: Ballot;
-  readonly end: WaitEnd;
-  readonly resolve: (result: WaitResult) => void;
-  /** Its entry in the masters' queues. */
-  entry: Wait<Waiter> | undefined = undefined;
-
-  constructor(
-    clock: TicketClock,
-    call: number,
-    ballot: Ballot,
-    end: WaitEnd,
-    resolve: (result: WaitResult) => void,
-  ) {
-    super(clock, call);
-    this.ballot = ballot;
-    this.end = end;
-    this.resolve = resolve;
-  }
-}
-
-/** What all lines of a Redlock have in common. */
-export interface Surroundings {
-  readonly context: Context;
-  readonly grantListener: GrantListener;
-  readonly clock: TicketClock;
-  /** Settles calls that have left: thousands may leave in one turn. */
-  readonly departures: Paced;
-  /** Others hold one of the resources. */
-  onRefused(resources: readonly string[]): void;
-}
 
 /**
  * The calls of one Redlock that wait for the same resources, in the order of their tickets.
@@ -64,14 +25,14 @@ export interface Surroundings {
  * waiters that the masters know, and than the time of the grant (PROTOCOL 7.15). Then it is released to the next in
  * the masters' queues.
  */
-export class Line implements WaitEvents<Waiter> {
+export class Line implements WaitEvents {
   readonly #room: Surroundings;
   /** Called when no call waits here, and none of its calls has the lease. */
   readonly #onEmpty: () => void;
   /** By the time of the call. */
-  #waiters: Waiter[] = [];
+  #waiters: Wait[] = [];
   /** Those of them whose time is over, and that wait for others whose time is about to be. */
-  readonly #leaving = new Set<Waiter>();
+  readonly #leaving = new Set<Wait>();
   /** The lease, while it is in this process. */
   #lease: Lease | undefined;
   /** The lease is given to smaller tickets only. */
@@ -84,17 +45,17 @@ export class Line implements WaitEvents<Waiter> {
     this.#onEmpty = onEmpty;
   }
 
-  join(waiter: Waiter): void {
+  join(waiter: Wait): void {
     this.#insert(waiter);
-    waiter.end.ended.onEnd(() => this.#giveUp(waiter));
+    waiter.caller!.end.ended.onEnd(() => this.#giveUp(waiter));
     const before = this.#waiters[this.#waiters.lastIndexOf(waiter) - 1];
     if (!before || this.#isPassedOver(before) || before.ballot.request.isShared) this.#enter();
     // One that waits here has a place behind others of this process, whose tickets the masters know.
-    if (!waiter.entry) waiter.isProvisional = false;
+    if (!waiter.hasEntered) waiter.isProvisional = false;
   }
 
   /** A call that began earlier may come later: it has asked the masters before. */
-  #insert(waiter: Waiter): void {
+  #insert(waiter: Wait): void {
     // Mostly there is only one call, and an array that has grown keeps its capacity.
     if (this.#waiters.length === 0) this.#waiters = [waiter];
     else {
@@ -116,40 +77,41 @@ export class Line implements WaitEvents<Waiter> {
       const waiter = this.#waiters[index]!;
       if (waiter.ticket <= before) {
         waiter.ticket = before + 1;
-        waiter.entry?.renew();
+        waiter.askAgain();
       } else if (index > first) return;
     }
   }
 
-  #giveUp(waiter: Waiter): void {
+  #giveUp(waiter: Wait): void {
     // One with an entry leaves the masters' queues before it resolves. PROTOCOL 7.15: those that end by the same signal go
     // before the next one enters.
-    if (waiter.entry) void Promise.resolve().then(() => this.#leave(waiter));
+    if (waiter.hasEntered) void Promise.resolve().then(() => this.#leave(waiter));
     else if (this.#remove(waiter)) {
-      const told = this.#waiters.find(({ entry, ballot }) => entry?.isStanding && ballot.isHeard);
-      const contention = told?.entry?.contention ?? this.#contention;
-      this.#room.departures.call(() => waiter.resolve({ contention }));
+      const told = this.#waiters.find(({ isStanding, ballot }) => isStanding && ballot.isHeard);
+      const contention = told?.contention ?? this.#contention;
+      this.#room.departures.call(() => waiter.settle({ contention }));
       if (this.#waiters.length === 0) this.#enter();
       for (const leaving of this.#leaving) this.#leave(leaving);
     }
   }
 
   /** PROTOCOL 7.15: those whose time ends in this turn go before the next one enters. Their timers come one by one. */
-  #leave(waiter: Waiter): void {
-    const next = this.#waiters.find(({ entry }) => !entry);
+  #leave(waiter: Wait): void {
+    const next = this.#waiters.find(({ hasEntered }) => !hasEntered);
     const { runtime } = this.#room.context;
-    if (next && Math.max(waiter.end.dueAt, next.end.dueAt) < runtime.monotonic() + togetherWithin) {
+    const soon = runtime.monotonic() + togetherWithin;
+    if (next && [waiter, next].every(({ caller }) => caller && caller.end.dueAt < soon)) {
       if (!this.#leaving.has(waiter)) runtime.setTimer(() => this.#leaveNow(waiter), 0);
       this.#leaving.add(waiter);
     } else this.#leaveNow(waiter);
   }
 
-  #leaveNow(waiter: Waiter): void {
+  #leaveNow(waiter: Wait): void {
     this.#leaving.delete(waiter);
-    waiter.entry?.giveUp();
+    waiter.giveUp();
   }
 
-  #remove(waiter: Waiter): boolean {
+  #remove(waiter: Wait): boolean {
     const index = this.#waiters.indexOf(waiter);
     if (index === 0) this.#waiters.shift();
     else if (index > 0) this.#waiters.splice(index, 1);
@@ -162,25 +124,22 @@ export class Line implements WaitEvents<Waiter> {
    * behind another that is not passed over, changes nothing here: thousands may.
    */
   #enter(): void {
-    const { context, grantListener } = this.#room;
     let standing = 0;
     for (const waiter of this.#waiters) {
-      const { entry, ballot, ticket } = waiter;
+      const { hasEntered, ballot, ticket } = waiter;
       if (this.#isPassedOver(waiter)) continue;
       const isLetIn = ballot.request.isShared === true && ticket < this.#bound;
       if (standing > 0 && !(isLetIn && standing < maxLetIn)) return;
       standing += 1;
-      if (entry && ballot.isHeard) return;
-      if (entry) continue;
-      waiter.entry = new Wait(context, grantListener, ballot, waiter, this);
-      waiter.entry.start();
+      if (!hasEntered) waiter.enter();
+      else if (ballot.isHeard) return;
     }
     if (this.#waiters.length === 0 && !this.#lease) this.#onEmpty();
   }
 
   /** Whether it leaves its place in the masters' queues to the next: it is away, or the lease is given to it here. */
-  #isPassedOver({ entry, ticket }: Waiter): boolean {
-    return entry ? !entry.isStanding : this.#lease !== undefined && ticket < this.#bound;
+  #isPassedOver({ hasEntered, isStanding, ticket }: Wait): boolean {
+    return hasEntered ? !isStanding : this.#lease !== undefined && ticket < this.#bound;
   }
 
   /** @internal */
@@ -189,16 +148,15 @@ export class Line implements WaitEvents<Waiter> {
   }
 
   /** @internal */
-  onRaised(waiter: Waiter): void {
+  onRaised(waiter: Wait): void {
     this.#remove(waiter);
     this.#insert(waiter);
   }
 
   /** @internal */
-  onFinished(waiter: Waiter, lease: Lease | undefined, error: unknown): void {
-    const { contention } = waiter.entry!;
+  onFinished(waiter: Wait, lease: Lease | undefined, error: unknown): void {
+    const { contention } = waiter;
     const { request, wasRefused, nextTicket } = waiter.ballot;
-    waiter.entry = undefined;
     // A won round says nothing to the calls that still wait.
     this.#contention = lease ? undefined : contention;
     if (wasRefused) this.#room.onRefused(request.resources);
@@ -208,7 +166,7 @@ export class Line implements WaitEvents<Waiter> {
       this.#bound = Math.min(nextTicket, this.#room.clock.now());
       this.#setLease(lease, waiter.ballot);
     }
-    waiter.resolve({ lease, contention, error });
+    waiter.settle({ lease, contention, error });
     this.#enter();
   }
 
@@ -246,11 +204,11 @@ export class Line implements WaitEvents<Waiter> {
   }
 
   /** The next call to give the lease to: the first that does not back off, unless one that may not hold it as well comes before. */
-  get #next(): Waiter | undefined {
+  get #next(): Wait | undefined {
     const first = this.#waiters.find(
-      ({ entry, ballot }) => !entry || (entry.isStanding && !ballot.request.isShared),
+      ({ hasEntered, isStanding, ballot }) => !hasEntered || (isStanding && !ballot.request.isShared),
     );
-    return first && !first.entry && first.ticket < this.#bound ? first : undefined;
+    return first && !first.hasEntered && first.ticket < this.#bound ? first : undefined;
   }
 
   /** Its holder releases: gives the lease to the next call here, or returns `undefined` to release it on the masters. */
@@ -265,7 +223,7 @@ export class Line implements WaitEvents<Waiter> {
       const { latest } = attempts;
       if (latest) next.ballot.attempts.add(latest);
       this.#remove(next);
-      next.resolve({ lease: successor });
+      next.settle({ lease: successor });
       if (this.#waiters.length === 0) this.#enter();
       const { nodes, runtime } = lease.context;
       return Promise.resolve(new Released("released", nodes, runtime.wall(), latest));
@@ -274,7 +232,7 @@ export class Line implements WaitEvents<Waiter> {
     // PROTOCOL 7.17: before the release, or later calls of other processes come before the calls here.
     this.#clearLease(lease);
     // Where no message says that the key is free, it is asked for once more, behind the release.
-    if (!this.#room.grantListener.isListening) next?.entry?.renew();
+    if (!this.#room.grantListener.isListening) next?.askAgain();
     return undefined;
   }
 }
@@ -291,9 +249,11 @@ export function successorFor({ context, votes }: Lease, { resources, ttl }: Lock
   return successor;
 }
 
-/** Whether nobody else may use its token, and it fits: no fencing token of its own is needed, and it does not last longer than requested. */
+/** Whether nobody else knows or uses its token, the masters' last answers have confirmed it, and it fits: no fencing token of its own is needed, and it does not last longer than requested. */
 function isFreshFor(lease: Lease, { ttl, settings }: LockRequest): boolean {
-  if (!lease.mayBeTakenOver || lease.fencingToken !== undefined || lease.ttl > ttl) return false;
+  const { isExposed, isConfirmed, isExtending } = lease.votes;
+  if (!lease.mayRepair || isExposed || !isConfirmed || isExtending) return false;
+  if (lease.fencingToken !== undefined || lease.ttl > ttl) return false;
   // Its deadlines allow for no more drift than it was requested with.
   if (settings.driftFactor > lease.votes.driftFactor) return false;
   const { clock, quorum } = lease.context;

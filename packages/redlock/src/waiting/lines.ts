@@ -3,10 +3,12 @@ import type { Ballot } from "../protocol/ballot.ts";
 import type { Context } from "../protocol/context.ts";
 import { nodeTimeoutFor } from "../settings/settings.ts";
 import { GrantListener } from "./grant-listener.ts";
-import { Line, type Surroundings, Waiter } from "./line.ts";
+import { Line } from "./line.ts";
 import { SharedWork } from "./shared-work.ts";
+import type { Surroundings, WaitEnd, WaitResult } from "./surroundings.ts";
 import { TicketClock } from "./ticket-clock.ts";
-import type { WaitEnd, WaitingRoom, WaitResult } from "./waiting-room.ts";
+import { Wait } from "./wait.ts";
+import type { WaitingRoom } from "./waiting-room.ts";
 
 /**
  * The time for which a resource counts as contended after a refusal, ms. Calls within it go to the queue
@@ -60,7 +62,8 @@ export class Lines implements Surroundings, WaitingRoom {
     const prepared = this.#prepare().within(nodeTimeoutFor(ttl, settings));
     return new Promise((resolve) => {
       void end.ended.race(prepared).then(() => {
-        this.#lineFor(resources).join(new Waiter(this.clock, call, ballot, end, resolve));
+        const line = this.#lineFor(resources);
+        line.join(new Wait(this, line, call, ballot, { end, resolve }));
       });
     });
   }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Context } from "../protocol/context.ts";
-import { MasterClock } from "../protocol/master-clock.ts";
 import type { Fault, LockNode } from "../protocol/node.ts";
+import { MasterClock } from "../redis/master-clock.ts";
 import { VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
 import { TicketClock } from "./ticket-clock.ts";
 

@@ -1,8 +1,7 @@
 import type { Context } from "../protocol/context.ts";
-import { hasLeapt, uncertaintyAt } from "../protocol/master-clock.ts";
-import type { Moment, Reading } from "../protocol/node.ts";
 import { answerOf, timeRead } from "../protocol/question.ts";
 import { quorumOf } from "../protocol/quorum.ts";
+import { hasLeapt, type Moment, type Reading, uncertaintyAt } from "../protocol/reading.ts";
 import { askMost } from "./shared-work.ts";
 
 /** The age from which the masters' time is read again, ms; sooner if they did not tell it. */

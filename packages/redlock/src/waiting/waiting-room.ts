@@ -1,23 +1,5 @@
 import type { Ballot } from "../protocol/ballot.ts";
-import type { Lease } from "../protocol/lease.ts";
-import type { Contention } from "../protocol/quorum.ts";
-import type { Latch } from "../time/cancellation.ts";
-
-/**
- * The result of waiting. Without a lease: the masters' latest answers, if any, or the error of the user's
- * backoff.
- */
-export interface WaitResult {
-  readonly lease?: Lease | undefined;
-  readonly contention?: Contention | undefined;
-  readonly error?: unknown;
-}
-
-/** The end of a call's wait. `dueAt`: when its time is over, by the monotonic clock. */
-export interface WaitEnd {
-  readonly ended: Latch;
-  readonly dueAt: number;
-}
+import type { WaitEnd, WaitResult } from "./surroundings.ts";
 
 /** Where refused calls wait: `Lines`, as far as a call uses them. */
 export interface WaitingRoom {

@@ -29,7 +29,7 @@ export const callerMutants: readonly Mutant[] = [
     from: 18,
     edits: {
       "waiting/line.ts #enter body": (body) =>
-        body.replace("waiter)) continue;", "waiter)) if (entry) return; else continue;"),
+        body.replace("waiter)) continue;", "waiter)) if (hasEntered) return; else continue;"),
     },
   },
   {

@@ -91,7 +91,7 @@ const queueMutants: readonly Mutant[] = [
   {
     name: "a wake starts no round",
     breaks: ["7.11", "7.13"],
-    edits: { "waiting/wait.ts onWake renew": "void 0" },
+    edits: { "waiting/wait.ts onWake askAgain": "void 0" },
   },
   {
     name: "a waiter stays in the queue after its grant",

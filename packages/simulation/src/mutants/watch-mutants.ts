@@ -20,7 +20,7 @@ export const watchMutants: readonly Mutant[] = [
     name: "a clock reading is as precise across a suspension of the client as without one",
     breaks: ["11.1"],
     from: 14,
-    edits: { "protocol/master-clock.ts readingOf uncertainty value": "half + wallResolution" },
+    edits: { "protocol/reading.ts readingOf uncertainty value": "half + wallResolution" },
   },
   {
     name: "the masters' clocks stand still during a suspension of the client",

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { MasterClock, readingOf } from "./master-clock.ts";
+import { readingOf } from "../protocol/reading.ts";
+import { MasterClock } from "./master-clock.ts";
 
 // PROTOCOL 7.2, 11.1.
 
