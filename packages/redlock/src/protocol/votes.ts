@@ -60,7 +60,7 @@ export class Votes {
     this.deadlines = deadlines;
   }
 
-  /** For the lease that continues this one, which has ended or is about to. */
+  /** For the lease that continues this one, which has ended or is about to, with the same list of deadlines. */
   continuedAs(resources: readonly string[], ttl: number): Votes {
     const { placement, token, driftFactor, deadlines } = this;
     const votes = new Votes(placement, resources, token, ttl, driftFactor, deadlines);

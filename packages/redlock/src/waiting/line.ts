@@ -87,8 +87,8 @@ export class Line implements WaitEvents {
     // before the next one enters.
     if (waiter.hasEntered) void Promise.resolve().then(() => this.#leave(waiter));
     else if (this.#remove(waiter)) {
-      const told = this.#waiters.find(({ isStanding, ballot }) => isStanding && ballot.isHeard);
-      const contention = told?.contention ?? this.#contention;
+      const informed = this.#waiters.find(({ isStanding, ballot }) => isStanding && ballot.isHeard);
+      const contention = informed?.contention ?? this.#contention;
       this.#room.departures.call(() => waiter.settle({ contention }));
       if (this.#waiters.length === 0) this.#enter();
       for (const leaving of this.#leaving) this.#leave(leaving);

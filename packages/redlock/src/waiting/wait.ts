@@ -15,7 +15,7 @@ import { atOnce, type WaitState, wheneverWoken } from "./wait-state.ts";
 /** A late grant with less than this part of the ttl left is renewed by another round before it is used. */
 const minRemainingFraction = 1 / 2;
 
-/** The line of its call. */
+/** What a call that waits tells its line. */
 export interface WaitEvents {
   /** One does not stand in the queues any more, or not until its backoff is over: its place there is free for another call. */
   onAway(): void;
@@ -229,7 +229,7 @@ export class Wait extends Place implements GrantHandler, Told {
   }
 
   /**
-   * PROTOCOL 2.5: votes with less than `minimumValidity` left are a failed attempt. A call that demands more than the
+   * PROTOCOL 2.5: votes with no more than `minimumValidity` left are a failed attempt. A call that demands more than the
    * lease had (`left`) counts as called now: with its old ticket it would come first after each backoff.
    */
   #backOffFromTooLate(left: number): void {
