@@ -245,11 +245,6 @@ export const behaviourMutants: readonly Mutant[] = [
   ...masterMutants,
   ...loadMutants,
   {
-    name: "a holder is told at the deadline, not before it",
-    breaks: ["1.11"],
-    edits: { "protocol/lease.ts noticeOf value": "deadline" },
-  },
-  {
     name: "an answer for a place that no master has counts",
     breaks: ["2.14"],
     edits: { "protocol/round.ts answered 2.14 condition": "false" },

@@ -22,6 +22,8 @@ export interface LockInterval {
    * one that timers know: a machine that slept is notified later.
    */
   notifyBy: number;
+  /** How long before its own deadline its signal aborts at the latest, ms: promised are 10, or a twentieth of the ttl. */
+  notice: number;
   isOver: boolean;
   /** The next check of whether the signal has aborted. */
   watch: EventId | undefined;

@@ -1,5 +1,5 @@
 import type { Process } from "../engine/process.ts";
-import { type SubjectLock, tokenOf } from "../run/subject.ts";
+import { deadlinesOf, type SubjectLock, tokenOf } from "../run/subject.ts";
 import { Checker, type Judged, type RunEvent } from "./checker.ts";
 import type { LockInterval } from "./lock-interval.ts";
 
@@ -7,6 +7,8 @@ import type { LockInterval } from "./lock-interval.ts";
 const wallGrain = 2;
 /** Upper bound on the floating point error, ms. */
 const rounding = 0.000_001;
+/** The notice of a lock that is no shorter than twenty times that, ms. */
+const longestNotice = 10;
 /** How often the signal of a hold that should be over is looked at again while its process is not awake, us. */
 const tellingPatience = 100_000;
 
@@ -51,6 +53,7 @@ export class LockIntervals extends Checker {
       monotonicEnd: 0,
       wallEnd: 0,
       notifyBy: 0,
+      notice: 0,
       isOver: false,
       watch: undefined,
     };
@@ -58,8 +61,10 @@ export class LockIntervals extends Checker {
     for (const resource of lock.resources) this.#holdersOf(resource).add(interval);
     process.record("begins", interval.number, tokenOf(lock), ...lock.resources);
     const left = this.look(interval);
+    interval.notice = Math.min(longestNotice, left / 20);
     this.#markVotes(interval);
     if (left > 0) {
+      this.#awaitNotice(interval);
       // In a turn that was stalled its code has the lock only when the stall is over.
       const wait = Math.round(interval.beganAt - this.run.kernel.now);
       if (wait > 0) this.run.kernel.engine.schedule(() => this.#compareWithAll(interval), wait);
@@ -83,6 +88,7 @@ export class LockIntervals extends Checker {
         inMicroseconds(interval.wallEnd),
       );
       this.#measureMargin(interval, clocks.untilMonotonic(now, interval.monotonicEnd));
+      this.#awaitNotice(interval);
     } else {
       interval.monotonicEnd = Number.NEGATIVE_INFINITY;
       interval.process.record("is over", interval.number);
@@ -191,6 +197,33 @@ export class LockIntervals extends Checker {
           );
       });
     }, delay);
+  }
+
+  /** The signal aborts before its own deadline (PROTOCOL 1.11), unless votes were renewed since its code has looked. */
+  #awaitNotice(interval: LockInterval): void {
+    const { process, lock, monotonicEnd } = interval;
+    const deadlines = deadlinesOf(lock);
+    if (deadlines === undefined || !lock.signal) return;
+    const grace = 2 + 20 * process.timerLateness;
+    const due = monotonicEnd - interval.notice + grace;
+    const { kernel } = this.run;
+    const wait = process.clocks.untilMonotonic(kernel.now, due);
+    if (interval.notice <= grace + 1 || !Number.isFinite(wait)) return;
+    kernel.engine.schedule(
+      () => {
+        if (interval.isOver || process.isDead || interval.monotonicEnd !== monotonicEnd) return;
+        const monotonic = process.clocks.monotonicAt(kernel.now);
+        const isAwake = kernel.now - process.frozenUntil >= tellingPatience;
+        if (!isAwake || monotonic < due || monotonic >= monotonicEnd || deadlinesOf(lock) !== deadlines)
+          return;
+        const when = `${(monotonicEnd - monotonic).toFixed(1)} ms before its end`;
+        this.run.findings.violated(
+          "untold",
+          `${process.name} was not told of hold ${interval.number} ${when}`,
+        );
+      },
+      Math.max(1, Math.ceil(wait)),
+    );
   }
 
   #watchAgain(interval: LockInterval): void {

@@ -7,6 +7,7 @@ import { membershipPlan } from "../plan/membership.ts";
 import {
   beyondPlan,
   clusterPlan,
+  guardedOutlierPlan,
   guardedPlan,
   movedPlan,
   promisedPlan,
@@ -45,7 +46,7 @@ const options = {
 
 export const explore: Command = {
   usage:
-    "explore --seeds N | --attempts N [--from M] [--guarded | --watched | --shared | --moved | --cluster | --changing | --removal | --rounds | --beyond [--mode random|guided]] [--workers N] " +
+    "explore --seeds N | --attempts N [--from M] [--guarded | --watched | --guarded --watched | --shared | --moved | --cluster | --changing | --removal | --rounds | --beyond [--mode random|guided]] [--workers N] " +
     "[--subject NAME | --mutant NAME]",
   purpose: "runs many seeds on every core, and prints each violation with the command that replays it",
   options,
@@ -80,6 +81,7 @@ const worlds = {
   beyond: beyondPlan,
   guarded: guardedPlan,
   watched: watchedPlan,
+  "guarded watched": guardedOutlierPlan,
   shared: sharedServerPlan,
   moved: movedPlan,
   cluster: clusterPlan,
@@ -88,6 +90,10 @@ const worlds = {
   rounds: roundsPlan,
 };
 type World = keyof typeof worlds;
+
+function isWorld(name: string): name is World {
+  return name in worlds;
+}
 
 interface Request {
   /** The exploration ends after `count` of these. */
@@ -100,11 +106,9 @@ interface Request {
 
 function requestFrom({ values }: Arguments<typeof options>): Request {
   const { seeds, attempts, from, mode } = values;
-  const asked = (
-    ["beyond", "guarded", "watched", "shared", "moved", "cluster", "changing", "removal", "rounds"] as const
-  ).filter((name) => values[name] === true);
-  if (asked.length > 1) throw new UsageError(`--${asked.join(" and --")} exclude each other`);
-  const [world = "promised"] = asked;
+  const asked = Object.keys(worlds).filter((name) => name in values);
+  const world = asked.length === 0 ? "promised" : asked.join(" ");
+  if (!isWorld(world)) throw new UsageError(`--${asked.join(" and --")} exclude each other`);
   if (seeds !== undefined && attempts !== undefined)
     throw new UsageError("--seeds and --attempts exclude each other");
   const isGuided = choice("mode", mode, ["random", "guided"], "random") === "guided";

@@ -180,6 +180,11 @@ export const mutants: readonly Mutant[] = [
     edits: { "protocol/ballot.ts id 2.1": "return (this.#context as any).t ??= this.#context.tokens.next()" },
   },
   {
+    name: "a holder is told at the deadline, not before it",
+    breaks: ["1.11"],
+    edits: { "protocol/lease.ts noticeOf value": "deadline" },
+  },
+  {
     name: "the deadline has no timer",
     breaks: ["1.11", "3.6"],
     from: 14,

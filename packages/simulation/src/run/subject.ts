@@ -121,6 +121,12 @@ export function tokenOf(lock: SubjectLock): string {
   return leaseOf ? leaseOf(lock as RedlockModule.Lock).token : lock.value;
 }
 
+/** The deadlines of its votes, as its client has them, read without a clock; nothing where there are no leases. */
+export function deadlinesOf(lock: SubjectLock): string | undefined {
+  const { leaseOf } = lock.constructor as Partial<typeof RedlockModule.Lock>;
+  return leaseOf && String(leaseOf(lock as RedlockModule.Lock).votes.deadlines);
+}
+
 /** `using` for a library that has only `acquire`: no extension, and no signal for a loss. */
 export async function holdWhile(
   client: SubjectClient,
