@@ -80,6 +80,10 @@ describe("the lines of the README", () => {
   });
 });
 
+test("the first page has at most three pictures", () => {
+  expect(read("README.md").match(/!\[/g)).toHaveLength(3);
+});
+
 test("the comparison and docs/conformance.md are those of the recorded results", () => {
   const readme = read("README.md");
   expect(withComparison(readme, recordedResults())).toBe(readme);

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import type { TestProject } from "vitest/node";
 import { publishedPackages, repository } from "./published.ts";
 
-// Builds and packs each published package once, before the tests of the project `packages` begin.
+// Builds and packs each published package once, before the tests of the project `packages` begin, and for `pnpm release`.
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -47,11 +47,17 @@ async function pack(name: string, folder: string): Promise<string> {
   return resolve(folder, filename);
 }
 
-/** Called by vitest. */
-export default async function packAll(project: TestProject): Promise<() => Promise<void>> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), "quorlock-packed-")));
+/** The tarball of each published package, by its folder in `packages`. */
+export async function packAll(folder: string): Promise<Readonly<Record<string, string>>> {
   await symlink(join(repository, "node_modules"), join(folder, "node_modules"));
-  for (const file of ["package.json", "pnpm-workspace.yaml", "tsconfig.base.json", "CHANGELOG.md", "build"]) {
+  for (const file of [
+    "package.json",
+    "pnpm-workspace.yaml",
+    "tsconfig.base.json",
+    "CHANGELOG.md",
+    "build",
+    ".changeset",
+  ]) {
     await cp(join(repository, file), join(folder, file), { recursive: true });
   }
   const tarballs: Record<string, string> = {};
@@ -62,6 +68,12 @@ export default async function packAll(project: TestProject): Promise<() => Promi
   };
   // Two at a time: a build waits for little else than the processor.
   await Promise.all([packNext(), packNext()]);
-  project.provide("tarballs", tarballs);
+  return tarballs;
+}
+
+/** Called by vitest. */
+export default async function provideAll(project: TestProject): Promise<() => Promise<void>> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), "quorlock-packed-")));
+  project.provide("tarballs", await packAll(folder));
   return () => rm(folder, { recursive: true, force: true });
 }

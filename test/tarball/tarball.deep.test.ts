@@ -96,20 +96,14 @@ test("its manifest names no file that is not there", () => {
   expect(manifest).not.toHaveProperty("devDependencies");
 });
 
-test("each link of its README is one that a registry's page can follow, to a file of this version", async () => {
+// That none is dead: release.deep.test.ts.
+test("its README leads to each page of this version", async () => {
   const { name, version } = manifest;
   const address = `https://unpkg.com/${name}@${version}/`;
   const readme = await readFile(join(installed, "README.md"), "utf8");
-  // Those within the page: test/readme.test.ts.
-  const links = [...readme.matchAll(/\]\(([^)#\s][^)\s]*)\)/g)].map(([, link]) => link!);
-  expect(links.length).toBeGreaterThan(10);
-  const wrong = links.filter(
-    (link) => !link.startsWith(address) || !files.includes(link.slice(address.length).split("#")[0]!),
-  );
-  expect(wrong).toEqual([]);
-  // And each page is linked.
-  const pages = files.filter((file) => file.startsWith("docs/"));
-  expect(pages.filter((page) => !links.includes(address + page))).toEqual([]);
+  const pages = files.filter((file) => /^(docs|skills)\//.test(file));
+  expect(pages.length).toBeGreaterThan(20);
+  expect(pages.filter((page) => !readme.includes(`](${address}${page})`))).toEqual([]);
 });
 
 test("each subpath is imported, all together from few files", async () => {
