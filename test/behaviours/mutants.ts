@@ -54,7 +54,7 @@ const leaseMutants: readonly Mutant[] = [
   {
     name: "detaching does not wait for what is on its way",
     breaks: ["5.7"],
-    edits: { "holding/detach.ts closed": "round.ask()" },
+    edits: { "holding/detach.ts done": "round.ask()" },
   },
   {
     name: "a detached lease stays in its process",

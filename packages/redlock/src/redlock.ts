@@ -536,7 +536,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const { leases, context } = this.#parts;
     const allEnded = async (): Promise<void> => {
       // Visits those that are added meanwhile: one lease may be followed by another.
-      for (const lease of leases) await new Promise<void>((resolve) => void lease.onEnd(resolve));
+      for (const lease of leases) await lease.ended.done;
     };
     void allEnded().then(() => this.#drained.end());
     await sleep(context.runtime, time, this.#drained);

@@ -1,10 +1,11 @@
 import type { Args, Done, Message } from "../redis/connection.ts";
 import { outside } from "../time/async-context.ts";
+import { Latch } from "../time/cancellation.ts";
 import { afterTurn, systemRuntime } from "../time/system.ts";
 import { Dialer } from "./dialer.ts";
 import { type Driver, runIdIn } from "./driver.ts";
 import { type Link, Lost, NotSent, promised } from "./link.ts";
-import { Doubt, dialSecond, doubtInterval, type LinkState, nextSecond, Wait } from "./link-state.ts";
+import { Doubt, dialSecond, doubtInterval, type LinkState, nextSecond } from "./link-state.ts";
 import { ServerCheck } from "./server-check.ts";
 import { SilenceWatch } from "./silence-watch.ts";
 
@@ -46,7 +47,7 @@ export class CurrentLink {
   /** Makes the current link. */
   #dialer: Dialer;
   /** For the first link, or for the end of a doubt. */
-  #wait: Wait | undefined;
+  #wait: Latch | undefined;
 
   /** `onEstablished`: called when commands can be sent on another link. */
   constructor(driver: Driver, open: () => Link, onEstablished: () => void) {
@@ -95,7 +96,7 @@ export class CurrentLink {
   }
 
   #waiting(): Promise<void> {
-    this.#wait ??= new Wait();
+    this.#wait ??= new Latch();
     return this.#wait.done;
   }
 

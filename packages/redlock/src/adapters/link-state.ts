@@ -78,11 +78,3 @@ export class Doubt {
     for (const settle of this.#held) settle(error);
   }
 }
-
-/** Callers wait until it is ended. */
-export class Wait {
-  end!: () => void;
-  readonly done: Promise<void> = new Promise((resolve) => {
-    this.end = resolve;
-  });
-}

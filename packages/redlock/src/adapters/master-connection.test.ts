@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Done, Message } from "../redis/connection.ts";
+import { Latch } from "../time/cancellation.ts";
 import { Dials } from "./dials.ts";
 import type { Driver, DriverEvents } from "./driver.ts";
 import type { Link, LinkEvents } from "./link.ts";
-import { Wait } from "./link-state.ts";
 import { MasterConnection } from "./master-connection.ts";
 
 // PROTOCOL 2.16, 2.18.
@@ -212,7 +212,7 @@ test("a second one that cannot be opened, and that its client would not dial aga
 
 test("one that is lost, and ready again, while the one that it replaces ends is established once", async () => {
   const { connection, own, opened, sessions, reconnect } = await established();
-  const drop = new Wait();
+  const drop = new Latch();
   own.drop = () => drop.done;
   reconnect();
   opened[1]!.greet();

@@ -15,6 +15,6 @@ export async function detach(lease: Lease, settings: Settings): Promise<Detached
   const { resources, token: value, ttl, fencingToken } = lease;
   const timeout = nodeTimeoutFor(ttl, settings);
   const round = new RoundClaim(lease.votes, 1).round(lease.context, "extend", { timeout });
-  await round.ask().closed;
+  await round.ask().closed.done;
   return { resources, value, ttl, ...(fencingToken === undefined ? {} : { fencingToken }) };
 }

@@ -4,6 +4,7 @@ import { Lease, type LockState } from "../protocol/lease.ts";
 import type { LeaseLimit } from "../settings/lease-limit.ts";
 import { shownCopy } from "../settings/ranges.ts";
 import type { Settings } from "../settings/settings.ts";
+import { abortWith, selfCheckingController } from "../time/abort.ts";
 
 /** The signal of a routine: aborts when the lock is lost. The reason is also at `error`, as in redlock 5. */
 export type RedlockAbortSignal = AbortSignal & { error?: Error };
@@ -58,6 +59,8 @@ export class Lock implements AsyncDisposable {
   readonly #owner: LockOwner;
   readonly #lease: Lease;
   #attempts: Attempts;
+  /** Made when its signal is first read. */
+  #controller: AbortController | undefined;
 
   /**
    * A handle on a lock that exists, as in redlock 5; see {@link Redlock.resume}. `attempts` and `expiration` are not
@@ -151,7 +154,12 @@ export class Lock implements AsyncDisposable {
    * blocked event loop or a suspension. Signals that follow it (`AbortSignal.any`) are notified by the timer.
    */
   get signal(): AbortSignal {
-    return this.#lease.signal;
+    if (!this.#controller) {
+      this.#controller = selfCheckingController(() => void this.remaining());
+      this.remaining();
+      this.showLoss();
+    }
+    return this.#controller.signal;
   }
 
   /**
@@ -270,7 +278,13 @@ export class Lock implements AsyncDisposable {
 
   /** @internal The lease is lost: returns all handles that are lost with it and were not lost before. */
   lostWith(_lost: LockLostError): readonly Lock[] {
+    this.showLoss();
     return [this];
+  }
+
+  /** @internal A listener of the signal may read or release any handle of the lease: all show the loss before. */
+  protected showLoss(): void {
+    if (this.#controller && this.loss) abortWith(this.#controller, this.loss);
   }
 
   /** @internal */

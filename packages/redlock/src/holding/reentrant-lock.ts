@@ -2,7 +2,6 @@ import { InvalidArgumentError, LockLostError, listed } from "../errors.ts";
 import type { Attempts, ExecutionResult } from "../protocol/execution-stats.ts";
 import { type Lease, type LockState, timeRanOut } from "../protocol/lease.ts";
 import type { LeaseLimit } from "../settings/lease-limit.ts";
-import { abortWith, selfCheckingController } from "../time/abort.ts";
 import { Latch } from "../time/cancellation.ts";
 import type { TimerHandle, TimerTask } from "../time/timers.ts";
 import { Lock, type LockOwner } from "./lock.ts";
@@ -25,15 +24,12 @@ export class ReentrantLock extends Lock implements TimerTask {
   readonly #nested = new Set<Turn>();
   /** All handles on the same lease that have not been released. */
   readonly #handles: Set<ReentrantLock>;
-  /** The way in which it was ended. */
-  #endedAs: "lost" | "released" | "detached" | undefined;
-  /** Set if it was lost, with the lease or by a limit. */
-  #lost: LockLostError | undefined;
+  /** How it has ended; the error if it was lost, with the lease or by a limit. */
+  #end: "released" | "detached" | LockLostError | undefined;
   #limit: LeaseLimit | undefined;
   /** Checks whether the limit is reached. */
   #timerHandle: TimerHandle | undefined;
   #leaving: Promise<ExecutionResult> | undefined;
-  #controller: AbortController | undefined;
 
   /** @internal */
   constructor(owner: LockOwner, lease: Lease, attempts: Attempts, turn?: Turn) {
@@ -43,7 +39,7 @@ export class ReentrantLock extends Lock implements TimerTask {
     this.#handles = turn ? turn.outer.#handles : new Set();
     this.#handles.add(this);
     // Lost before it had a handle, as by `quit`.
-    this.#lost = lease.loss;
+    this.#end = lease.loss;
   }
 
   /** The requested resources: for a nested handle, possibly only a part of those of the lease. */
@@ -53,20 +49,11 @@ export class ReentrantLock extends Lock implements TimerTask {
 
   override get state(): LockState {
     this.remaining();
-    return this.#endedAs ?? (this.#lost ? "lost" : super.state);
-  }
-
-  override get signal(): AbortSignal {
-    if (!this.#controller) {
-      this.#controller = selfCheckingController(() => void this.remaining());
-      this.remaining();
-      if (this.#lost) abortWith(this.#controller, this.#lost);
-    }
-    return this.#controller.signal;
+    return this.#end instanceof LockLostError ? "lost" : (this.#end ?? super.state);
   }
 
   override remaining(): number {
-    if (this.#endedAs || this.#lost) return 0;
+    if (this.#end !== undefined) return 0;
     const left = super.remaining();
     const { limit } = this;
     if (!limit || left === 0) return left;
@@ -78,7 +65,7 @@ export class ReentrantLock extends Lock implements TimerTask {
 
   override get whyEnded(): string | undefined {
     this.remaining();
-    return this.#lost?.why ?? (this.#endedAs ? `it was ${this.#endedAs}` : super.whyEnded);
+    return this.loss?.why ?? (this.#end === undefined ? super.whyEnded : `it was ${this.#end}`);
   }
 
   /**
@@ -93,14 +80,14 @@ export class ReentrantLock extends Lock implements TimerTask {
 
   /** @internal Its own limit, or that of a handle it is nested in. A limit ends with its handle. */
   override get limit(): LeaseLimit | undefined {
-    const own = this.#endedAs ? undefined : this.#limit;
+    const own = typeof this.#end === "string" ? undefined : this.#limit;
     const outer = this.#turn?.outer.limit;
     return own && outer && outer.until < own.until ? outer : (own ?? outer);
   }
 
   /** @internal */
   override get loss(): LockLostError | undefined {
-    return this.#lost;
+    return this.#end instanceof LockLostError ? this.#end : undefined;
   }
 
   /** @internal */
@@ -110,22 +97,22 @@ export class ReentrantLock extends Lock implements TimerTask {
 
   #loseBy(limit: LeaseLimit): void {
     const lease = Lock.leaseOf(this);
-    const bounded = [...this.#handles].filter((handle) => !handle.#lost && handle.limit === limit);
-    for (const handle of bounded) handle.#lost = lostBy(limit, handle.resources);
-    for (const handle of bounded) handle.#onLost();
+    const bounded = [...this.#handles].filter((handle) => !handle.loss && handle.limit === limit);
+    for (const handle of bounded) handle.#end = lostBy(limit, handle.resources);
+    for (const handle of bounded) handle.showLoss();
     // With its last handle, the lease is lost as well.
-    if ([...this.#handles].every((handle) => handle.#lost)) lease.lose(limit.why, "HOLD_LIMIT");
+    if ([...this.#handles].every((handle) => handle.loss)) lease.lose(limit.why, "HOLD_LIMIT");
     lease.context.lost(bounded);
   }
 
   override lostWith(lost: LockLostError): readonly Lock[] {
-    const handles = [...this.#handles].filter((handle) => !handle.#lost);
+    const handles = [...this.#handles].filter((handle) => !handle.loss);
     for (const handle of handles) {
       const { limit } = handle;
       const isLimit = lost.why.startsWith(timeRanOut) && limit?.isReached;
-      handle.#lost = isLimit ? lostBy(limit, handle.resources) : lost;
+      handle.#end = isLimit ? lostBy(limit, handle.resources) : lost;
     }
-    for (const handle of handles) handle.#onLost();
+    for (const handle of handles) handle.showLoss();
     return handles;
   }
 
@@ -143,11 +130,11 @@ export class ReentrantLock extends Lock implements TimerTask {
   async #leave(release: () => Promise<ExecutionResult>): Promise<ExecutionResult> {
     this.remaining();
     const isShared = this.#isShared;
-    this.#end(this.#lost ? "lost" : "released");
+    this.#leaveAs("released");
     const start = Lock.leaseOf(this).context.runtime.wall();
     const released = isShared ? undefined : release();
     this.#endTurn();
-    return released ?? { outcome: this.#lost ? "expired" : "released", attempts: [], start };
+    return released ?? { outcome: this.loss ? "expired" : "released", attempts: [], start };
   }
 
   /**
@@ -163,7 +150,7 @@ export class ReentrantLock extends Lock implements TimerTask {
       );
     }
     lease.detach();
-    this.#end("detached");
+    this.#leaveAs("detached");
     this.#endTurn();
   }
 
@@ -174,8 +161,8 @@ export class ReentrantLock extends Lock implements TimerTask {
     return false;
   }
 
-  #end(how: "lost" | "released" | "detached"): void {
-    this.#endedAs ??= how;
+  #leaveAs(how: "released" | "detached"): void {
+    this.#end ??= how;
     this.#handles.delete(this);
     Lock.leaseOf(this).context.timers.cancel(this.#timerHandle);
   }
@@ -209,12 +196,11 @@ export class ReentrantLock extends Lock implements TimerTask {
 
   /** Its turn lasts until it and all handles nested in it have been released or lost (PROTOCOL 10.6). */
   #endTurn(): void {
-    if (this.#nested.size === 0 && (this.#endedAs || this.#lost)) this.#turn?.outer.leaveTurn(this.#turn);
+    if (this.#nested.size === 0 && this.#end !== undefined) this.#turn?.outer.leaveTurn(this.#turn);
   }
 
-  /** Called when all handles that are lost together show it: a listener may read or release any of them. */
-  #onLost(): void {
-    if (this.#controller) abortWith(this.#controller, this.#lost);
+  protected override showLoss(): void {
+    super.showLoss();
     this.#endTurn();
   }
 }

@@ -164,7 +164,7 @@ export class Ballot implements AcquireCall {
     this.attempts.add(round, entry ? this.rounds > 1 : undefined);
     // PROTOCOL 2.2: all masters are asked in parallel.
     round.ask();
-    if (told) round.onClosed(() => this.#onClosed(round, told));
+    if (told) round.closed.onEnd(() => this.#onClosed(round, told));
     return round;
   }
 
@@ -256,7 +256,7 @@ export class Ballot implements AcquireCall {
     let token = tokenOf(proposal!, this.#counters, quorum);
     if (token !== undefined && token > proposal! + farAhead) {
       // (Of a round that is closed, later votes arrive as grants.)
-      await ended.race(this.#round?.closed ?? sleep(runtime, this.#timeout, ended));
+      await ended.race(this.#round?.closed.done ?? sleep(runtime, this.#timeout, ended));
       token = tokenOf(proposal!, this.#counters, quorum);
     }
     // The votes have stored the proposal; a larger token takes another round (PROTOCOL 8.2).

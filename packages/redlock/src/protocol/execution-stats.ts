@@ -1,4 +1,5 @@
 import { type ExecutionStats, type NodeError, ResourceLockedError } from "../errors.ts";
+import type { Latch } from "../time/cancellation.ts";
 import type { Answer, LockNode } from "./node.ts";
 import { quorumOf, type Tally } from "./quorum.ts";
 
@@ -25,9 +26,8 @@ const maxWaits = 1000;
 /** A round of votes or of deletes, or what is kept of one. */
 export interface VoteRecord {
   readonly answers: Tally;
-  /** Resolves when every master has answered or has been given up. Missing if nothing is asked. */
-  readonly closed?: Promise<void>;
-  onClosed?(listener: () => void): void;
+  /** Over when every master has answered or has been given up. Missing if nothing is asked. */
+  readonly closed?: Latch;
 }
 
 /** The record of a round in which every master said yes. */
@@ -59,7 +59,7 @@ export class Attempts {
     if (this.#rounds.length === 0) this.#rounds = [round];
     else
       this.#rounds = (goesOn ? this.#rounds.slice(0, -1) : this.#rounds.slice(1 - maxRounds)).concat([round]);
-    round.onClosed?.(() => {
+    round.closed?.onEnd(() => {
       const index = this.#rounds.indexOf(round);
       if (index < 0) return;
       const remainder = remainderOf(round);
@@ -90,7 +90,7 @@ export class Attempts {
   /** Each resolves once every master has answered or been given up; none rejects. */
   get stats(): ReadonlyArray<Promise<ExecutionStats>> {
     const stats = this.#rounds.map(async (round) => {
-      await round.closed;
+      await round.closed?.done;
       return this.#statsOf(round);
     });
     const missing = this.#count - stats.length;

@@ -134,7 +134,7 @@ async function confirm(lease: Lease, asked: Asked, attempts: Attempts): Promise<
       // Then all are found once more: the gap of one that forgets later would touch this one.
       const again = { ttl: asked.ttl, repair, settings };
       if (due !== undefined && repaired.length === 0)
-        round.onClosed(() => void (lease.hasEnded || confirm(lease, again, new Attempts(nodes))));
+        round.closed.onEnd(() => void (lease.hasEnded || confirm(lease, again, new Attempts(nodes))));
       repaired.push(index);
       // With a claim of its own: it is still sent after the round, for the next one.
       return newClaim().question("repair");
@@ -157,7 +157,7 @@ async function confirm(lease: Lease, asked: Asked, attempts: Attempts): Promise<
   if (extension) admission.extensionEnded(extension, verdictOf(round.answers) === "won");
   // Refusals and missing answers together rule a quorum out, but only refusals show that the lease is lost: await the
   // rest.
-  if (verdictOf(round.answers) === "failed" && !isRefused(round.answers)) await ended.race(round.closed);
+  if (verdictOf(round.answers) === "failed" && !isRefused(round.answers)) await ended.race(round.closed.done);
   votes.isConfirmed = verdictOf(round.answers) === "won";
   if (settings.limit && votes.isConfirmed && ttl < asked.ttl) settings.limit.isReached = true;
   if (isRefused(round.answers)) lease.loseToMajority();

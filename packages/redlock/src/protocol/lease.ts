@@ -1,7 +1,6 @@
 import { LockLostError, type LossReason } from "../errors.ts";
 import type { LeaseLimit } from "../settings/lease-limit.ts";
 import { hintFor } from "../settings/settings.ts";
-import { abortWith, selfCheckingController } from "../time/abort.ts";
 import { Latch } from "../time/cancellation.ts";
 import { leaseDeadline, never, validityLoss } from "../time/lease-clock.ts";
 import type { TimerHandle, TimerTask } from "../time/timers.ts";
@@ -76,7 +75,6 @@ export class Lease implements TimerTask, ActiveLease {
   #limit: LeaseLimit | undefined;
   /** Made for the first listener: most leases have none. */
   #ended: Latch | undefined;
-  #controller: AbortController | undefined;
   /** The timer that checks whether the deadline has passed. */
   #timerHandle: TimerHandle | undefined;
 
@@ -122,19 +120,6 @@ export class Lease implements TimerTask, ActiveLease {
   /** Set once the lease is known to be lost; reads no clock. */
   get loss(): LockLostError | undefined {
     return typeof this.#state === "string" ? undefined : this.#state;
-  }
-
-  /**
-   * Aborts when the lease is lost: shortly before the deadline at the latest, or when it is read after it. Created
-   * when first read.
-   */
-  get signal(): AbortSignal {
-    if (!this.#controller) {
-      this.#controller = selfCheckingController(() => void this.remaining());
-      this.remaining();
-      if (this.loss) abortWith(this.#controller, this.loss);
-    }
-    return this.#controller.signal;
   }
 
   get token(): string {
@@ -243,10 +228,9 @@ export class Lease implements TimerTask, ActiveLease {
 
   lose(why: string, reason: LossReason): void {
     if (this.hasEnded) return;
-    // The state changes before listeners run: they read it.
     const loss = new LockLostError(this.resources, why, [], reason);
+    // The state changes before listeners of a handle run: they read it.
     this.#state = loss;
-    if (this.#controller) abortWith(this.#controller, loss);
     const handles = this.handle?.lostWith(loss) ?? [];
     this.#leave();
     this.context.lost(handles);

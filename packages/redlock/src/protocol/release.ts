@@ -204,7 +204,7 @@ export class Deletions implements Deleting {
 
   /** Resolves when every delete that was sent has been answered or has timed out. */
   get answered(): Promise<void> {
-    return Promise.all([...this.#open].map((round) => round.closed)).then(() => {});
+    return Promise.all([...this.#open].map((round) => round.closed.done)).then(() => {});
   }
 
   /**

@@ -56,7 +56,7 @@ describe("a node", () => {
     });
     const heard: number[] = [];
     const { round, clock } = roundOf(nodes, { onAnswer: () => heard.push(asked.length) });
-    await round.ask().closed;
+    await round.ask().closed.done;
     expect([heard, clock.countTimers(), round.isOpen]).toEqual([[2, 2], 0, false]);
   });
 
@@ -66,7 +66,7 @@ describe("a node", () => {
       return throwing(...all);
     };
     const { round } = roundOf([nodeOf(throwing), nodeOf(both), nodeOf(grant)]);
-    await round.ask().closed;
+    await round.ask().closed.done;
     expect(round.answers[0]).toMatchObject({ sent: true, error: { reason: "UNEXPECTED_REPLY" } });
     expect(round.answers.slice(1)).toEqual([granted, granted]);
   });
@@ -106,7 +106,7 @@ test("a timeout beyond the longest timer is limited to it, and no master needs n
   await clock.tickAsync(maxTimerDelay);
   expect(told).toEqual([`0 fault at ${maxTimerDelay}`]);
   const empty = roundOf([]);
-  await empty.round.ask().closed;
+  await empty.round.ask().closed.done;
   expect(empty.clock.countTimers()).toBe(0);
 });
 

@@ -131,17 +131,11 @@ export class Round implements Sink {
     return this.#clocks;
   }
 
-  get closed(): Promise<void> {
-    return new Promise((resolve) => this.onClosed(resolve));
-  }
-
-  /** Calls `listener` when the round is closed; immediately if it is. */
-  onClosed(listener: () => void): void {
-    if (this.#missing === 0) listener();
-    else {
-      this.#closed ??= new Latch();
-      this.#closed.onEnd(listener);
-    }
+  /** Over when the round is closed. */
+  get closed(): Latch {
+    this.#closed ??= new Latch();
+    if (this.#missing === 0) this.#closed.end();
+    return this.#closed;
   }
 
   /** Resolves when the round is decided, or at the end of `ended` with the answers so far. */

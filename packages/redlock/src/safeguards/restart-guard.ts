@@ -8,6 +8,7 @@ import { onReadyWhileKept } from "../protocol/weak-listeners.ts";
 import { checkTtlRange } from "../settings/settings.ts";
 import { outside } from "../time/async-context.ts";
 import { type Cancellation, Latch } from "../time/cancellation.ts";
+import { SharedWork } from "../time/shared-work.ts";
 import { sleep } from "../time/sleep.ts";
 import { type GuardCoordinator, MasterGuard, stateRead } from "./master-guard.ts";
 
@@ -48,8 +49,8 @@ export class RestartGuard {
   #problem: Error | undefined;
   /** The latest comparison. */
   #comparison: Latch | undefined;
-  /** The one that calls wait for, and since when they do, by the monotonic clock. */
-  #awaited: { readonly comparison: Latch; readonly since: number } | undefined;
+  /** The one that calls wait for. */
+  #awaited: SharedWork | undefined;
 
   constructor(context: Context, options: RestartGuardOptions, timeout: number) {
     checkOptions(options, context.nodes);
@@ -90,12 +91,9 @@ export class RestartGuard {
   async ensureAgreed(limit: number): Promise<void> {
     if (this.agrees()) return;
     // A problem may have been solved since.
-    const { runtime } = this.#context;
     if (!this.#awaited || this.#problem)
-      this.#awaited = { comparison: this.#compare(), since: runtime.monotonic() };
-    const { comparison, since } = this.#awaited;
-    const left = since + limit - runtime.monotonic();
-    if (left > 0) await sleep(runtime, left, comparison);
+      this.#awaited = new SharedWork(this.#context.runtime, this.#compare());
+    await this.#awaited.within(limit);
     if (this.#problem) throw this.#problem;
   }
 

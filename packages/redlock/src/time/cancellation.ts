@@ -41,6 +41,11 @@ export class Latch {
     };
   }
 
+  /** Resolves at the end. */
+  get done(): Promise<void> {
+    return new Promise((resolve) => void this.onEnd(resolve));
+  }
+
   /** Waits for `promise`, or until the end: then resolves to `undefined`. */
   race<T>(promise: Promise<T>): Promise<T | undefined> {
     return new Promise((resolve, reject) => {

@@ -2,7 +2,7 @@ import type { Context, Leftover } from "../protocol/context.ts";
 import type { Grant, Push, Timed } from "../protocol/node.ts";
 import { quorumOf } from "../protocol/quorum.ts";
 import { waiterOf } from "../protocol/token.ts";
-import { askMost } from "./shared-work.ts";
+import { askMost } from "./ask-most.ts";
 
 /** A waiting acquire, as the receiver of grants. */
 export interface GrantHandler {

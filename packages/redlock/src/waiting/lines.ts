@@ -2,9 +2,10 @@ import { Paced } from "../load/paced.ts";
 import type { Ballot } from "../protocol/ballot.ts";
 import type { Context } from "../protocol/context.ts";
 import { nodeTimeoutFor } from "../settings/settings.ts";
+import { Latch } from "../time/cancellation.ts";
+import { SharedWork } from "../time/shared-work.ts";
 import { GrantListener } from "./grant-listener.ts";
 import { Line } from "./line.ts";
-import { SharedWork } from "./shared-work.ts";
 import type { Surroundings, WaitEnd, WaitResult } from "./surroundings.ts";
 import { TicketClock } from "./ticket-clock.ts";
 import { Wait } from "./wait.ts";
@@ -72,7 +73,9 @@ export class Lines implements Surroundings, WaitingRoom {
     const { clock, context } = this;
     if (!this.#preparation || clock.mustAsk) {
       const opening = this.#preparation?.opening ?? this.grantListener.open();
-      const work = new SharedWork(context.runtime, Promise.all([opening, clock.read()]));
+      const done = new Latch();
+      void Promise.all([opening, clock.read()]).then(() => done.end());
+      const work = new SharedWork(context.runtime, done);
       this.#preparation = { opening, work };
     } else if (clock.isOld) void clock.read();
     return this.#preparation.work;

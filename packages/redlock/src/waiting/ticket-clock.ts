@@ -2,7 +2,7 @@ import type { Context } from "../protocol/context.ts";
 import { answerOf, timeRead } from "../protocol/question.ts";
 import { quorumOf } from "../protocol/quorum.ts";
 import { hasLeapt, type Moment, type Reading, uncertaintyAt } from "../protocol/reading.ts";
-import { askMost } from "./shared-work.ts";
+import { askMost } from "./ask-most.ts";
 
 /** The age from which the masters' time is read again, ms; sooner if they did not tell it. */
 const maxAge = 10_000;

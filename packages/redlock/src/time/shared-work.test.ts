@@ -2,7 +2,8 @@ import { setImmediate as turn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { Gate, VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
+import { VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
+import { Latch } from "./cancellation.ts";
 import { SharedWork } from "./shared-work.ts";
 
 setFlagsFromString("--expose-gc");
@@ -11,8 +12,8 @@ const collect = runInNewContext("gc") as () => void;
 function setting() {
   const time = new VirtualTime();
   const machine = new VirtualMachine(time);
-  const { opened, open: finish } = new Gate();
-  return { time, machine, work: new SharedWork(machine, opened), finish };
+  const done = new Latch();
+  return { time, machine, work: new SharedWork(machine, done), finish: () => done.end() };
 }
 
 /** Whether a promise is collected. A dereferenced weak reference keeps its target until the turn is over. */
