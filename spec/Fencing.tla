@@ -17,7 +17,7 @@ VARIABLES
   proposal, token,
   seen,     \* of each attempt and master the counter that came with the yes, or -1
   stored,   \* of each attempt the masters that it counts: they have stored its token
-  losses, restoring  \* how often a master has lost its memory: only bounds read it; and those that have
+  losses, restoring  \* the masters that have lost their memory, in order: only bounds read it; and those not restored yet
 vars == <<key, counter, order, state, proposal, token, seen, stored, losses, restoring>>
 
 Quorum == Cardinality(Masters) \div 2 + 1
@@ -73,7 +73,7 @@ Store(m, a) ==  \* 8.2, 8.3
 Expire(m) == key' = [key EXCEPT ![m] = 0] /\ UNCHANGED <<counter, order, state, proposal, token, seen, stored, losses, restoring>>
 \* 9.1 Its quarantine has passed when it is restored: no attempt that it had voted for is under way.
 Forget(m) ==
-  /\ losses' = losses + 1 /\ restoring' = restoring \cup {m}
+  /\ losses' = Append(losses, m) /\ restoring' = restoring \cup {m}
   /\ key' = [key EXCEPT ![m] = 0] /\ counter' = [counter EXCEPT ![m] = 0] /\ UNCHANGED <<order, state, proposal, token, seen, stored>>
 QuarantineIsOver(m) == \A a \in Attempts : seen[a][m] >= 0 => state[a] \in {"held", "over"}
 Restore(m) ==  \* 8.8
@@ -88,7 +88,7 @@ Init ==
   /\ counter = [m \in Masters |-> 0]
   /\ state = [a \in Attempts |-> "idle"] /\ proposal = [a \in Attempts |-> 0] /\ token = [a \in Attempts |-> 0]
   /\ seen = [a \in Attempts |-> [m \in Masters |-> -1]] /\ stored = [a \in Attempts |-> {}]
-  /\ losses = 0 /\ restoring = {}
+  /\ losses = <<>> /\ restoring = {}
 Next ==
   \/ \E a \in Attempts : Begin(a) \/ Repeat(a) \/ Decide(a) \/ GiveUp(a) \/ \E m \in Masters : Vote(m, a) \/ Store(m, a)
   \/ \E m \in Masters : Expire(m) \/ Forget(m) \/ Restore(m)
@@ -114,8 +114,8 @@ StoredByAMajority ==
   \A a \in Attempts : state[a] = "held" =>
     2 * Cardinality(stored[a]) > Cardinality(Masters) /\ \A m \in stored[a] : Place(m, a) > 0 /\ (counter[m] >= token[a] \/ m \in restoring)
 \* A token is the proposal at once, or one more than counters after a second round; and there are tokens after a loss.
-MayBeAtOnce == \E a, b \in Attempts : state[a] = "held" /\ token[a] = proposal[a] /\ state[b] = "held" /\ token[b] < token[a]
+MayBeAtOnce == \E a \in Attempts : state[a] = "held" /\ \A m \in Masters : seen[a][m] + 1 < token[a]
 MayBeStored == \E a, b \in Attempts : state[a] = "held" /\ token[a] # proposal[a] /\ state[b] = "held" /\ token[b] = proposal[b]
-MayFollowLoss == losses > 0 /\ restoring = {} /\ \E a, b \in Attempts : a # b /\ state[a] = "held" /\ state[b] = "held"
-MayHaveFloor == losses > 0 /\ restoring = {} /\ \A m \in Masters : counter[m] > 0
+MayFollowLoss == losses # <<>> /\ restoring = {} /\ \E a, b \in Attempts : a # b /\ state[a] = "held" /\ state[b] = "held"
+MayHaveFloor == losses # <<>> /\ restoring = {} /\ \A m \in Masters : counter[m] > 0
 =============================================================================

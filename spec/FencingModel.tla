@@ -3,7 +3,7 @@
 EXTENDS Fencing, TLC
 CONSTANTS A, B, C
 CONSTANT Losses
-Few == losses <= Losses
+Few == Len(losses) <= Losses
 AnyMaster == Permutations(Masters)
 \* SeenAfter, 8.3, one asks twice: the fast path counts yeses to votes with another proposal
 Kept(a) == seen[a]

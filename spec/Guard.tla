@@ -2,13 +2,13 @@
 \* The restart guard: section 9 of docs/protocol.md. Time passes in ticks, the same for all. A master loses its memory, and casts no
 \* vote until the longest ttl has passed. Left out: by which sign it notices that (9.3 to 9.5), whose clock ends it (9.10); fencing
 \* counters are in Fencing.
-EXTENDS Integers, FiniteSets
+EXTENDS Integers, FiniteSets, Sequences
 CONSTANTS Masters, Attempts, Extending, MaxTtl
 VARIABLES
   key, left,    \* of each master the attempt that has its vote, or 0, and the ticks that are left of it
   quarantine,   \* of each master the ticks that are left of its quarantine
   unnoticed,    \* the masters that have forgotten, and where no script has run since
-  losses,       \* how often masters have forgotten: only bounds read it
+  losses,       \* the masters that have forgotten, in order: only bounds read it
   state, votes, valid,  \* of each attempt: "idle", "asking", "held"; the masters that have voted; the ticks of its lease
   asked, extended, validThen  \* the extension on its way: where it is not executed yet, where it counts, and what it would give
 vars == <<key, left, quarantine, unnoticed, losses, state, votes, valid, asked, extended, validThen>>
@@ -47,7 +47,7 @@ Confirm(a) ==
   /\ valid' = [valid EXCEPT ![a] = validThen[a]]
   /\ UNCHANGED <<key, left, quarantine, unnoticed, losses, state, votes, asked, extended, validThen>>
 Forget(m) ==
-  /\ losses' = losses + 1 /\ unnoticed' = unnoticed \cup {m}
+  /\ losses' = Append(losses, m) /\ unnoticed' = unnoticed \cup {m}
   /\ key' = [key EXCEPT ![m] = 0] /\ left' = [left EXCEPT ![m] = 0]
   /\ UNCHANGED <<quarantine, state, votes, valid, asked, extended, validThen>>
 Notice(m) ==  \* 9.3
@@ -62,7 +62,7 @@ Tick ==
   /\ UNCHANGED <<unnoticed, losses, state, votes, asked, extended>>
 Init ==
   /\ key = [m \in Masters |-> 0] /\ left = [m \in Masters |-> 0] /\ quarantine = [m \in Masters |-> 0]
-  /\ unnoticed = {} /\ losses = 0
+  /\ unnoticed = {} /\ losses = <<>>
   /\ state = [a \in Attempts |-> "idle"] /\ votes = [a \in Attempts |-> {}] /\ valid = [a \in Attempts |-> 0]
   /\ asked = [a \in Attempts |-> {}] /\ extended = [a \in Attempts |-> {}] /\ validThen = [a \in Attempts |-> 0]
 Next ==
@@ -89,7 +89,7 @@ VotesAreRememberedStep == \A m \in Masters, a \in Attempts : m \in votes'[a] \ v
 VotesAreRemembered == [][VotesAreRememberedStep]_vars
 \* Masters that forget keep nobody from holding, nor a holder from extending, whose own vote repairs a key in quarantine (9.7).
 MayHold == \E a \in Attempts : Holds(a)
-MayHoldAgain == losses > 0 /\ \E a, b \in Attempts : Holds(a) /\ state[b] = "held" /\ a # b
+MayHoldAgain == losses # <<>> /\ \E a, b \in Attempts : Holds(a) /\ state[b] = "held" /\ a # b
 MayExtend == \E a \in Attempts : Holds(a) /\ validThen[a] = valid[a] /\ valid[a] > 0 /\ extended[a] # {}
 MayRepair == \E a \in Attempts, m \in Masters : Holds(a) /\ key[m] = a /\ m \in extended[a] /\ quarantine[m] > 0
 =============================================================================

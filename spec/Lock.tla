@@ -11,6 +11,7 @@ CONSTANTS
   Attempts,     \* what may be tried; an attempt has one or more rounds
   Rounds,       \* the number of rounds that an attempt may have
   Extending,    \* the attempts that extend their lease
+  Extensions,   \* how: by "repair", which sets missing keys again, or by "extend"
   ClientOf(_),  \* whose an attempt is
   Ttls,         \* the lifetimes that may be asked for, in units of the clocks
   Slow, Fast,   \* what the slowest and the fastest clock count in a tick (1.1)
@@ -71,19 +72,17 @@ Without(c) == net \ {c}
 \* 2.2 All masters are asked at once. 2.13, 2.14 A further round has its own token, and what was heard before is forgotten
 \* (7.8, 7.9). The heartbeat of a waiter is such a round (7.11); what is idle again was rolled back first (2.6).
 Asking(a, r) == [attempt EXCEPT ![a] = [state |-> "asking", round |-> r, deadline |-> NoVotes]]
-MayAsk(a, r) == IF r = attempt[a].round THEN attempt[a].state \in {"asking", "held"} ELSE r > attempt[a].round /\ attempt[a].state \in {"idle", "asking"}
 Ask(a, r, M, ttl) ==
-  /\ MayAsk(a, r) /\ net' = net \cup Commands(a, "vote", r, M, ttl)
-  /\ attempt' = IF r = attempt[a].round THEN attempt ELSE Asking(a, r)
+  /\ r > attempt[a].round /\ attempt[a].state \in {"idle", "asking"}
+  /\ net' = net \cup Commands(a, "vote", r, M, ttl)
+  /\ attempt' = Asking(a, r)
   /\ UNCHANGED <<clock, key>>
-\* 2.7, 2.12 A master votes, extends, or sets a missing key again (4.2).
+\* 2.7, 2.12 A master votes, extends, or sets a missing key again (4.2): it executes one of the commands on their way.
 Vote(m, c) ==
-  /\ c \in net /\ c.to = m /\ c.do # "delete" /\ MayVote(m, c)
+  /\ c.do # "delete" /\ MayVote(m, c)
   /\ key' = [key EXCEPT ![m] = [of |-> Token(c.of), round |-> c.round, until |-> KeptUntil(m, c)]]
   /\ attempt' = IF Counts(c) THEN [attempt EXCEPT ![c.of].deadline[m] = Max(@, DeadlineAt(m, c))] ELSE attempt
   /\ net' = Without(c) /\ UNCHANGED clock
-\* A master that refuses a vote, refuses to write (1.7), or has nothing to delete.
-Refuse(m, c) == c \in net /\ c.to = m /\ net' = Without(c) /\ UNCHANGED <<clock, key, attempt>>
 \* 2.3, 2.5 A quorum of votes that leaves validity is a lease.
 Grant(a) ==
   /\ attempt[a].state = "asking" /\ LeaseEnd(a) > Now(ClientOf(a))
@@ -92,15 +91,18 @@ Grant(a) ==
 Extend(a, do, M, ttl) ==
   /\ Holds(a) \/ do = "extend"
   /\ net' = net \cup Commands(a, do, attempt[a].round, M, ttl) /\ UNCHANGED <<clock, key, attempt>>
-\* 5.3 The lease ends before its release is sent. 2.6 A failed attempt is rolled back, and may ask again in another round; so
-\* are its earlier rounds. A client that dies sends nothing.
-End(a, r, M) ==
-  /\ net' = net \cup Commands(a, "delete", r, M, 0)
-  /\ attempt' = IF r # attempt[a].round THEN attempt
-                ELSE [attempt EXCEPT ![a].state = IF @ \in {"held", "over"} THEN "over" ELSE "idle"]
+\* 5.10 Another client goes on with a lease: it has heard nothing yet.
+Resume(a) ==
+  /\ attempt[a].state \in {"held", "asking"}
+  /\ attempt' = Asking(a, attempt[a].round) /\ UNCHANGED <<clock, key, net>>
+\* 5.3 The lease ends before its release is sent. 2.6 A failed attempt is rolled back, and may ask again in another round. A client
+\* that dies sends nothing.
+End(a, M) ==
+  /\ net' = net \cup Commands(a, "delete", attempt[a].round, M, 0)
+  /\ attempt' = [attempt EXCEPT ![a].state = IF @ \in {"held", "over"} THEN "over" ELSE "idle"]
   /\ UNCHANGED <<clock, key>>
 Delete(m, c) ==
-  /\ c \in net /\ c.to = m /\ c.do = "delete" /\ MayDelete(m, c)
+  /\ c.do = "delete" /\ MayDelete(m, c)
   /\ key' = [key EXCEPT ![m] = NoKey]
   /\ net' = Without(c) /\ UNCHANGED <<clock, attempt>>
 \* 1.1 The clocks differ in rate.
@@ -113,27 +115,60 @@ Init ==
   /\ key = [m \in Masters |-> NoKey]
   /\ net = {}
   /\ attempt = [a \in Attempts |-> [state |-> "idle", round |-> 0, deadline |-> NoVotes]]
-\* The steps of a search: a trace has the actions above.
+\* The steps of a search, and its bounds: a trace has the actions above.
 Asks(a, ttl) == attempt[a].round < Rounds /\ Ask(a, attempt[a].round + 1, Masters, ttl)
-Extends(a, ttl) == a \in Extending /\ (\A c \in net : c.do = "repair" => c.of # a) /\ Extend(a, "repair", Masters, ttl)
-Ends(a) == attempt[a].state \in {"asking", "held"} /\ End(a, attempt[a].round, Masters)
+Extends(a, ttl) ==
+  /\ a \in Extending /\ attempt[a].round > 0 /\ \A c \in net : c.do \in {"repair", "extend"} => c.of # a
+  /\ \E do \in Extensions : Extend(a, do, Masters, ttl)
+Resumes(a) == a \in Extending /\ "extend" \in Extensions /\ Resume(a)
+Ends(a) == attempt[a].state \in {"asking", "held"} /\ End(a, Masters)
 \* A command that changes nothing may as well be late: only traces have refusals.
 Next ==
-  \/ \E a \in Attempts : Grant(a) \/ Ends(a) \/ \E ttl \in Ttls : Asks(a, ttl) \/ Extends(a, ttl)
+  \/ \E a \in Attempts : Grant(a) \/ Resumes(a) \/ Ends(a) \/ \E ttl \in Ttls : Asks(a, ttl) \/ Extends(a, ttl)
   \/ \E c \in net : Vote(c.to, c)
   \/ \E c \in net : Delete(c.to, c)
   \/ Tick \/ Fault
 Spec == Init /\ [][Next]_vars
 
+ASSUME
+  /\ IsFiniteSet(Masters) /\ Masters # {} /\ Rounds \in Nat /\ Extending \subseteq Attempts /\ Ttls \subseteq Nat \ {0}
+  /\ Slow \in Nat /\ Fast \in Nat /\ 0 < Slow /\ Slow <= Fast /\ \A p \in Masters \cup Clients : Rate(p) \in Slow..Fast
+  /\ \A a \in Attempts : ClientOf(a) \in Clients
+TypeOK ==
+  /\ \A m \in Masters : IF key[m].of \in Attempts THEN key[m].round \in 1..attempt[key[m].of].round ELSE key[m] = NoKey
+  /\ \A a \in Attempts : attempt[a].state \in (IF attempt[a].round = 0 THEN {"idle"} ELSE {"idle", "asking", "held", "over"})
+  /\ \A c \in net : c.to \in Masters /\ c.round \in 1..attempt[c.of].round /\ c.sent <= Now(ClientOf(c.of))
 \* 1.9
 OneHolder == \A a, b \in Attempts : Holds(a) /\ Holds(b) => a = b
-\* 1.11 While the holder counts on its lease, a quorum keeps its key: it is told before another client can hold.
+\* 2.12, 3.1 Each vote that an attempt counts is there until its deadline.
+EachVoteIsThere ==
+  \A a \in Attempts, m \in Masters :
+    attempt[a].state \in {"asking", "held"} /\ attempt[a].deadline[m] > Now(ClientOf(a)) => key[m].until > Now(m) /\ key[m].of = a
+\* 1.11 While the holder counts on its lease, a majority keeps its key: it is told before another client can hold.
 ToldBeforeAnother ==
-  \A a \in Attempts : Holds(a) => Cardinality({m \in Masters : Lives(m) /\ key[m].of = Token(a)}) >= Quorum
+  \A a \in Attempts : Holds(a) => 2 * Cardinality({m \in Masters : key[m].until > Now(m) /\ key[m].of = a}) > Cardinality(Masters)
 \* 6.1 A key without an owner delays others for one ttl, and no longer.
 NoKeyOutlivesItsTtl == \A m \in Masters : key[m].until <= Now(m) + (CHOOSE t \in Ttls : \A u \in Ttls : u <= t)
-\* 3.6 A lost lease stays lost.
-LostStaysLost == [][\A a \in Attempts : attempt[a].state = "held" /\ ~Holds(a) => ~Holds(a)']_vars
+\* 3.6, 4.1 A lost lease stays lost. 5.3 So does one that has ended. 2.5 One that is granted has validity.
+LostStaysLostStep ==
+  \A a \in Attempts :
+    /\ attempt[a].state = "held" /\ ~Holds(a) => ~Holds(a)'
+    /\ attempt[a].state = "over" => attempt'[a].state = "over"
+    /\ attempt[a].state # "held" /\ attempt'[a].state = "held" => attempt[a].state = "asking" /\ Holds(a)'
+LostStaysLost == [][LostStaysLostStep]_vars
+\* 5.1, 2.13 What is released or voted for was free, or its own.
+OnlyItsOwnStep ==
+  \A m \in Masters, c \in net \ net' :
+    key'[m] # key[m] => c.to = m /\ (key[m].until > Now(m) => key[m].of = c.of /\ key[m].round <= c.round /\ (key'[m].of = c.of => key'[m].until >= key[m].until))
+OnlyItsOwn == [][OnlyItsOwnStep]_vars
+MayHold == \E a \in Attempts : Holds(a)
+\* Another holds after a release, after a lease that nobody has released, and where late commands are on their way.
+MayFollow == \E a, b \in Attempts : Holds(a) /\ attempt[b].state = "over"
+MayFollowLost == \E a, b \in Attempts : Holds(a) /\ attempt[b].state = "held" /\ a # b
+\* 4.1, 4.2, 5.10 A lease is extended, a master that had not voted is repaired, and a client hears of the lease that it goes on with.
+MayExtendStep == \E a \in Attempts : Holds(a) /\ LeaseEnd(a)' > LeaseEnd(a)
+MayRepairStep == \E c \in net \ net' : c.do = "repair" /\ key[c.to] = NoKey /\ key'[c.to].of = c.of
+MayConfirmStep == \E c \in net \ net' : c.do = "extend" /\ attempt[c.of].state = "asking" /\ attempt'[c.of].deadline # attempt[c.of].deadline
 
 \* When all attempts are over, nothing can go wrong any more.
 IsLeft(a) == attempt[a].state \in {"asking", "held"} \/ attempt[a].round < Rounds

@@ -3,6 +3,7 @@
 \* (7.11). Left out: several resources (7.13), bounds (7.14), waiters that cannot listen (7.4), the reading of tickets (7.2);
 \* in the search also extensions (4.2) and callers that do not wait (7.3).
 EXTENDS Lock
+CONSTANT Deaf  \* the attempts that cannot be told of a grant
 VARIABLE
   queue  \* of each master the entries: votes that were refused, each with its waiter and round
 queueVars == <<clock, key, net, attempt, queue>>
@@ -16,8 +17,8 @@ Entries(m, a, r) == {e \in queue[m] : e.of = a /\ e.round <= r}
 \* 7.7 A grant is a vote; its deadline counts from the send of the round whose token it names.
 Credit(e, m) == IF Counts(e) THEN [attempt EXCEPT ![e.of].deadline[m] = Max(@, e.sent + Lease(e.ttl))] ELSE attempt
 \* 7.4 A waiter that cannot be told, or waits for several keys, finds the key reserved with its next heartbeat: no vote yet.
-IsReserved(m, e) == FALSE
-ReservedUntil(m, e) == Now(m)
+IsReserved(m, e) == e.of \in Deaf /\ e \in queue[m]
+ReservedUntil(m, e) == Now(m) + e.ttl
 EntryStays(m, e) == IsReserved(m, e)
 \* 7.4, 7.8 The key goes to the first of E, whose entry goes; without any it stays free.
 Give(m, E) ==
@@ -33,7 +34,7 @@ Give(m, E) ==
 \* 7.1, 7.8, 7.11 A vote that joins the queue where it is refused. Keys that the waiter was given before go to the first.
 Enqueue(m, c) ==
   LET E == (queue[m] \ Entries(m, c.of, c.round)) \cup {c} IN
-  /\ c \in net /\ c.to = m /\ c.do = "vote" /\ net' = Without(c)
+  /\ c.do = "vote" /\ net' = Without(c)
   /\ IF IsOld(c, queue[m]) \/ (Lives(m) /\ key[m].of = Token(c.of) /\ ~Mine(m, c)) THEN UNCHANGED <<key, queue, attempt>>
      ELSE IF MayVote(m, c) THEN Give(m, E)
      ELSE queue' = [queue EXCEPT ![m] = E] /\ UNCHANGED <<key, attempt>>
@@ -41,30 +42,54 @@ Enqueue(m, c) ==
 \* 7.4 A release grants the key to the first waiter. 7.10 So does a waiter that leaves: it takes its entry out.
 Leave(m, c) ==
   LET E == queue[m] \ Entries(m, c.of, c.round) IN
-  /\ c \in net /\ c.to = m /\ c.do = "delete" /\ net' = Without(c)
+  /\ c.do = "delete" /\ net' = Without(c)
   /\ IF MayDelete(m, c) THEN Give(m, E) ELSE queue' = [queue EXCEPT ![m] = E] /\ UNCHANGED <<key, attempt>>
   /\ UNCHANGED clock
 \* 7.11 An entry whose heartbeat is overdue.
 Expire(m, e) == queue' = [queue EXCEPT ![m] = @ \ {e}] /\ UNCHANGED vars
 
 QueueInit == Init /\ queue = [m \in Masters |-> {}]
-\* ServedModel adds who is passed.
-Observed == TRUE
 QueueNext ==
-  \/ \E a \in Attempts : Grant(a) /\ UNCHANGED queue /\ Observed
-  \/ \E a \in Attempts : Ends(a) /\ UNCHANGED queue /\ Observed
-  \/ \E a \in Attempts : \E ttl \in Ttls : Asks(a, ttl) /\ UNCHANGED queue /\ Observed
-  \/ Tick /\ UNCHANGED queue /\ Observed
-  \/ \E c \in net : Enqueue(c.to, c) /\ Observed
-  \/ \E c \in net : Leave(c.to, c) /\ (MayDelete(c.to, c) \/ Entries(c.to, c.of, c.round) # {}) /\ Observed
-  \/ \E m \in Masters : \E e \in queue[m] : Expire(m, e) /\ Observed
+  \/ \E a \in Attempts : Grant(a) /\ UNCHANGED queue
+  \/ \E a \in Attempts : Ends(a) /\ UNCHANGED queue
+  \/ \E a \in Attempts : \E ttl \in Ttls : Asks(a, ttl) /\ UNCHANGED queue
+  \/ Tick /\ UNCHANGED queue
+  \/ \E c \in net : Enqueue(c.to, c)
+  \/ \E c \in net : Leave(c.to, c) /\ (MayDelete(c.to, c) \/ Entries(c.to, c.of, c.round) # {})
+  \/ \E m \in Masters : \E e \in queue[m] : Expire(m, e)
 QueueSpec == QueueInit /\ [][QueueNext]_queueVars
+\* A client does at last what it can always do, and a command arrives.
+Fairness ==
+  /\ \A a \in Attempts : WF_queueVars(Grant(a) /\ UNCHANGED queue) /\ WF_queueVars(attempt[a].state = "held" /\ Ends(a) /\ UNCHANGED queue)
+  /\ WF_queueVars(\E c \in net : Enqueue(c.to, c) \/ Leave(c.to, c))
+QueueFairSpec == QueueSpec /\ Fairness
 
+\* 7.1, 7.11 Each waiter has one entry on a master, and none beside a grant of the same round, but where its key is reserved (7.4).
+QueueOK ==
+  \A m \in Masters : \A e \in queue[m] :
+    /\ e.to = m /\ e.do = "vote" /\ \A other \in queue[m] : other.of = e.of => other = e
+    /\ key[m].of = e.of /\ e.of \notin Deaf => e.round > key[m].round
+\* 7.4, 7.8 A key is not free while somebody waits for it: it has run out, until the next heartbeat, or is given at once.
+NoKeyIsLeftFree == \A m \in Masters : queue[m] # {} => key[m] # NoKey
 \* 7.3 On no master is a waiter overtaken: two quorums share one, so none that stands in the queues of a quorum is passed.
-NotOvertaken ==
-  [][\A m \in Masters : \A a \in Attempts :
-       key'[m].of = Token(a) /\ key'[m] # key[m] =>
-         \A e \in queue[m] : e \in queue'[m] => Ticket(e.of) >= Ticket(a)]_queueVars
+NotOvertakenStep ==
+  \A m \in Masters : \A a \in Attempts : key'[m].of = a /\ key'[m] # key[m] => \A e \in queue[m] \cap queue'[m] : e.of >= a
+NotOvertaken == [][NotOvertakenStep]_queueVars
+\* 7.1 Who is refused waits. 7.10 Who leaves is forgotten: neither its entry stays, nor its key.
+WaitsOrIsForgottenStep ==
+  \A c \in net \ net' :
+    /\ c.do = "vote" => c \in queue'[c.to] \/ key'[c.to].of = c.of \/ \E e \in queue[c.to] : e.of = c.of /\ e.round > c.round
+    /\ c.do = "delete" =>
+         /\ \A e \in queue'[c.to] : e.of = c.of => e.round > c.round
+         /\ key'[c.to].of = c.of /\ key'[c.to].until > Now(c.to) => key'[c.to].round > c.round
+    /\ \A e \in queue[c.to] \ queue'[c.to] : e.of = c.of \/ key'[c.to].of = e.of
+WaitsOrIsForgotten == [][WaitsOrIsForgottenStep]_queueVars
+\* 7.3, 7.4 Each waiter that stays is served at last. (Where no time passes, and no waiter has to ask again.)
+EachWaiterIsServed == \A a \in Attempts : attempt[a].state = "asking" ~> attempt[a].state \in {"held", "idle"}
+\* 7.7 A waiter is granted a key by the release of another, and a reserved one by its heartbeat.
+MayBeGrantedStep == \E c \in net \ net', a \in Attempts : c.do = "delete" /\ a # c.of /\ attempt'[a].deadline[c.to] > attempt[a].deadline[c.to]
+MayBeReserved == \E m \in Masters : \E e \in queue[m] : Lives(m) /\ key[m].of = e.of /\ key[m].round = e.round
+MayFollowInQueue == \E a, b \in Attempts : Holds(a) /\ attempt[b].state = "over" /\ a < b
 InQueue == [m \in Masters |-> {<<e.of, e.round, Left(e.sent + Lease(e.ttl), ClientOf(e.of))>> : e \in queue[m]}]
 RelativeQueue == <<Relative, InQueue>>
 =============================================================================

@@ -1,14 +1,11 @@
 ----------------------------- MODULE QueueModel -----------------------------
-\* The bounds of Queue, and its variants: see LockModel.
+\* The bounds of Queue.
 EXTENDS Queue, TLC
-CONSTANTS A, B, C
+CONSTANTS A, B, C, D, E5
 AnyMaster == Permutations(Masters)
-OneClient(a) == "c"
+OneClient(a) == "c1"
 Even(p) == 1
-\* IsFirst, 7.3, three waiters: a waiter passes those before it
-AnyOfThem(e, E) == TRUE
-\* Mine, 2.13, two rounds: a waiter uses one token in all its rounds
-OfAnyRound(m, c) == Lives(m) /\ key[m].of = Token(c.of)
-\* Counts, 2.14 7.4, two rounds: a grant counts in whichever round it is heard
-InAnyRound(c) == Holds(c.of) \/ attempt[c.of].state = "asking"
+\* Where each waiter is served at last: no time passes.
+StandsStill == FALSE
+StaysThere(m, e) == FALSE
 =============================================================================

@@ -21,7 +21,7 @@ Event == LET s == Steps[place] IN
 EventClock(p) == IF p \in Masters THEN Steps[place][10] ELSE Steps[place][8]
 \* Clients may have different lists of masters (1.13): that of the client whose attempt it is.
 QuorumOfRun == Event.quorum
-ClientOfRun(a) == 0  RateOfRun(p) == 0
+ClientOfRun(a) == 0  RateOfRun(p) == 1
 \* 3.1 with the precision of Redis and of the client's clock, 1 ms each.
 LeaseOfRun(ttl) ==
   LET t == ttl - 100  rest == 10000 - Runs[run].drift IN (t \div 10000) * rest + ((t % 10000) * rest) \div 10000 - 100
@@ -36,16 +36,23 @@ MayStay(m, e) == TRUE
 SentInRun(a) == Event.client
 CommandOf(e) == [do |-> e.do, of |-> e.of, round |-> e.round, to |-> e.to, ttl |-> e.ttl, sent |-> e.sent]
 
+\* The commands of a round go out one by one, also while a quorum has answered; the deletes of earlier rounds go with a rollback (2.6).
+Also(e) ==
+  /\ e.do = "delete" \/ attempt[e.of].state \in {"asking", "held"}
+  /\ net' = net \cup Commands(e.of, e.do, e.round, {e.to}, e.ttl) /\ UNCHANGED <<clock, key, attempt>>
 Sends(e) ==
-  /\ IF e.do = "vote" THEN Ask(e.of, e.round, {e.to}, e.ttl)
-     ELSE IF e.do = "delete" THEN End(e.of, e.round, {e.to})
+  /\ IF e.do = "vote" THEN IF e.round = attempt[e.of].round THEN Also(e) ELSE Ask(e.of, e.round, {e.to}, e.ttl)
+     ELSE IF e.do = "delete" THEN IF e.round = attempt[e.of].round THEN End(e.of, {e.to}) ELSE Also([e EXCEPT !.ttl = 0])
      ELSE Extend(e.of, e.do, {e.to}, e.ttl)
   /\ UNCHANGED <<queue, handles>>
+\* A master that refuses a vote, refuses to write (1.7), or has nothing to delete.
+Refuse(m, c) == net' = Without(c) /\ UNCHANGED <<clock, key, attempt>>
 \* 10.4 In the trace of a readers-writer lock, the key of a waiting writer may go to a reader that it leaves out: the writer waits on.
-Yields(m, c) == c \in net /\ MayDelete(m, c) /\ key' = [key EXCEPT ![m] = NoKey] /\ queue' = [queue EXCEPT ![m] = (@ \ Entries(m, c.of, c.round)) \cup {c}] /\ net' = Without(c) /\ UNCHANGED <<clock, attempt>>
+Yields(m, c) == MayDelete(m, c) /\ key' = [key EXCEPT ![m] = NoKey] /\ queue' = [queue EXCEPT ![m] = (@ \ Entries(m, c.of, c.round)) \cup {c}] /\ net' = Without(c) /\ UNCHANGED <<clock, attempt>>
 Executes(e) ==
   LET c == CommandOf(e) IN
-  /\ UNCHANGED handles /\ IF e.do = "delete"
+  /\ c \in net /\ UNCHANGED handles
+  /\ IF e.do = "delete"
      THEN IF e.took /\ e.winner # Nobody THEN Leave(e.to, c)
           ELSE /\ IF e.took THEN Delete(e.to, c) ELSE Refuse(e.to, c)
                /\ queue' = [queue EXCEPT ![e.to] = IF e.joins THEN @ \ Entries(e.to, e.of, e.round) ELSE @]
@@ -65,16 +72,12 @@ Begins(e) ==
 \* 3.2 It counts on its lease for no longer than a quorum does.
 Believes(e) == e.until <= LeaseEnd(e.of) + Grain /\ attempt[e.of].state = "held" /\ UNCHANGED queueVars /\ UNCHANGED handles
 GivesUp(e) == handles' = handles \ {e.of} /\ UNCHANGED queueVars
-\* 5.10 Another client goes on with a lease: it has heard nothing yet.
-Resumes(e) ==
-  /\ attempt[e.of].state \in {"held", "asking"}
-  /\ attempt' = [attempt EXCEPT ![e.of].state = "asking", ![e.of].deadline = NoVotes]
-  /\ handles' = handles \ {e.of} /\ UNCHANGED <<clock, key, net, queue>>
+GoesOn(e) == Resume(e.of) /\ handles' = handles \ {e.of} /\ UNCHANGED queue
 
 Matches(e) ==
   CASE e.what = "sends" -> Sends(e) [] e.what = "runs" -> Executes(e) [] e.what = "shows" -> Shows(e) [] e.what = "gives" -> Gives(e)
     [] e.what = "begins" -> Begins(e) [] e.what = "believes" -> Believes(e) [] e.what = "gives up" -> GivesUp(e)
-    [] e.what = "resumes" -> Resumes(e) [] e.what = "passes" -> UNCHANGED queueVars /\ UNCHANGED handles
+    [] e.what = "resumes" -> GoesOn(e) [] e.what = "passes" -> UNCHANGED queueVars /\ UNCHANGED handles
     [] OTHER -> FALSE
 \* The last run has one event more than all others, and ends last: then it is told how far each has come.
 Report == place = Len(Steps) /\ run = Len(Runs) => PrintT([r \in 1..Len(Runs) |-> TLCGet(r)])

@@ -13,6 +13,8 @@ export interface Bounds {
   readonly edits?: true;
   /** What happens at last is looked at, and nothing else: time, symmetry and what is left out of states are no part of that. */
   readonly temporal?: true;
+  /** Of the invariants this one alone. */
+  readonly only?: string;
   /** Too large for all states: random behaviours. */
   readonly simulate?: Simulation;
 }
@@ -51,7 +53,7 @@ export interface Variant {
 const threeMasters = ["A = A", "B = B", "C = C", "Masters = {A, B, C}"];
 const twoClients = [
   ...threeMasters,
-  "D = D",
+  ...["D = D", "E5 = E5"],
   'Clients = {"c1", "c2"}',
   "Attempts = {1, 2}",
   "ClientOf <- TwoClients",
@@ -63,17 +65,22 @@ const lock = (rounds: number, ttls: string, extending: string): readonly string[
   `Rounds = ${rounds}`,
   `Ttls = {${ttls}}`,
   `Extending = {${extending}}`,
+  'Extensions = {"repair"}',
 ];
 
-const queue = (rounds: number, servers: string, attempts: string): readonly string[] => [
-  ...["A = A", "B = B", "C = C", `Masters = {${servers}}`],
-  'Clients = {"c"}',
-  `Attempts = {${attempts}}`,
-  "ClientOf <- OneClient",
-  ...["Slow = 1", "Fast = 1", "Rate <- Even"],
-  `Rounds = ${rounds}`,
-  "Ttls = {1}",
-  "Extending = {}",
+const even = (masters: string, attempts: string, rounds: number, ttls = "1"): readonly string[] => [
+  ...["A = A", "B = B", "C = C", "D = D", "E5 = E5", `Masters = {${masters}}`, `Attempts = {${attempts}}`],
+  ...['Clients = {"c1"}', "ClientOf <- OneClient", "Slow = 1", "Fast = 1", "Rate <- Even"],
+  ...[`Rounds = ${rounds}`, `Ttls = {${ttls}}`],
+];
+const extending = (attempts: string): readonly string[] => [
+  `Extending = {${attempts}}`,
+  'Extensions = {"repair", "extend"}',
+];
+const queue = (rounds: number, masters: string, attempts: string, deaf = ""): readonly string[] => [
+  ...even(masters, attempts, rounds),
+  ...extending(""),
+  `Deaf = {${deaf}}`,
 ];
 
 const ending = (rounds: number, servers: string): readonly string[] => [
@@ -82,10 +89,15 @@ const ending = (rounds: number, servers: string): readonly string[] => [
   `Rounds = ${rounds}`,
 ];
 
-const fencing = (losses: number, repeating = "", servers = "A, B, C"): readonly string[] => [
+const fencing = (
+  losses: number,
+  repeating = "",
+  servers = "A, B, C",
+  proposals = "1, 2",
+): readonly string[] => [
   ...["A = A", "B = B", "C = C", `Masters = {${servers}}`],
   "Attempts = {1, 2}",
-  "Proposals = {1, 2}",
+  `Proposals = {${proposals}}`,
   `Repeating = {${repeating}}`,
   `Losses = ${losses}`,
 ];
@@ -98,6 +110,16 @@ const guard = (extending: string): readonly string[] => [
   "Losses = 1",
 ];
 
+const within =
+  (level: Bounds["level"]) =>
+  (name: string, constants: readonly string[], more: Partial<Bounds> = {}): Bounds => ({
+    name,
+    level,
+    constants,
+    ...more,
+  });
+const [quick, full, variants] = [within("quick"), within("full"), within("variants")];
+
 export const catalogue: readonly Part[] = [
   {
     module: "ClocksModel",
@@ -106,34 +128,56 @@ export const catalogue: readonly Part[] = [
     reaches: ["MayBeExact", "MayBeBehind"],
     extra: ["CONSTRAINT Bounded"],
     bounds: [
-      { name: "three units", level: "quick", constants: ["Duration = 3", "Steps = {1, 2}"] },
-      { name: "five units", level: "full", edits: true, constants: ["Duration = 5", "Steps = {1, 2}"] },
+      quick("three units", ["Duration = 3", "Steps = {1, 2}"]),
+      full("five units", ["Duration = 5", "Steps = {1, 2}"], { edits: true }),
     ],
   },
   {
     module: "LockModel",
-    invariants: ["OneHolder", "ToldBeforeAnother", "NoKeyOutlivesItsTtl"],
-    steps: ["LostStaysLost"],
+    invariants: ["TypeOK", "OneHolder", "EachVoteIsThere", "ToldBeforeAnother", "NoKeyOutlivesItsTtl"],
+    steps: ["LostStaysLost", "OnlyItsOwn"],
+    reaches: ["MayHold", "MayFollow", "MayFollowLost", "MayExtendStep", "MayRepairStep", "MayConfirmStep"],
     extra: ["CONSTRAINT SomeoneIsLeft", "SYMMETRY AnyMaster"],
     view: "Relative",
     bounds: [
-      { name: "one round", level: "quick", constants: lock(1, "4", "") },
-      { name: "extended", level: "full", constants: lock(1, "4", "1") },
-      { name: "two ttls", level: "variants", constants: lock(1, "2, 4", "1") },
-      { name: "two rounds", level: "variants", constants: lock(2, "2", "") },
+      quick("one round", lock(1, "4", "")),
+      full("extended", lock(1, "4", "1")),
+      full("two masters", [...even("A, B", "1, 2", 1), ...extending("1")]),
+      full("two ttls", [...even("A, B", "1", 1, "1, 2"), ...extending("1")]),
+      full("two rounds", [...even("A, B", "1", 2), ...extending("")]),
+      full("drift", lock(1, "2", "")),
+      variants("three attempts", [...even("A, B, C", "1, 2, 3", 1), ...extending("")], { only: "OneHolder" }),
+      full("five masters", [...even("A, B, C, D, E5", "1, 2, 3", 2, "2"), ...extending("1")], {
+        simulate: { seed: 1, behaviours: 500, depth: 60 },
+      }),
     ],
   },
   {
     module: "QueueModel",
     specification: "QueueSpec",
-    invariants: ["OneHolder", "ToldBeforeAnother", "NoKeyOutlivesItsTtl"],
-    steps: ["NotOvertaken"],
+    invariants: [
+      "TypeOK",
+      "OneHolder",
+      "EachVoteIsThere",
+      "NoKeyOutlivesItsTtl",
+      "QueueOK",
+      "NoKeyIsLeftFree",
+    ],
+    steps: ["NotOvertaken", "WaitsOrIsForgotten"],
+    temporal: ["EachWaiterIsServed"],
+    reaches: ["MayHold", "MayFollow", "MayFollowInQueue", "MayBeGrantedStep", "MayBeReserved"],
     extra: ["CONSTRAINT SomeoneIsLeft", "SYMMETRY AnyMaster"],
     view: "RelativeQueue",
     bounds: [
-      { name: "two waiters", level: "quick", constants: queue(1, "A, B, C", "1, 2") },
-      { name: "two rounds", level: "variants", constants: queue(2, "A, B, C", "1, 2") },
-      { name: "three waiters", level: "full", constants: queue(1, "A, B", "1, 2, 3") },
+      quick("two waiters", queue(1, "A, B, C", "1, 2")),
+      full("three waiters", queue(1, "A, B", "1, 2, 3")),
+      full("two rounds", queue(2, "A, B", "1, 2", "2")),
+      full("no time passes", [...queue(1, "A", "1, 2, 3"), "Tick <- StandsStill", "Expire <- StaysThere"], {
+        temporal: true,
+      }),
+      full("five masters", queue(2, "A, B, C, D, E5", "1, 2, 3"), {
+        simulate: { seed: 1, behaviours: 500, depth: 60 },
+      }),
     ],
   },
   {
@@ -143,15 +187,9 @@ export const catalogue: readonly Part[] = [
     temporal: ["EachAttemptEnds"],
     extra: [],
     bounds: [
-      { name: "two rounds", level: "quick", constants: ending(2, '"A", "B", "C"') },
-      {
-        name: "two rounds, at last",
-        level: "full",
-
-        temporal: true,
-        constants: ending(2, '"A", "B"'),
-      },
-      { name: "no limit", level: "full", temporal: true, constants: ending(0, '"A", "B"') },
+      quick("two rounds", ending(2, '"A", "B", "C"')),
+      full("two rounds, at last", ending(2, '"A", "B"'), { temporal: true }),
+      full("no limit", ending(0, '"A", "B"'), { temporal: true }),
     ],
   },
   {
@@ -161,10 +199,11 @@ export const catalogue: readonly Part[] = [
     reaches: ["MayBeAtOnce", "MayBeStored", "MayFollowLoss", "MayHaveFloor"],
     extra: ["CONSTRAINT Few", "SYMMETRY AnyMaster"],
     bounds: [
-      { name: "two attempts", level: "full", constants: fencing(0) },
-      { name: "one asks twice", level: "full", constants: fencing(0, "1") },
-      { name: "one loss", level: "full", constants: fencing(1) },
-      { name: "two masters", level: "full", constants: fencing(1, "1", "A, B") },
+      full("two attempts", fencing(0)),
+      full("one asks twice", fencing(0, "1")),
+      full("one loss", fencing(1)),
+      full("two masters", fencing(0, "1", "A, B")),
+      full("two masters, a loss", fencing(1, "", "A, B", "1")),
     ],
   },
   {
@@ -173,10 +212,7 @@ export const catalogue: readonly Part[] = [
     steps: ["LostStaysLost", "VotesAreRemembered"],
     reaches: ["MayHold", "MayHoldAgain", "MayExtend", "MayRepair"],
     extra: ["CONSTRAINT IsAlive", "SYMMETRY AnyMaster"],
-    bounds: [
-      { name: "nobody extends", level: "quick", constants: guard("") },
-      { name: "one may extend", level: "full", constants: guard("1") },
-    ],
+    bounds: [quick("nobody extends", guard("")), full("one may extend", guard("1"))],
   },
   {
     module: "SemaphoreModel",
@@ -185,12 +221,7 @@ export const catalogue: readonly Part[] = [
     reaches: ["MayBeOfOne", "MayBeOfTwo", "MayFollow"],
     extra: ["SYMMETRY AnyMaster"],
     bounds: [
-      {
-        name: "three attempts",
-        edits: true,
-        level: "full",
-        constants: [...threeMasters, "Slots = {1, 2}", "Attempts = {1, 2, 3}"],
-      },
+      full("three attempts", [...threeMasters, "Slots = {1, 2}", "Attempts = {1, 2, 3}"], { edits: true }),
     ],
   },
   {
@@ -200,18 +231,12 @@ export const catalogue: readonly Part[] = [
     reaches: ["MayShare", "MayShareWithWriter", "MayWriteAfter", "MayWriteAfterWriter"],
     extra: ["SYMMETRY AnyMaster"],
     bounds: [
-      {
-        name: "two readers and a writer",
-        level: "full",
+      full("two readers and a writer", [...threeMasters, 'Readers = {"r1", "r2"}', 'Writers = {"w"}'], {
         edits: true,
-        constants: [...threeMasters, 'Readers = {"r1", "r2"}', 'Writers = {"w"}'],
-      },
-      {
-        name: "two writers and a reader",
-        level: "full",
+      }),
+      full("two writers and a reader", [...threeMasters, 'Readers = {"r"}', 'Writers = {"w1", "w2"}'], {
         edits: true,
-        constants: [...threeMasters, 'Readers = {"r"}', 'Writers = {"w1", "w2"}'],
-      },
+      }),
     ],
   },
   {
@@ -220,14 +245,7 @@ export const catalogue: readonly Part[] = [
     invariants: ["TypeOK", "OneHolder"],
     reaches: ["MayGrow", "MayShrink"],
     extra: [],
-    bounds: [
-      {
-        name: "any lists of four",
-        level: "quick",
-        edits: true,
-        constants: ["Lists <- AnyList", 'Clients = {"c1", "c2"}'],
-      },
-    ],
+    bounds: [quick("any lists of four", ["Lists <- AnyList", 'Clients = {"c1", "c2"}'], { edits: true })],
   },
 ];
 
@@ -245,8 +263,8 @@ export function configFor(
   const checks = bounds.temporal
     ? temporal.map((name) => `PROPERTY ${name}`)
     : [
-        ...invariants.map((name) => `INVARIANT ${name}`),
-        ...steps.map((name) => `PROPERTY ${name}`),
+        ...(bounds.only ? [bounds.only] : invariants).map((name) => `INVARIANT ${name}`),
+        ...(bounds.only ? [] : steps).map((name) => `PROPERTY ${name}`),
         ...extra,
         ...(view === undefined ? [] : [`VIEW ${view}`]),
       ];

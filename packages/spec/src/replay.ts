@@ -46,6 +46,8 @@ function configFor(traces: readonly Trace[]): string {
     "  ClientOf <- ClientOfRun",
     "  Rounds = 0",
     "  Extending = {}",
+    "  Extensions = {}",
+    "  Deaf = {}",
     "  Ttls = {}",
     "  Slow = 1",
     "  Fast = 1",

@@ -82,7 +82,9 @@ export function takenIn(part: Part, done: readonly Done[]): ReadonlyMap<string, 
 }
 
 function neverTaken(part: Part, done: readonly Done[]): readonly string[] {
-  return [...takenIn(part, done)].filter(([, count]) => count === 0).map(([action]) => action);
+  // (Fault is what the assumptions exclude: variants alone have one.)
+  const never = [...takenIn(part, done)].filter(([action, count]) => count === 0 && action !== "Fault");
+  return never.map(([action]) => action);
 }
 
 /** The order of the catalogue. */

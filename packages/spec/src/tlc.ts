@@ -127,7 +127,8 @@ function outputOf(
 
 function foundIn(output: string, config: string, seconds: number): Found {
   const states =
-    /generated, ([\d,]+) distinct states found/.exec(output) ?? /states generated: ([\d,]+)/.exec(output);
+    /generated, ([\d,]+) distinct states found/.exec(output) ??
+    /([\d,]+) states checked\.\s+Finished/.exec(output);
   const depth =
     /complete state graph search is (\d+)/.exec(output) ?? /State (\d+):(?!.*State \d+:)/s.exec(output);
   const violated =
@@ -135,7 +136,7 @@ function foundIn(output: string, config: string, seconds: number): Found {
     /Action property (.+?) is violated/.exec(output) ??
     // (TLC does not say which: of each module one is temporal.)
     (/Temporal properties were violated/.test(output) ? /^PROPERTY (\w+)/m.exec(config) : undefined);
-  const isOver = /No error has been found|The number of states generated/.test(output);
+  const isOver = /No error has been found|states checked\.\s+Finished in/.test(output);
   const isError = /Error:/.test(output);
   if (!violated && (isError || !isOver)) throw new TlcError("TLC found no verdict", output);
   return {
