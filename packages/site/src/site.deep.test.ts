@@ -122,6 +122,7 @@ describe("the pages in Chromium", () => {
     // Tests run as root in containers, where Chromium's own sandbox cannot be had.
     browser = await chromium.launch({ executablePath: executable, args: ["--no-sandbox"] });
     page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    await page.emulateMedia({ reducedMotion: "reduce" });
     page.on("console", (message) => complaints.push(`${page.url()}: ${message.text()}`));
     page.on("pageerror", (error) => complaints.push(`${page.url()}: ${error.message}`));
     page.on("request", (request) => requests.push(request.url()));
@@ -192,7 +193,7 @@ describe("the pages in Chromium", () => {
       const state = { run: { story: story.name, seed: 2, isWith }, ...(subject ? { subject } : {}) };
       await openLab(page, `${origin}/lab#${await hashOf(state)}`);
       expect(await page.locator("#verdict").textContent()).toBe(
-        `${subject ? "redlock 5" : "Quorlock"}: ${outcome}`,
+        `${subject ? "redlock 5" : "Quorlock"}: ${outcome === "safe" ? "ok" : `violated: ${outcome}`}`,
       );
       const isRed = (await page.locator("#verdict.violated").count()) === 1;
       expect(isRed, outcome).toBe(outcome !== "safe");
@@ -287,6 +288,22 @@ describe("the pages in Chromium", () => {
     expect(complaints).toEqual([]);
   });
 
+  test("a story begins to play at its event, and stops behind it; the queue counts waits", async () => {
+    await page.emulateMedia({ reducedMotion: "no-preference" });
+    await openLab(page, `${origin}/lab#story=queue&seed=1`);
+    expect(await page.locator("#play").textContent()).toBe("Pause");
+    expect(await page.locator("#waits").textContent()).toMatch(/^48 locks; .* no call is overtaken$/);
+    // The first second of five.
+    await expect.poll(() => page.locator("#play").textContent(), { timeout: 30_000 }).toBe("Play");
+    expect(await page.locator("#moment").textContent()).toMatch(/^1,0\d\d/);
+    expect(page.url()).not.toContain("at=");
+    await page.locator("#option").uncheck();
+    await expect
+      .poll(() => page.locator("#waits").textContent(), soon)
+      .toMatch(/overtaken up to \d\d times$/);
+    await page.emulateMedia({ reducedMotion: "reduce" });
+  });
+
   test("the lab plays, pauses and steps, with the keyboard too", async () => {
     await openLab(page, `${origin}/lab#story=pause&seed=1`);
     await page.locator("#chart").focus();
@@ -313,6 +330,12 @@ describe("the pages in Chromium", () => {
           width,
         );
         expect(await findingsOf(page)).toEqual([]);
+        const [chart, title] = [
+          await page.locator("#chart").boundingBox(),
+          await page.locator("#title").boundingBox(),
+        ];
+        // On a phone the picture comes first.
+        expect(chart!.y < title!.y).toBe(width === 390);
         await page.screenshot({ path: join(shots, `lab-${colorScheme}-${width}.png`), fullPage: true });
       }
     await page.setViewportSize({ width: 1280, height: 900 });

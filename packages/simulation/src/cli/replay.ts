@@ -1,4 +1,5 @@
 import { flag, parse, text, UsageError } from "../command-line/options.ts";
+import { verdictOn } from "../scenarios/scenario.ts";
 import { subjectFrom, subjectOptions } from "./arguments.ts";
 import { type Command, exitCodes } from "./command.ts";
 import { readReplay } from "./files.ts";
@@ -43,7 +44,7 @@ export const replay: Command = {
       );
     }
     console.log(`seed ${file.plan.seed}`);
-    console.log(`verdict ${outcome.verdict}`);
+    console.log(`verdict ${verdictOn(outcome)}`);
     console.log(`hash ${outcome.hash}`);
     return isOther ? exitCodes["not deterministic"] : exitCode;
   },

@@ -1,5 +1,6 @@
 import { flag, parse, text } from "../command-line/options.ts";
 import { beyondPlan, promisedPlan } from "../plan/swarm.ts";
+import { verdictOn } from "../scenarios/scenario.ts";
 import { subjectFrom, subjectOptions, wholeNumber } from "./arguments.ts";
 import type { Command } from "./command.ts";
 import { writeReplay } from "./files.ts";
@@ -36,7 +37,7 @@ export const run: Command = {
     }
     if (typeof html === "string") await writeTimeline(plan, html, { subject, command: replay });
     console.log(`seed ${seed}`);
-    console.log(`verdict ${verdict}`);
+    console.log(`verdict ${verdictOn(outcome)}`);
     console.log(`hash ${hash}`);
     return exitCode;
   },

@@ -8,7 +8,7 @@ export { record } from "../pictures/recording.ts";
 export { stage } from "../pictures/stage.ts";
 export type { Plan } from "../plan/plan.ts";
 export type { Subject } from "../run/subject.ts";
-export { type ScenarioOutcome, scenarioOutcome } from "../scenarios/scenario.ts";
+export { verdictOn } from "../scenarios/scenario.ts";
 export { scenarios } from "../scenarios/scenarios.ts";
 export {
   type Action,
@@ -23,3 +23,4 @@ export {
 } from "./changes.ts";
 export { hashOf, type LabState, planOf, replayFileOf, stateOf } from "./link.ts";
 export { type Story, stories } from "./stories.ts";
+export { type WaitsOfRun, waitsIn } from "./waits.ts";

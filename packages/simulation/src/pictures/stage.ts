@@ -54,7 +54,7 @@ ${[
   [`<path d="M2 2L26 16" stroke="var(--holder-0)" stroke-width="1.5"/>`, "request, and its reply dotted"],
   [
     `<path d="M1 13c8 0 12-8 26-8" stroke="var(--muted)" stroke-width="1.5" fill="none"/>`,
-    "wall clock against true time",
+    "wall clock: below a name, how far it is off from true time; the line rises where it gains",
   ],
 ]
   .map(([shape, text]) => `<li><svg width="28" height="18" aria-hidden="true">${shape}</svg>${text}</li>`)

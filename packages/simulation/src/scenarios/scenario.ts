@@ -1,5 +1,6 @@
 import type { Verdict, Violation, ViolationKind } from "../checkers/findings.ts";
 import type { Plan } from "../plan/plan.ts";
+import type { Outcome } from "../run/run-plan.ts";
 import type { Evidence, ScenarioSubject } from "./evidence.ts";
 
 /** One thing that may happen to a lock, as data, and what has to come of it. */
@@ -60,6 +61,11 @@ const namesOfViolations: ReadonlyMap<ViolationKind, ScenarioOutcome> = new Map<
   ["expired", "expired grant"],
   ["unsettled", "hangs"],
 ]);
+
+/** The verdict on one run, with what it is about: the same words in the lab and in the commands. */
+export function verdictOn({ verdict, violations }: Pick<Outcome, "verdict" | "violations">): string {
+  return verdict === "ok" ? verdict : `${verdict}: ${scenarioOutcome(verdict, violations)}`;
+}
 
 export function scenarioOutcome(verdict: Verdict, violations: readonly Violation[]): ScenarioOutcome {
   const kinds = new Set(violations.map(({ kind }) => kind));

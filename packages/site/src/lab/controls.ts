@@ -30,6 +30,7 @@ export function controls(): string {
 </div>
 <p id="result" aria-busy="true"><strong id="verdict" class="verdict" role="status">running</strong>
 <span class="hash">hash <code id="hash"></code>, <span id="took"></span></span></p>
+<p id="waits"></p>
 <p class="replay"><code id="replay"></code></p>
 </section>
 <div id="run" class="stage"></div>

@@ -43,6 +43,7 @@ class Lab {
     this.#root = host.attachShadow({ mode: "open" });
     adoptStyle(this.#root, this.#ended.signal);
     const content = document.createElement("div");
+    content.className = "lab";
     content.innerHTML = controls();
     this.#root.append(content);
     this.#listen();
@@ -174,12 +175,13 @@ class Lab {
     parts.innerHTML = stage(run.picture.violations.length);
     this.#view = new View(parts, run.picture, { hrefOf: (rule) => `/evidence/protocol#rule-${rule}` });
     const name = subject === undefined ? "Quorlock" : "redlock 5";
-    this.#say(`${name}: ${run.outcome}`, run.verdict === "violated");
+    this.#say(`${name}: ${run.verdict}`, run.verdict !== "ok");
+    this.#element("waits").textContent = waited(run);
     this.#element("hash").textContent = run.hash;
     this.#element("took").textContent =
       `${Math.round(run.simulated).toLocaleString("en")} ms simulated in ${Math.round(run.took).toLocaleString("en")} ms`;
     await this.#showLink();
-    if (at === undefined) this.#view.showStory();
+    if (at === undefined) this.#view.playStory();
     else {
       this.#view.showAll();
       this.#view.player.moveTo(at * 1000);
@@ -202,4 +204,14 @@ class Lab {
     verdict.textContent = text;
     verdict.className = isDanger ? "verdict violated" : "verdict ok";
   }
+}
+
+function many(count: number): string {
+  return Math.round(count).toLocaleString("en");
+}
+
+function waited({ waits: { granted, longest, overtaken } }: Run): string {
+  const passed =
+    overtaken === 0 ? "no call is overtaken" : `a call is overtaken up to ${many(overtaken)} times`;
+  return `${many(granted)} locks; the longest wait is ${many(longest)} ms; ${passed}`;
 }

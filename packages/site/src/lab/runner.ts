@@ -1,4 +1,4 @@
-import type { Picture, Plan, ScenarioOutcome } from "@quorlock/simulation/lab";
+import type { Picture, Plan, WaitsOfRun } from "@quorlock/simulation/lab";
 
 export interface Request {
   readonly plan: Plan;
@@ -11,7 +11,7 @@ export interface Request {
 export interface Run {
   readonly picture: Picture;
   readonly verdict: string;
-  readonly outcome: ScenarioOutcome;
+  readonly waits: WaitsOfRun;
   readonly hash: string;
   /** Real time, and the simulated time in which something happened, ms. */
   readonly took: number;

@@ -1,6 +1,6 @@
 // oxlint-disable-next-line import/no-unassigned-import -- the imports behind it need it.
 import "./without-node.ts";
-import { pictureOf, record, type Subject, scenarioOutcome } from "@quorlock/simulation/lab";
+import { pictureOf, record, type Subject, verdictOn, waitsIn } from "@quorlock/simulation/lab";
 import type { Reply, Request } from "./runner.ts";
 
 // The unmodified simulator, away from the thread that paints.
@@ -17,11 +17,20 @@ async function run({ plan, subject, maxEvents }: Request): Promise<Reply> {
   const begun = performance.now();
   const limit = maxEvents === undefined ? {} : { maxEvents };
   const recording = await record(plan, { ...limit, ...(await subjectNamed(subject)) });
-  const { verdict, violations, hash } = recording.outcome;
   const took = performance.now() - begun;
   const picture = pictureOf(recording);
-  const outcome = scenarioOutcome(verdict, violations);
-  return { run: { picture, verdict, outcome, hash, took, simulated: picture.activeUntil / 1000 } };
+  const { outcome } = recording;
+  const simulated = picture.activeUntil / 1000;
+  return {
+    run: {
+      picture,
+      verdict: verdictOn(outcome),
+      waits: waitsIn(picture),
+      hash: outcome.hash,
+      took,
+      simulated,
+    },
+  };
 }
 
 self.addEventListener("message", ({ data }: MessageEvent<Request>) => {

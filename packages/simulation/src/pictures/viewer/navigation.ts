@@ -19,16 +19,28 @@ export class Navigation {
     this.#flyTo([0, this.#picture.activeUntil]);
   }
 
-  /** A violation with what led to it: from where the holds began that it is about, or a few ttl. */
-  showStory(index: number): void {
-    const violation = this.#picture.violations[index];
-    if (!violation) return;
-    const { at } = violation;
+  /** What the run is about: its first violation, or its faults. */
+  showStory(): void {
+    this.#flyTo(this.story);
+  }
+
+  get story(): Span {
+    const { violations, faults, holds, activeUntil } = this.#picture;
     const ttl = this.#picture.ttl * 1000;
+    if (violations[0]) return this.#leadingTo(violations[0], ttl);
+    const [first] = faults;
+    if (!first) return [0, Math.min(activeUntil, ttl / 2)];
+    const last = Math.max(...faults.map(({ until }) => until));
+    const ends = holds.filter(({ from }) => from < last).map(({ until }) => until);
+    return [Math.max(0, first.from - ttl / 10), Math.min(activeUntil, Math.max(last, ...ends) + ttl / 10)];
+  }
+
+  /** A violation with what led to it: from where the holds began that it is about, or a few ttl. */
+  #leadingTo({ at }: DrawnViolation, ttl: number): Span {
     const overlap = this.#overlapAt(at);
     const begun = (overlap?.holds ?? []).map((hold) => this.#picture.holds[hold]?.from ?? at);
     const from = Math.max(0, Math.min(at - ttl, ...begun) - ttl / 5, at - 3 * ttl);
-    this.#flyTo([from, Math.max(at, overlap?.until ?? at) + ttl / 2]);
+    return [from, Math.max(at, overlap?.until ?? at) + ttl / 2];
   }
 
   /** A violation from near: the overlap that it is about is a good part of the view. */

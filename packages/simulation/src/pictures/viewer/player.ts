@@ -52,7 +52,8 @@ export class Player {
     else this.play();
   }
 
-  play(): void {
+  /** To this moment, us; by default to the end. */
+  play(until: number = this.#end): void {
     this.#setPlaying(true);
     if (this.#at === undefined || this.#at >= this.#end) this.moveTo(this.#chart.window.from);
     let before = performance.now();
@@ -62,7 +63,8 @@ export class Player {
       const passed = Math.min(now - before, 100);
       before = now;
       this.moveTo((this.#at ?? 0) + passed * Number(this.#speed.value));
-      if ((this.#at ?? 0) >= this.#end) this.pause();
+      // (Nobody has stopped it there.)
+      if ((this.#at ?? 0) >= until) this.#setPlaying(false);
       else requestAnimationFrame(frame);
     };
     requestAnimationFrame(frame);

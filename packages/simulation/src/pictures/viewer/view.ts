@@ -52,11 +52,22 @@ export class View {
     this.#ended.signal.addEventListener("abort", () => resized.disconnect());
   }
 
-  /** The first violation and what led to it; the whole run where there is none. */
+  /** The first violation and what led to it; its faults where there is none. */
   showStory(): void {
     this.player.tellWhy();
-    if (this.#chart.picture.violations.length > 0) this.#navigation.showStory(0);
-    else this.#navigation.showAll();
+    this.#navigation.showStory();
+  }
+
+  /** The same, as it happens. */
+  playStory(): void {
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
+      this.showStory();
+      return;
+    }
+    const [from, until] = this.#navigation.story;
+    this.#chart.window.show(from, until);
+    this.player.moveTo(from);
+    this.player.play(until);
   }
 
   showAll(): void {

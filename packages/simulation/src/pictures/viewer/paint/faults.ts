@@ -5,22 +5,25 @@ import { f, fitted, path, rect, text, widthOf } from "../svg.ts";
 /** Words of faults that are near to each other stand below each other. */
 const levels = 2;
 const levelHeight = 24;
-/** Of words; a tooltip has all of them. */
-const longest = 300;
+/** The least that words may take before they are cut, however many faults follow; a tooltip has all of them. */
+const least = 300;
 
 /** Flags, each with the fault in words; the line beside the pole is its duration. */
 export function paintFaults(scene: Scene): readonly string[] {
   const { picture, window, layout } = scene;
   const free = Array.from({ length: levels }, () => Number.NEGATIVE_INFINITY);
   const visible = picture.faults.filter(({ from, until }) => window.shows([from, until]));
-  return visible.map((fault) => {
+  return visible.map((fault, index) => {
     const [left, right] = window.edges(fault.from, fault.until);
     const level = free.findIndex((x) => x <= left - 4);
     if (level < 0) return paintTick(scene, fault, left);
     const y = layout.faults.body + 8 + level * levelHeight;
     const full = widthOf(fault.words, 12.5);
     const after = Math.max(left, layout.gutter) + 14;
-    const room = Math.min(longest, layout.width - after);
+    // Up to the next one that may stand in the same line.
+    const next = visible[index + levels];
+    const clear = next ? window.edges(next.from, next.from)[0] - after - 8 : layout.width;
+    const room = Math.min(Math.max(least, clear), layout.width - after);
     // At the right edge there may be more room before the pole.
     const isBefore = full > room && left - full - 8 > Math.max(free[level]!, layout.gutter);
     const begin = isBefore ? left - full - 8 : after;

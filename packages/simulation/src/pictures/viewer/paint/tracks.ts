@@ -61,7 +61,7 @@ function clockText({ moment, window }: Scene, { clock }: Track): string {
   const stretch = clock.findLast(([from]) => from <= time) ?? clock[0];
   if (!stretch) return "";
   const rateText = stretch[4] === 0 ? "" : ` · ${rate(stretch[4])}`;
-  return `${offset(offsetAt(stretch, time))}${rateText}`;
+  return `clock ${offset(offsetAt(stretch, time))}${rateText}`;
 }
 
 function offsetAt([from, until, offset, offsetThen]: ClockStretch, time: number): number {
