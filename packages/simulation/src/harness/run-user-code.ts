@@ -5,7 +5,7 @@ import { Engine } from "../engine/engine.ts";
 import { Kernel } from "../engine/kernel.ts";
 import { Process } from "../engine/process.ts";
 import { Trace, type TraceValue } from "../engine/trace.ts";
-import { typicalOf } from "../network/latency.ts";
+import { knownOf } from "../network/latency.ts";
 import { OneWay } from "../network/one-way.ts";
 import type { Plan } from "../plan/plan.ts";
 import { Random } from "../random.ts";
@@ -204,7 +204,7 @@ class Fixture<Resource extends object> {
   #contextOf(process: Process, index: number): Omit<ClientContext<Resource>, "round"> {
     const random = this.#random.stream(process.name);
     const { latency, longestLatency } = this.#plan.network;
-    const steady = { shape: "constant", ms: typicalOf(latency) } as const;
+    const steady = { shape: "constant", ms: knownOf(latency).typical } as const;
     const oneWay = (): OneWay => new OneWay(this.#kernel, steady, longestLatency * 1000, random);
     const way = { client: process, server: this.#server, requests: oneWay(), replies: oneWay() };
     const caller = this.#watch.of(process);

@@ -1,6 +1,6 @@
 import type { Settings } from "@quorlock/redlock";
 import type { Verdict, Violation } from "../checkers/findings.ts";
-import { typicalOf } from "../network/latency.ts";
+import { knownOf } from "../network/latency.ts";
 import { counted } from "../pictures/markup.ts";
 import type { Fault, FaultName } from "../plan/fault.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -160,7 +160,7 @@ class Question<Resource extends object> {
   #count({ network }: Plan, { undisturbed: { acquired, noQuorum } }: CodeRun): void {
     this.#undisturbed.acquired += acquired;
     this.#undisturbed.noQuorum += noQuorum;
-    this.#undisturbed.roundTrip += 2 * noQuorum * typicalOf(network.latency);
+    this.#undisturbed.roundTrip += 2 * noQuorum * knownOf(network.latency).typical;
   }
 
   /** The same run once more, and all of it seen. */
@@ -171,7 +171,7 @@ class Question<Resource extends object> {
     const { masters, clients, seed, network } = plan;
     const setting =
       `${counted(masters.length, "master")}, ${counted(clients.length, "client")}, a ttl of ${this.#ttl} ms; ` +
-      `a message takes ${typicalOf(network.latency).toFixed(1)} ms`;
+      `a message takes ${knownOf(network.latency).typical.toFixed(1)} ms`;
     const isStalled = plan.faults.some(
       (fault) => fault.kind === "stall" && "on" in fault && fault.on === "write",
     );

@@ -27,9 +27,32 @@ function milliseconds(latency: Latency, random: Random): number {
   }
 }
 
-const typical = { constant: "ms", uniform: "from", "log-normal": "median", "two-peaks": "fast" } as const;
+/** What is known of the messages of a network, ms. */
+interface Known {
+  /** Most take about this. */
+  readonly typical: number;
+  /** None takes less. */
+  readonly least: number;
+  /** Hardly any takes more; infinite where many do. */
+  readonly usual: number;
+  /** None takes more. */
+  readonly most: number;
+}
 
-/** Of most messages, ms. */
-export function typicalOf(latency: Latency): number {
-  return (latency as unknown as Record<string, number>)[typical[latency.shape]]!;
+export function knownOf(latency: Latency): Known {
+  const most = Number.POSITIVE_INFINITY;
+  switch (latency.shape) {
+    case "constant":
+      return { typical: latency.ms, least: latency.ms, usual: latency.ms, most: latency.ms };
+    case "uniform":
+      return { typical: latency.from, least: latency.from, usual: latency.to, most: latency.to };
+    case "log-normal": {
+      const { median, sigma } = latency;
+      return { typical: median, least: 0, usual: median * Math.exp(2.5 * sigma), most };
+    }
+    case "two-peaks": {
+      const { fast, slow } = latency;
+      return { typical: fast, least: Math.min(fast, slow), usual: most, most };
+    }
+  }
 }

@@ -1,7 +1,7 @@
 import type { FirstGrantTerms } from "../checkers/first-grant.ts";
 import type { OrderTerms } from "../checkers/order.ts";
 import type { WaitTerms } from "../checkers/waits.ts";
-import type { Latency } from "../network/latency.ts";
+import { knownOf, type Latency } from "../network/latency.ts";
 import type { FaultName } from "../plan/fault.ts";
 import type { Plan } from "../plan/plan.ts";
 import { Bounds } from "./bounds.ts";
@@ -24,7 +24,7 @@ export function termsOf(plan: Plan): WaitTerms {
   const { parallel = 1 } = workload;
   // PROTOCOL 2.5: each call that demands more than a lease has comes first once.
   const visits = calls.every(isModest) ? 0 : parallel * clients.length;
-  const visited = visits * tripsOfVisit * 2 * slowOf(network.latency);
+  const visited = visits * tripsOfVisit * 2 * knownOf(network.latency).usual;
   const patience = patienceOf(plan, calls);
   const hasTime = (call: CallTerms): boolean => isModest(call) || leavesTime(plan, call);
   return {
@@ -72,11 +72,11 @@ export function firstGrantTermsOf(plan: Plan): FirstGrantTerms {
   const { settings, workload, clients, network } = plan;
   const calls = new CallTermsSource(settings, workload, (own) => new Bounds(own)).all;
   const { latency } = network;
-  const slow = latency.shape === "two-peaks" ? Math.max(latency.fast, latency.slow) : slowOf(latency);
+  const slow = latency.shape === "two-peaks" ? Math.max(latency.fast, latency.slow) : knownOf(latency).usual;
   const connecting = network.reconnectDelay + 8 * Math.min(network.longestLatency, slow);
   // (Of the pauses before its calls hardly one is twenty times as long as they are on average.)
   const patience = Math.max(...calls.map(patienceOf(plan, calls))) + connecting + 20 * workload.think;
-  const trip = 2 * fastestOf(latency);
+  const trip = 2 * knownOf(latency).least;
   const obstacle = calls.every(({ bounds }) => bounds.nodeTimeout < trip * (1 - settings.driftFactor))
     ? `no answer comes within a nodeTimeout: each takes ${trip.toFixed(1)} ms at least`
     : undefined;
@@ -142,7 +142,7 @@ const readingAge = 10_000;
 export function orderTermsOf(plan: Plan): OrderTerms {
   const { settings, workload, clients, network, faults, masters } = plan;
   const calls = new CallTermsSource(settings, workload, (own) => new Bounds(own)).all;
-  const slowest = strictBoundOf(network.latency);
+  const slowest = knownOf(network.latency).most;
   const isCalm =
     faults.every(({ kind }) => harmless.has(kind)) && clients.every(({ endsAt }) => endsAt === undefined);
   const isKnown = isCalm && Number.isFinite(slowest) && servesAll(plan, calls);
@@ -163,46 +163,12 @@ export function orderTermsOf(plan: Plan): OrderTerms {
   };
 }
 
-/** The longest time that a message takes, ms. */
-function strictBoundOf(latency: Latency): number {
-  if (latency.shape === "constant") return latency.ms;
-  return latency.shape === "uniform" ? latency.to : Number.POSITIVE_INFINITY;
-}
-
 /** How long the few rounds take that follow a wake or a heartbeat, ms; infinite if no bound is known. */
 export function hurryIn(latency: Latency, lateness: number): number {
-  return 4 * tripsOfRound * (2 * strictBoundOf(latency) + collecting) + lateness;
+  return 4 * tripsOfRound * (2 * knownOf(latency).most + collecting) + lateness;
 }
 
 /** Whether hardly a request and its answer take longer than `time` ms. */
 export function answersWithin(time: number, latency: Latency): boolean {
-  return 2 * slowOf(latency) < time;
-}
-
-/** The time that every message takes at least, ms. */
-function fastestOf(latency: Latency): number {
-  switch (latency.shape) {
-    case "constant":
-      return latency.ms;
-    case "uniform":
-      return latency.from;
-    case "log-normal":
-      return 0;
-    case "two-peaks":
-      return Math.min(latency.fast, latency.slow);
-  }
-}
-
-/** A latency that hardly any message exceeds, ms. */
-function slowOf(latency: Latency): number {
-  switch (latency.shape) {
-    case "constant":
-      return latency.ms;
-    case "uniform":
-      return latency.to;
-    case "log-normal":
-      return latency.median * Math.exp(2.5 * latency.sigma);
-    case "two-peaks":
-      return Number.POSITIVE_INFINITY;
-  }
+  return 2 * knownOf(latency).usual < time;
 }

@@ -1,5 +1,5 @@
 import type { ViolationKind } from "../checkers/findings.ts";
-import { typicalOf } from "../network/latency.ts";
+import { knownOf } from "../network/latency.ts";
 import type { Fault, Targets } from "../plan/fault.ts";
 import { type ClientPlan, type Plan, styles } from "../plan/plan.ts";
 import { PlanError, validPlan } from "../plan/validate.ts";
@@ -75,7 +75,7 @@ function* simplerThan(part: unknown, name = ""): Generator {
   if (simplest.has(name) && simplest.get(name) !== part) yield simplest.get(name);
   if (typeof part === "number" && magnitudes.has(name)) yield* smallerThan(part);
   if (typeof part !== "object" || part === null) return;
-  if (isLatency(part) && part.shape !== "constant") yield { shape: "constant", ms: typicalOf(part) };
+  if (isLatency(part) && part.shape !== "constant") yield { shape: "constant", ms: knownOf(part).typical };
   if (Array.isArray(part)) {
     const list: readonly unknown[] = part;
     if (lists.has(name)) for (let gone = list.length - 1; gone >= 0; gone -= 1) yield without(list, gone);

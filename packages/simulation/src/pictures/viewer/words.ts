@@ -1,4 +1,4 @@
-import type { Call, Hold, Key, Message, Pause, Picture } from "../picture.ts";
+import type { Hold, Picture } from "../picture.ts";
 import type { Thing } from "../thing.ts";
 import { ms, signed } from "./numbers.ts";
 
@@ -10,97 +10,94 @@ export interface TooltipText {
 }
 
 export function tell(picture: Picture, thing: Thing): TooltipText {
-  const { title, lines } = textOf(picture, thing);
+  const teller = tellers[thing.kind] as (picture: Picture, thing: Thing) => Text;
+  const { title, lines } = teller(picture, thing);
   return { title, lines, isDanger: thing.kind === "violation" || thing.kind === "overlap" };
 }
 
-function textOf(picture: Picture, thing: Thing): Pick<TooltipText, "title" | "lines"> {
-  switch (thing.kind) {
-    case "message":
-      return describeMessage(picture, thing.it);
-    case "hold":
-      return describeHold(picture, thing.it);
-    case "key":
-      return describeKey(picture, thing.it, thing.master);
-    case "call":
-      return describeCall(picture, thing.it, thing.client);
-    case "pause":
-      return describePause(thing.it, thing.name);
-    case "write":
-      return {
-        title: `${nameOf(picture, thing.it)} ${thing.write[1] ? "writes" : "is turned away by the fence"}`,
-        lines: [
-          ["at", ms(thing.write[0])],
-          ["in", `hold ${thing.it.number}`],
-        ],
-      };
-    case "fault":
-      return {
-        title: `Fault: ${thing.it.kind}`,
-        lines: [
-          ["at", ms(thing.it.from)],
-          ["what", thing.it.words],
-        ],
-      };
-    case "violation":
-      return {
-        title: `Violation: ${thing.it.kind}`,
-        lines: [
-          ["at", ms(thing.it.at)],
-          ["what", thing.it.detail],
-        ],
-      };
-    case "overlap": {
-      const [first, second] = thing.it.holds.map((index) => picture.holds[index]!);
-      return {
-        title: `Two holders of ${picture.resources[thing.it.resource]}`,
-        lines: [
-          ["for", `${ms(thing.it.until - thing.it.from)}, from ${ms(thing.it.from)}`],
-          ["first", `${nameOf(picture, first!)}, hold ${first!.number}`],
-          ["then", `${nameOf(picture, second!)}, hold ${second!.number}`],
-        ],
-      };
-    }
-  }
-}
+type Text = Pick<TooltipText, "title" | "lines">;
+type Tellers = {
+  readonly [Kind in Thing["kind"]]: (picture: Picture, thing: Extract<Thing, { kind: Kind }>) => Text;
+};
+
+const tellers: Tellers = {
+  message({ clients, masters, texts }, { it: [client, master, sent, ran, heard, lost, command, reply] }) {
+    const unheard = lost >= 0 ? "never: the connection was lost" : "not yet";
+    return {
+      title: `${clients[client]?.name} → ${masters[master]?.name}`,
+      lines: [
+        ["command", texts[command] ?? ""],
+        ["reply", ran < 0 ? "none: it was never executed" : (texts[reply] ?? "")],
+        ["sent", ms(sent)],
+        ["executed", ran < 0 ? "never" : `${ms(ran)}, after ${ms(ran - sent)}`],
+        ["heard", heard >= 0 ? `${ms(heard)}, after ${ms(heard - sent)}` : unheard],
+      ],
+    };
+  },
+  hold(picture, { it: hold }) {
+    const least = hold.margins.reduce((low, [, margin]) => Math.min(low, margin), Number.POSITIVE_INFINITY);
+    const beliefs = hold.beliefs.map(([from, until]) => `${ms(from)} to ${ms(until)}`);
+    const names = hold.resources.map((index) => picture.resources[index]).join(" and ");
+    return {
+      title: `${nameOf(picture, hold)} holds ${names}`,
+      lines: [
+        ["hold", String(hold.number)],
+        ["believes", beliefs.join(", ") || "never"],
+        ["until", `${ms(hold.until)}, given up or told`],
+        ["margin", Number.isFinite(least) ? `${signed(least / 1000, 3)} ms at least` : "not known"],
+        ["writes", String(hold.writes.length)],
+      ],
+    };
+  },
+  key({ clients, masters, resources }, { it: [resource, client, , from, until, expiry, end], master }) {
+    return {
+      title: `${masters[master]?.name} keeps ${resources[resource]}`,
+      lines: [
+        ["for", client < 0 ? "an unknown client" : (clients[client]?.name ?? "")],
+        ["from", ms(from)],
+        ["until", `${ms(until)}, ${ends[end]}`],
+        ["expiry", expiry < 0 ? "none" : `${ms(expiry)}, by its own clock`],
+      ],
+    };
+  },
+  call({ clients }, { it: [from, until, name, how], client }) {
+    const lines = { from: ms(from), took: ms(until - from), "came to": how };
+    return { title: `${clients[client]?.name} calls ${name}`, lines: Object.entries(lines) };
+  },
+  pause(_, { it: [from, until, how], name }) {
+    const lines = { from: ms(from), ...(how === "ended" ? {} : { for: ms(until - from) }) };
+    return { title: `${name} is ${how}`, lines: Object.entries(lines) };
+  },
+  write(picture, { it, write: [at, isAccepted] }) {
+    const title = `${nameOf(picture, it)} ${isAccepted ? "writes" : "is turned away by the fence"}`;
+    return { title, lines: Object.entries({ at: ms(at), in: `hold ${it.number}` }) };
+  },
+  fault: (_, { it: { kind, from, words } }) => ({
+    title: `Fault: ${kind}`,
+    lines: Object.entries({ at: ms(from), what: words }),
+  }),
+  violation: (_, { it: { kind, at, detail } }) => ({
+    title: `Violation: ${kind}`,
+    lines: Object.entries({ at: ms(at), what: detail }),
+  }),
+  overlap(picture, { it: { holds, resource, from, until } }) {
+    const [first, then] = holds.map((index) => {
+      const hold = picture.holds[index]!;
+      return `${nameOf(picture, hold)}, hold ${hold.number}`;
+    });
+    return {
+      title: `Two holders of ${picture.resources[resource]}`,
+      lines: [
+        ["for", `${ms(until - from)}, from ${ms(from)}`],
+        ["first", first!],
+        ["then", then!],
+      ],
+    };
+  },
+};
 
 function nameOf({ clients }: Picture, { client }: Hold): string {
   return clients[client]?.name ?? "";
-}
-
-function describeMessage(picture: Picture, message: Message): Pick<TooltipText, "title" | "lines"> {
-  const [client, master, sent, ran, heard, lost, command, reply] = message;
-  const answer =
-    heard >= 0
-      ? `${ms(heard)}, after ${ms(heard - sent)}`
-      : lost >= 0
-        ? "never: the connection was lost"
-        : "not yet";
-  return {
-    title: `${picture.clients[client]?.name} → ${picture.masters[master]?.name}`,
-    lines: [
-      ["command", picture.texts[command] ?? ""],
-      ["reply", ran < 0 ? "none: it was never executed" : (picture.texts[reply] ?? "")],
-      ["sent", ms(sent)],
-      ["executed", ran < 0 ? "never" : `${ms(ran)}, after ${ms(ran - sent)}`],
-      ["heard", answer],
-    ],
-  };
-}
-
-function describeHold(picture: Picture, hold: Hold): Pick<TooltipText, "title" | "lines"> {
-  const least = hold.margins.reduce((low, [, margin]) => Math.min(low, margin), Number.POSITIVE_INFINITY);
-  const beliefs = hold.beliefs.map(([from, until]) => `${ms(from)} to ${ms(until)}`);
-  return {
-    title: `${nameOf(picture, hold)} holds ${hold.resources.map((index) => picture.resources[index]).join(" and ")}`,
-    lines: [
-      ["hold", String(hold.number)],
-      ["believes", beliefs.join(", ") || "never"],
-      ["until", `${ms(hold.until)}, given up or told`],
-      ["margin", Number.isFinite(least) ? `${signed(least / 1000, 3)} ms at least` : "not known"],
-      ["writes", String(hold.writes.length)],
-    ],
-  };
 }
 
 const ends = {
@@ -110,43 +107,3 @@ const ends = {
   lost: "lost, the master went down",
   kept: "still there at the end",
 } as const;
-
-function describeKey(picture: Picture, key: Key, master: number): Pick<TooltipText, "title" | "lines"> {
-  const [resource, client, , from, until, expiry, end] = key;
-  return {
-    title: `${picture.masters[master]?.name} keeps ${picture.resources[resource]}`,
-    lines: [
-      ["for", client < 0 ? "an unknown client" : (picture.clients[client]?.name ?? "")],
-      ["from", ms(from)],
-      ["until", `${ms(until)}, ${ends[end]}`],
-      ["expiry", expiry < 0 ? "none" : `${ms(expiry)}, by its own clock`],
-    ],
-  };
-}
-
-function describeCall(
-  { clients }: Picture,
-  call: Call,
-  client: number,
-): Pick<TooltipText, "title" | "lines"> {
-  const [from, until, name, how] = call;
-  return {
-    title: `${clients[client]?.name} calls ${name}`,
-    lines: [
-      ["from", ms(from)],
-      ["took", ms(until - from)],
-      ["came to", how],
-    ],
-  };
-}
-
-function describePause([from, until, how]: Pause, name: string): Pick<TooltipText, "title" | "lines"> {
-  const lines: TooltipText["lines"] =
-    how === "ended"
-      ? [["from", ms(from)]]
-      : [
-          ["from", ms(from)],
-          ["for", ms(until - from)],
-        ];
-  return { title: `${name} is ${how}`, lines };
-}
