@@ -83,7 +83,7 @@ describe.each([
       });
     pack();
     expect(read("docs/promises.md")).toContain(words);
-    expect(read("docs/promises.md")).toContain("](choosing.md");
+    expect(read("docs/promises.md")).toContain("](fencing.md)");
     expect(read("README.md")).toContain("](https://unpkg.com/@quorlock/redlock@0.1.0/docs/waiting.md)");
     expect(JSON.parse(read("package.json")).homepage).toBe(address || undefined);
     expect(JSON.parse(read("package.json")).repository?.directory).toBe(

@@ -63,11 +63,13 @@ export default defineConfig({
   themeConfig: {
     sidebar,
     outline: [2, 3],
-    // The guide says what a name is for; the reference would outnumber it.
     search: {
       provider: "local",
       options: {
-        _render: (source, env, md) => (env.path.includes(reference) ? "" : md.render(source, env)),
+        // The guide says what a name is for; the reference would outnumber it.
+        miniSearch: {
+          searchOptions: { boostDocument: (id: string) => (id.startsWith("/api/") ? 0.2 : 1) },
+        },
       },
     },
     nav: [

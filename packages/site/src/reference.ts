@@ -5,7 +5,7 @@ import type { PluginOptions } from "typedoc-plugin-markdown";
 import { reference, root } from "./pages.ts";
 
 /** The packages whose public names are described. */
-const packages = ["redlock", "fastify", "express", "nestjs", "testing", "opentelemetry"];
+const packages = ["redlock", "redlock-4", "fastify", "express", "nestjs", "testing", "opentelemetry"];
 /** For implementations of adapters, and no part of the promise of versions. */
 const left = ["./internal"];
 
@@ -24,6 +24,12 @@ function entryPoints(): ReadonlyMap<string, string> {
     });
   });
   return new Map(all);
+}
+
+/** Moves what has a name to the front. */
+function lead(all: Array<{ readonly name?: string; readonly title?: string }>, first: string): void {
+  const index = all.findIndex(({ name, title }) => (name ?? title) === first);
+  if (index > 0) all.unshift(...all.splice(index, 1));
 }
 
 /** Writes a page for each public module, from the comments in the sources. */
@@ -63,6 +69,9 @@ export async function writeReference(): Promise<void> {
     const module = project.children?.find((child) => child.name === path);
     if (!module) throw new Error(`TypeDoc has no module ${path}`);
     module.name = name;
+    // What everyone begins with.
+    for (const group of module.groups ?? []) lead(group.children, "Redlock");
+    lead(module.groups ?? [], "Classes");
   }
   await app.generateOutputs(project);
 }

@@ -166,6 +166,57 @@ describe("the pages in Chromium", () => {
     await page.setViewportSize({ width: 1280, height: 900 });
   });
 
+  test("fit in a window and on a phone: no table and no line of code is cut", async () => {
+    const wide: string[] = [];
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 900 });
+      for (const path of allPages()) {
+        await page.goto(origin + path);
+        const found = await page.evaluate<readonly string[]>(`[
+          document.documentElement,
+          ...document.querySelectorAll(${width === 390 ? '".vp-doc pre"' : '".vp-doc pre, .vp-doc table"'}),
+        ].flatMap((one) => one.scrollWidth > one.clientWidth + 1 ? one.tagName + " " + one.scrollWidth : [])`);
+        wide.push(...found.map((one) => `${path} at ${width}: ${one}`));
+      }
+    }
+    await page.setViewportSize({ width: 1280, height: 900 });
+    expect(wide).toEqual([]);
+  });
+
+  test("the home page loads at most 400 kB, and shows itself within a second", async () => {
+    const fresh = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    const session = await fresh.context().newCDPSession(fresh);
+    await session.send("Network.enable");
+    let loaded = 0;
+    session.on("Network.loadingFinished", ({ encodedDataLength }) => {
+      loaded += encodedDataLength;
+    });
+    await fresh.goto(`${origin}/`, { waitUntil: "networkidle" });
+    const paint = await fresh.evaluate<number>(
+      `performance.getEntriesByName("first-contentful-paint")[0].startTime`,
+    );
+    await fresh.close();
+    console.log(
+      `the home page: ${Math.round(loaded / 1000)} kB, first contentful paint after ${paint.toFixed(0)} ms`,
+    );
+    expect(loaded).toBeGreaterThan(20_000);
+    expect(loaded).toBeLessThanOrEqual(400_000);
+  });
+
+  test("the reference opens with Redlock, and is found by words", async () => {
+    await page.goto(`${origin}/api/redlock`);
+    expect(await page.locator(".vp-doc h3").first().textContent()).toContain("Redlock");
+    await page.goto("about:blank");
+    await page.goto(`${origin}/`);
+    const open = async (): Promise<number> => {
+      await page.keyboard.press("Control+k");
+      return page.locator("#localsearch-input").count();
+    };
+    await expect.poll(open, soon).toBe(1);
+    await page.locator("#localsearch-input").fill("ExtendOptions");
+    await expect.poll(() => page.locator('.results a[href*="/api/"]').count(), soon).toBeGreaterThan(0);
+  });
+
   test("are found by words, with the keyboard alone", async () => {
     await page.goto(`${origin}/`);
     // The page hears its keys when its script has come.
