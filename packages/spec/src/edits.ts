@@ -99,8 +99,9 @@ function withoutComments(module: string): string {
   return module.replace(/\\\*[^\n]*/g, (comment) => " ".repeat(comment.length));
 }
 
+/** In Lock the steps of a search, which have its bounds, begin with Asks. */
 function definitionsIn(text: string): Definition[] {
-  const end = text.search(/^\w*Spec ==/m);
+  const end = text.search(/^(?:Asks\(|\w*Spec ==)/m);
   const heads = [...text.slice(0, end).matchAll(/^([A-Z]\w*|\w*[vV]ars)(?:\([^)=]*\))? ==/gm)];
   return heads.map((head, index) => {
     const to = heads[index + 1]?.index ?? end;
