@@ -12,8 +12,8 @@ const sidebar: DefaultTheme.SidebarItem[] = [
   {
     text: "API",
     items: referencePages()
-      .filter((file) => !file.endsWith("README.md"))
-      .map((file) => ({ text: file.replace(`${reference}/`, "").replace(".md", ""), link: pathOf(file) })),
+      .filter((file) => file !== `${reference}/README.md`)
+      .map((file) => ({ text: pathOf(file).replace("/api", "@quorlock"), link: pathOf(file) })),
   },
 ];
 
