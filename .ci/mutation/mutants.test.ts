@@ -52,7 +52,7 @@ test.each([
 
 test("a mutant of a script is known by its line", () => {
   const text = "-- Why.\n  if a > 1 then\n    b(2)\n  end\n";
-  const mutant = luaMutantsOf("a.lua", text).find(({ original }) => original === "a > 1")!;
+  const mutant = luaMutantsOf("a.lua", text).find(({ replacement }) => replacement === "(a >= 1)")!;
   expect(mutant.line).toBe(2);
   expect(changedLine(text, mutant)).toEqual(["if a > 1 then", "if (a >= 1) then"]);
 });
