@@ -213,7 +213,7 @@ describe("the pages in Chromium", () => {
       return page.locator("#localsearch-input").count();
     };
     await expect.poll(open, soon).toBe(1);
-    await page.locator("#localsearch-input").fill("ExtendOptions");
+    await page.locator("#localsearch-input").fill("AcquireOptions");
     await expect.poll(() => page.locator('.results a[href*="/api/"]').count(), soon).toBeGreaterThan(0);
   });
 
