@@ -46,8 +46,8 @@ export class CurrentLink {
   #state: LinkState = { is: "dialing" };
   /** Makes the current link. */
   #dialer: Dialer;
-  /** For the first link, or for the end of a doubt. */
-  #wait: Latch | undefined;
+  /** For the first link, or for the end of a doubt: one promise, by which tens of thousands of commands may wait. */
+  #wait: { readonly over: Latch; readonly done: Promise<void> } | undefined;
 
   /** `onEstablished`: called when commands can be sent on another link. */
   constructor(driver: Driver, open: () => Link, onEstablished: () => void) {
@@ -96,12 +96,15 @@ export class CurrentLink {
   }
 
   #waiting(): Promise<void> {
-    this.#wait ??= new Latch();
+    if (!this.#wait) {
+      const over = new Latch();
+      this.#wait = { over, done: over.done };
+    }
     return this.#wait.done;
   }
 
   #endWait(): void {
-    this.#wait?.end();
+    this.#wait?.over.end();
     this.#wait = undefined;
   }
 

@@ -226,3 +226,13 @@ test("one that is lost, and ready again, while the one that it replaces ends is 
   expect([sessions.length, opened[2]!.sent]).toEqual([1, []]);
   connection.disconnect();
 });
+
+test("commands that wait for the link wait by one promise, which tens of thousands may do", async () => {
+  const { connection, own, reconnect } = await established();
+  own.lose();
+  reconnect();
+  const waiting = connection.connectFirst();
+  expect(waiting).toBeInstanceOf(Promise);
+  expect(connection.connectFirst()).toBe(waiting);
+  connection.disconnect();
+});

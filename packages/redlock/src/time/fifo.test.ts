@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { Fifo } from "./fifo.ts";
 
 test("a FIFO returns its items in their order, with any calls in between", () => {
-  const steps = fc.array(fc.oneof(fc.integer(), fc.constant("shift"), fc.constant("remove")), {
+  const steps = fc.array(fc.oneof(fc.integer(), fc.constantFrom("shift", "remove even", "remove thirds")), {
     maxLength: 200,
   });
   fc.assert(
@@ -17,8 +17,14 @@ test("a FIFO returns its items in their order, with any calls in between", () =>
           model.push(item);
         } else if (step === "shift") expect(fifo.shift()).toBe(model.shift());
         else {
-          for (const item of model) if (item.value % 3 === 0) fifo.remove(item);
-          model = model.filter(({ value }) => value % 3 !== 0);
+          const by = step === "remove even" ? 2 : 3;
+          const seen: unknown[] = [];
+          for (const item of fifo) {
+            seen.push(item);
+            if (item.value % by === 0) fifo.remove(item);
+          }
+          expect(seen).toEqual(model);
+          model = model.filter(({ value }) => value % by !== 0);
         }
         expect(fifo.length).toBe(model.length);
       }

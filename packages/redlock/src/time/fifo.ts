@@ -37,8 +37,9 @@ export class Fifo<T> {
     if (this.#removed.size > this.length) this.#items = this.drain();
   }
 
-  *[Symbol.iterator](): Iterator<T> {
-    for (const item of this.#items.slice(this.#first) as T[]) if (!this.#removed.has(item)) yield item;
+  /** Those that are in the queue now, whatever is removed meanwhile. */
+  [Symbol.iterator](): Iterator<T> {
+    return (this.#items.slice(this.#first) as T[]).filter((item) => !this.#removed.has(item)).values();
   }
 
   /** Removes and returns all items. */
