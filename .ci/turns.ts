@@ -1,11 +1,14 @@
 /** The steps whose short runs found nothing of their own: see the table of harnesses in CONTRIBUTING.md. */
 export const groups = ["node-redis", "interop", "engines", "specification", "benchmark"] as const;
-/** Files of tests on real masters: each repeats those of the newest ioredis by another client library, version, mode or user. */
+/**
+ * Files of tests that take minutes. Those on real masters repeat those of the newest ioredis by another client library, version, mode or
+ * user; `commands` starts and ends every command.
+ */
 const cases = "cluster ioredis-oldest iovalkey node-redis node-redis-oldest one-redis without-scripts";
+const others = "contract/acl contract/oldest-versions commands";
 export const repeats: readonly string[] = [
   ...cases.split(" ").map((name) => `behaviours/${name}`),
-  "contract/acl",
-  "contract/oldest-versions",
+  ...others.split(" "),
 ];
 
 /** Each commit runs one of the names, the next commit the next one: in time all of them have run. */
