@@ -62,11 +62,12 @@ async function step(name: string, command: Command, isBeside = false): Promise<v
 /** A run of vitest, by the counts in its report; one that left no report failed before its first test. */
 async function tests(name: string, given: Command, isBeside = false): Promise<void> {
   runs += 1;
-  const results = join("node_modules", `.vitest-results-${runs}.json`);
-  rmSync(results, { force: true });
+  // By its process: one of the tests starts `.ci/run` as well.
+  const results = join("node_modules", `.vitest-results-${process.pid}-${runs}.json`);
   const command = [...given, `--outputFile.json=${results}`] as const;
   await step(name, command, isBeside);
   const report = reportIn(results);
+  rmSync(results, { force: true });
   if (!report) return;
   passed += report.numPassedTests;
   failed += report.numFailedTests;
