@@ -10,7 +10,7 @@ test("every recipe keeps its promise", async () => {
 });
 
 test("an unknown recipe is refused with the list of those that exist", async () => {
-  const { code, output } = await runProgram(main, ["no-such-recipe"]);
-  expect(code).toBe(1);
-  expect(output).toContain("rate-limit, ");
+  const { code, errors } = await runProgram(main, ["no-such-recipe"]);
+  expect(code).toBe(64);
+  expect(errors).toContain("rate-limit, ");
 });
