@@ -11,7 +11,7 @@ const permits = 10_000;
  * The longest turn of the event loop, ms of processor time: other processes of the machine do not count, but slow its cores down
  * (30 to 58 measured). All slots in one turn take a second.
  */
-const maxTurn = 150;
+const maxTurn = 100;
 
 /** Measures the turns of the event loop until `stop`. */
 function watchTurns(): { stop(): number } {
