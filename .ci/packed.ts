@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join, posix } from "node:path";
 
-// What is in the tarballs of a release, and whether its pages lead anywhere.
+// The contents of the tarballs of a release, and the links of their pages.
 
 /** A package as a registry has it. */
 export interface Packed {

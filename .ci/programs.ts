@@ -6,7 +6,7 @@ import { interruptedCode } from "../packages/simulation/src/command-line/index.t
 
 /**
  * A folder for the temporary files of this process and of those that it starts, until it ends: tests that Ctrl-C ends cannot
- * remove theirs. What tsx has compiled is kept.
+ * remove theirs. The cache of tsx is kept.
  */
 export function ownTemporaryFolder(): void {
   const folder = mkdtempSync(join(tmpdir(), "quorlock-"));
@@ -57,7 +57,7 @@ async function interrupt(): Promise<never> {
 }
 let interrupting: Promise<never> | undefined;
 
-/** Runs a program. What it leaves running is killed when it has ended. */
+/** Runs a program. Processes that it leaves running are killed when it has ended. */
 export async function ended(
   [program, ...args]: Command,
   isShown = true,

@@ -1,12 +1,12 @@
 import { argumentsOf, type Program, text } from "../packages/simulation/src/command-line/index.ts";
 import { type Command, ended, ownTemporaryFolder } from "./programs.ts";
 
-// The scripts of package.json that only start other programs, one after the other: `script.ts NAME ...`. What is typed after
+// The scripts of package.json that only start other programs, one after the other: `script.ts NAME ...`. All that is typed after
 // the name goes to the last one, if it is an argument that is listed here: these programs do not say what they do not know.
 
 interface Script extends Omit<Program, "usage" | "examples"> {
   readonly arguments?: string;
-  /** What is typed after the name. */
+  /** All that is typed after the name. */
   readonly examples: readonly string[];
   readonly steps: readonly Command[];
 }

@@ -27,7 +27,7 @@ function packagesByFolder() {
 
 /**
  * A page as it is published. A registry shows README.md alone: its links to other pages of the package lead to the file of this version
- * on unpkg.com, which serves what the registry has. So do links to pages of other packages. What is in no package is a link once the repository has an address;
+ * on unpkg.com, which serves what the registry has. So do links to pages of other packages. A file in no package is a link once the repository has an address;
  * until then, its path stands behind the words.
  */
 function published(page, text, { name, version }) {

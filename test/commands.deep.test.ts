@@ -27,7 +27,7 @@ const text = ["README.md", "CONTRIBUTING.md", "examples/README.md"]
 const files = [...text.matchAll(/ exec (tsx \S+\.ts)|`(\.ci\/\w+)/g)].map(
   ([, byTsx, file]) => byTsx ?? file!,
 );
-/** What the documents let a user type after `npx -y pnpm@12`, but for pnpm's own commands and those of its workspaces. */
+/** The commands that the documents let a user type after `npx -y pnpm@12`, but for pnpm's own commands and those of its workspaces. */
 const named = [
   ...[...text.matchAll(/npx -y pnpm@12 (?:run )?([a-z][\w:-]*)/g)].map(([, name]) => name!),
   ...[...text.matchAll(/--filter @quorlock\/examples run ([\w-]+)/g)].map(([, name]) => name!),
@@ -99,7 +99,7 @@ test.concurrent.each([
 /** Those that are over in seconds: Ctrl-C finds none of them. */
 const short =
   /^(words|rooms|scripts|release|sim|quorlock|quick-start|sim (?!explore|shrink|heatmap).*|quorlock (?!watch|serve|exec).*)$/;
-/** What a command is called with, and what it has printed when it has begun; the first line, if nothing stands here. */
+/** The arguments of a command, and the text that it has printed when it has begun; the first line, if nothing stands here. */
 const called: Readonly<Record<string, { args?: string; begun?: RegExp; env?: NodeJS.ProcessEnv }>> = {
   test: { begun: /RUN / },
   "test:deep": { begun: /RUN / },

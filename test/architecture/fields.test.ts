@@ -4,7 +4,7 @@ import ts from "@typescript/typescript6";
 import { expect, test } from "vitest";
 import { source } from "./rooms.ts";
 
-// What changes in the client is a field of an object, and no object has many.
+// A value that changes in the client is a field of an object, and no object has many.
 //
 // - A class of the client has at most ten mutable fields: what more has is several things, or a state in the clothes of flags. A
 //   collection is one field; an object of the client's own that a field is made with counts by its own fields.

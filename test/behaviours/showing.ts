@@ -13,7 +13,7 @@ interface Task {
   readonly runs: number;
 }
 
-/** What has begun; or, at the end, what has shown the mutant, nothing if none did. */
+/** The case or run that has begun; or, at the end, the one that has shown the mutant, nothing if none did. */
 type Said = { readonly begins: string } | { readonly shownBy: string | undefined };
 
 function say(said: Said): void {

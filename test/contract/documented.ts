@@ -1,6 +1,6 @@
 const emitter = ["on", "once", "off", "emit", "removeListener"];
 
-/** What the documentation of ioredis names of its clients, as far as any program may use it to send commands. */
+/** The members that the documentation of ioredis names of its clients, as far as any program may use it to send commands. */
 export const documentedByIoredis: ReadonlySet<string> = new Set([
   ...emitter,
   ...["status", "options", "connect", "disconnect", "quit", "duplicate", "call", "nodes"],

@@ -196,7 +196,7 @@ export const ofRedlock4: Readonly<Record<string, Case>> = {
   },
 };
 
-/** What else its users rely on. */
+/** More that its users rely on. */
 export const ofUsers: Readonly<Record<string, Case>> = {
   "acquire, acquireWithOptions and release are lock, lockWithOptions and unlock": async (bench) => {
     const redlock = bench.redlock();

@@ -6,7 +6,7 @@ import { type Any, type Difference, thrown } from "./bench.ts";
 import { type Bench4, outcome } from "./bench-4.ts";
 import { spoiled } from "./cases-4.ts";
 
-/** What comes out differently: each is a line of the table in the README of @quorlock/redlock-4. */
+/** The differences: each is a line of the table in the README of @quorlock/redlock-4. */
 export const differences4: Readonly<Record<string, Difference<Bench4>>> = {
   "`clientError` events of a key that is no lock, in three attempts on three servers": {
     line: async (bench) => (await eventsOf(bench)).length,

@@ -169,7 +169,7 @@ describe.each([
   });
 });
 
-/** What programs for @types/redlock have, and three lines that are wrong: types that are missing would let them pass. */
+/** A program for @types/redlock, and three lines that are wrong: types that are missing would let them pass. */
 const typed = `
 const redlock = new Redlock([], { driftFactor: 0.01, retryCount: 10, retryDelay: 200, retryJitter: 100 });
 redlock.on("clientError", (error: unknown) => console.error(error));

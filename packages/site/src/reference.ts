@@ -69,7 +69,7 @@ export async function writeReference(): Promise<void> {
     const module = project.children?.find((child) => child.name === path);
     if (!module) throw new Error(`TypeDoc has no module ${path}`);
     module.name = name;
-    // What everyone begins with.
+    // Everyone begins with it.
     for (const group of module.groups ?? []) lead(group.children, "Redlock");
     lead(module.groups ?? [], "Classes");
   }

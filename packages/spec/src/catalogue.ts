@@ -11,7 +11,7 @@ export interface Bounds {
   readonly level: "quick" | "full" | "variants";
   /** The edits of the module are judged within them. */
   readonly edits?: true;
-  /** What happens at last is looked at, and nothing else: time, symmetry and what is left out of states are no part of that. */
+  /** Only liveness is looked at: time, symmetry and what is left out of states are no part of that. */
   readonly temporal?: true;
   /** Of the invariants this one alone. */
   readonly only?: string;
@@ -27,9 +27,9 @@ export interface Part {
   readonly invariants: readonly string[];
   /** Properties of each step: `P` stands for `[][PStep]_vars`. */
   readonly steps?: readonly string[];
-  /** What happens at last, under the module's `Fairness`. */
+  /** Liveness, under the module's `Fairness`. */
   readonly temporal?: readonly string[];
-  /** What may happen: an edit with which it cannot is refuted. */
+  /** Goals that are reached: an edit with which one is not is refuted. */
   readonly reaches?: readonly string[];
   /** Constraint and symmetry, as in a configuration file. */
   readonly extra: readonly string[];

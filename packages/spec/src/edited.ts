@@ -112,7 +112,7 @@ async function searchTogether(
   }
 }
 
-/** What happens at last: TLC judges one such property, and ends. */
+/** Liveness: TLC judges one such property, and ends. */
 async function searchAlone(
   _: Part,
   left: () => number[],

@@ -9,11 +9,11 @@ export interface Edit {
   readonly name: string;
 }
 
-/** What TLC makes of one. */
+/** TLC's judgement of one. */
 export interface Judged {
   readonly module: string;
   readonly edit: Edit;
-  /** What refutes it; `undefined` if it is accepted. */
+  /** The property that refutes it; `undefined` if it is accepted. */
   readonly refuted: string | undefined;
   /** Why an accepted one is no fault. */
   readonly why: string | undefined;
@@ -28,7 +28,7 @@ interface Definition extends Span {
   readonly name: string;
 }
 
-/** What ends an operand of a conjunction, at either side. */
+/** The ends of an operand of a conjunction, at either side. */
 const edges = /\/\\|\\\/|=>|:|,|\|->|==|\b(?:IF|THEN|ELSE|IN|UNCHANGED)\b/y;
 /** A conjunct in a line of its own may be a disjunction. */
 const conjunctEdges = new RegExp(edges.source.replace(String.raw`|\\\/`, ""), "y");

@@ -4,7 +4,7 @@ import type { Dialer } from "./dialer.ts";
 import type { NotSent } from "./link.ts";
 
 /**
- * What is known of the current link. It is used in `current` and `silent`, where a command has waited for a whole period
+ * The state of the current link. The link is used in `current` and `silent`, where a command has waited for a whole period
  * without any reply: then a second link is dialed, and the first one that answers is used. In `doubted` it may lead to
  * another server than the user's client (PROTOCOL 2.18), and what is sent is held until that is known. In `dialing` it is
  * made or identified, and may be silent as well, or there is none until one is needed.
@@ -72,7 +72,7 @@ export class Doubt {
     this.#timer.unref();
   }
 
-  /** What was begun on the link goes on, or with `error` never will (PROTOCOL 2.16). */
+  /** Work that was begun on the link goes on, or with `error` never will (PROTOCOL 2.16). */
   end(error: NotSent | undefined): void {
     this.#timer?.cancel();
     for (const settle of this.#held) settle(error);

@@ -33,7 +33,7 @@ export interface Link {
   end(): void;
 }
 
-/** What becomes of a link, until it is dropped or ended. */
+/** The events of a link, until it is dropped or ended. */
 export interface LinkEvents {
   /** The server has accepted the connection: from now on it has its time to greet it. */
   readonly onAccepted: () => void;
@@ -43,7 +43,7 @@ export interface LinkEvents {
   readonly onLost: (error: unknown) => void;
 }
 
-/** What the links of all libraries have in common: each is lost once, and never used again. */
+/** The base of the links of all libraries: each is lost once, and never used again. */
 export abstract class ClientLink implements Pick<Link, "dial"> {
   protected isOver = false;
   #onLost: (error: unknown) => void = () => {};

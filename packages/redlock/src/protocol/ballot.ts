@@ -228,7 +228,7 @@ export class Ballot implements AcquireCall {
     if (this.rounds > 0) this.#recordVotes();
     claim.votes.unasked = unasked;
     this.lease = new Lease(this.#context, claim.votes, fencingToken);
-    // What was not sent yet is abandoned once the lease has ended.
+    // A question that was not sent yet is abandoned once the lease has ended.
     claim.lease = this.lease;
     return this.lease;
   }

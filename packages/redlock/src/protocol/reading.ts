@@ -1,4 +1,4 @@
-// What a client knows of a master's clock, for the order of tickets (PROTOCOL 7.2), the clock watch (11.1), and the votes
+// A client's knowledge of a master's clock, for the order of tickets (PROTOCOL 7.2), the clock watch (11.1), and the votes
 // that are judged by it (11.4).
 
 /** Both clocks of this client, ms. */

@@ -30,7 +30,7 @@ export interface PlainVote {
 const nothingToRollBack = Promise.resolve();
 
 /**
- * One attempt to win a quorum by one round: PROTOCOL 2. What is asked, and which answers count, is decided by the ballot (the
+ * One attempt to win a quorum by one round: PROTOCOL 2. The ballot decides what is asked, and which answers count (the
  * token, the databases, late votes); when the clocks are read, by the round. The caller has been admitted; this function gives
  * the admission back.
  */

@@ -15,7 +15,7 @@ interface Move {
 const none: readonly never[] = [];
 
 /**
- * What the masters keep under one token, by their place: until when for sure (PROTOCOL 3.1). A ballot asks for them, its
+ * The keys that the masters keep under one token, by their place: until when for sure (PROTOCOL 3.1). A ballot asks for them, its
  * lease counts on them, and so does the lease that continues under the token.
  */
 export class Votes {

@@ -7,7 +7,7 @@ const stores: Readonly<Record<Kind, WeakMap<object, object>>> = {
   connections: new WeakMap<object, object>(),
   /** That of a client without scripts: WATCH and MULTI apply to a whole connection. */
   transactions: new WeakMap<object, object>(),
-  /** What removes the listeners of collected owners from a client. */
+  /** Removes the listeners of collected owners from a client. */
   registries: new WeakMap<object, object>(),
   /** The latest time-out of a master, by its node: thousands of rounds may have it, and an error is slow to build. */
   timeOuts: new WeakMap<object, object>(),
@@ -16,7 +16,7 @@ const stores: Readonly<Record<Kind, WeakMap<object, object>>> = {
 };
 
 /**
- * What is kept beside an object of a user, for as long as that exists; the first who asks makes it. No object of the client can
+ * A value that is kept beside an object of a user, for as long as that exists; the first who asks makes it. No object of the client can
  * own it, because all Redlocks of a process share it. Nothing else at the top of a module changes, but for the `Turn` of the
  * masters: test/architecture/fields.test.ts.
  */

@@ -22,13 +22,13 @@ export interface WaitEnd {
   readonly dueAt: number;
 }
 
-/** Who waits. */
+/** The calls that wait. */
 export interface Caller {
   readonly end: WaitEnd;
   readonly resolve: (result: WaitResult) => void;
 }
 
-/** What all lines of a Redlock have in common. */
+/** Shared by all lines of a Redlock. */
 export interface Surroundings {
   readonly context: Context;
   readonly grantListener: GrantListener;

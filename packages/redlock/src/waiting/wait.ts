@@ -15,7 +15,7 @@ import { atOnce, type WaitState, wheneverWoken } from "./wait-state.ts";
 /** A late grant with less than this part of the ttl left is renewed by another round before it is used. */
 const minRemainingFraction = 1 / 2;
 
-/** What a call that waits tells its line. */
+/** The news of a waiting call for its line. */
 export interface WaitEvents {
   /** One does not stand in the queues any more, or not until its backoff is over: its place there is free for another call. */
   onAway(): void;

@@ -66,7 +66,7 @@ export class MasterWithoutScripts extends Master {
   }
 }
 
-/** Who asks for a trial gets its replies. */
+/** The one that asks for a trial gets its replies. */
 interface Trial extends Asker {
   run(steps: Steps): Promise<Outcome>;
 }

@@ -12,7 +12,7 @@ import type { Wait } from "./wait.ts";
 /** The attempts of an extension, as the client tells them. */
 export type Attempts = ReadonlyArray<Promise<{ readonly votesFor: ReadonlySet<unknown> }>>;
 
-/** What checkers see of a run, and what of it. Of a client it is seen in a turn of its process. */
+/** The events that checkers see, with their contents. An event of a client is seen in a turn of its process. */
 interface Seen {
   /** A client's code has a lock: by the call that waited for it; or another client has handed it over. */
   held: { interval: LockInterval; wait: Wait | undefined; isGranted: boolean };

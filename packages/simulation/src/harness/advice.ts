@@ -4,7 +4,7 @@ import { type Incident, wasReleased, whyBare } from "./incident.ts";
 const inOneOrder =
   "=> Locks are taken in different orders. Take them in one order everywhere, or all in one call: acquire([a, b]).";
 
-/** What is wrong with the code, as far as its calls show it, and what helps. */
+/** The mistake in the code, as far as its calls show it, and what helps. */
 export function adviceFor(incident: Incident, violation: Violation): readonly string[] {
   const [client, ...others] = incident.culprits(violation);
   if (violation.kind === "deadlock" && others.length === 0 && !violation.detail.includes(", and for "))
@@ -40,7 +40,7 @@ export function adviceFor(incident: Incident, violation: Violation): readonly st
   return [`=> ${name} held a lock in each of its calls. Do all clients lock the same resource?`];
 }
 
-/** What a fencing token adds. */
+/** The use of a fencing token. */
 export function fencingAdvice({ runs, held }: Incident): readonly string[] {
   const late = runs.findLast((run) => whyBare(run) !== "");
   const numberOf = (client: number, before: number): number =>

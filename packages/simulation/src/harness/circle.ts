@@ -33,7 +33,7 @@ export function circleIn(clients: readonly Caller[]): readonly Caller[] {
   }
 }
 
-/** Who waits for whom, and for what. A client that others of the circle do not wait for is not named. */
+/** The clients that wait for each other, and for what. A client that others of the circle do not wait for is not named. */
 export function wordsOf(circle: readonly Caller[]): string {
   const wanted = new Set(circle.flatMap(resourcesWanted));
   const members = circle.filter((client) => resourcesHeld(client).some((resource) => wanted.has(resource)));

@@ -40,7 +40,7 @@ const longest = { first: 14, last: 10 };
 /** They change what a clock shows, and not what anybody does. */
 const ofClocks: readonly FaultName[] = ["rate", "step"];
 
-/** What led to a violation, from the trace of its run: who asked for a lock, got it, lost it, and called the resource. */
+/** The events that led to a violation, from the trace of its run: who asked for a lock, got it, lost it, and called the resource. */
 export class Incident {
   readonly held: Held[] = [];
   readonly runs: Run[] = [];

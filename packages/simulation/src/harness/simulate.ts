@@ -14,13 +14,13 @@ import { checkSimulateOptions, isExcept, type SimulateOptions, withFaults } from
 
 export type { SimulateOptions } from "./simulate-options.ts";
 
-/** What a seed shows; each is empty or undefined if nothing was found. */
+/** The findings of a seed; each is empty or undefined if nothing was found. */
 export interface Finding {
   /** The violation, with the seed that shows it again. */
   readonly violation: string | undefined;
   readonly seed: number | undefined;
   /**
-   * What led to it, a line each: who asked for a lock, waited, held it, lost it, was told, and called the resource; the faults;
+   * The events that led to it, a line each: who asked for a lock, waited, held it, lost it, was told, and called the resource; the faults;
    * and at the end what helps.
    */
   readonly story: readonly string[];
@@ -146,7 +146,7 @@ class Question<Resource extends object> {
     return { ...sum, found: this.nothing };
   }
 
-  /** What the calls tell beside violations. */
+  /** Advice that the calls give beside violations. */
   get notes(): readonly string[] {
     const { acquired, noQuorum, roundTrip } = this.#undisturbed;
     if (noQuorum <= acquired) return [];

@@ -15,7 +15,7 @@ async function outcomes(story: Story, isWith: boolean, subject?: Subject): Promi
       subject ? { subject } : {},
     );
     const outcome = scenarioOutcome(verdict, violations);
-    // What is safe is not red in the picture, and no command says that others could win.
+    // A safe run is not red in the picture, and no command says that others could win.
     if (outcome === "safe") expect(leastMargin).toBeGreaterThan(0);
     all.add(outcome);
   }

@@ -27,7 +27,7 @@ function milliseconds(latency: Latency, random: Random): number {
   }
 }
 
-/** What is known of the messages of a network, ms. */
+/** The bounds of the messages of a network, ms. */
 interface Known {
   /** Most take about this. */
   readonly typical: number;

@@ -84,7 +84,7 @@ export class Worker implements Receiver {
     return this.#options.run.findings;
   }
 
-  /** What it locks now is in another database than what the others lock. */
+  /** It locks in another database now than the others. */
   get #isElsewhere(): boolean {
     return this.#options.run.isElsewhere(this.process);
   }

@@ -70,7 +70,7 @@ function simplerIn(
   };
 }
 
-/** What is simpler in one field; `name` is that of the part. */
+/** Simpler values of one field; `name` is that of the part. */
 function* simplerThan(part: unknown, name = ""): Generator {
   if (simplest.has(name) && simplest.get(name) !== part) yield simplest.get(name);
   if (typeof part === "number" && magnitudes.has(name)) yield* smallerThan(part);

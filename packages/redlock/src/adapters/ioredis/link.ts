@@ -59,7 +59,7 @@ export function connectTimeoutOf(options: object): number {
 
 export type FixedOptions = Pick<IoredisOptions, "db" | "keyPrefix" | "sentinels">;
 
-/** What a `Redis` and a `Cluster` have in common: a client that is connected once. */
+/** A `Redis` or a `Cluster`: a client that is connected once. */
 abstract class IoredisLink extends ClientLink implements Pick<Link, "isReady" | "drop" | "end"> {
   readonly client: OwnClient;
   protected error: unknown;

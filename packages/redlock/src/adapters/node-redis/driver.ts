@@ -61,7 +61,7 @@ export class NodeRedisDriver implements Driver {
   readonly database: number | undefined;
   readonly asksServer = true;
   /**
-   * What it is while it is not open: one that was closed looks like one that was never opened, or that was closed by its own
+   * Its state while it is not open: one that was closed looks like one that was never opened, or that was closed by its own
    * `socketTimeout`, which is no reason to end locks ("unused").
    */
   #use: "unused" | "used" | "ended";

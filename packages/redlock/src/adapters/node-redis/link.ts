@@ -54,7 +54,7 @@ export const sendNowOrNever = {
 const maxDelay = 2000;
 const maxJitter = 200;
 
-/** What the links to one server and to a Cluster have in common. */
+/** The base of the links to one server and to a Cluster. */
 export abstract class NodeRedisLink extends ClientLink implements Link {
   abstract readonly isReady: boolean;
   readonly #isErrorReply: NodeRedis["isErrorReply"];

@@ -19,7 +19,7 @@ export class Navigation {
     this.#flyTo([0, this.#picture.activeUntil]);
   }
 
-  /** What the run is about: its first violation, or its faults. */
+  /** Shows the event of the run: its first violation, or its faults. */
   showStory(): void {
     this.#flyTo(this.story);
   }

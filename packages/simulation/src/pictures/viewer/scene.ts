@@ -9,7 +9,7 @@ export interface Scene {
   readonly picture: Picture;
   readonly window: TimeWindow;
   readonly layout: Layout;
-  /** What is drawn and can be pointed at, by the number that its element has. */
+  /** All that can be pointed at, by the number that its element has. */
   readonly things: Thing[];
   /** Pointed at; everything of the same token stands out with it. */
   readonly focus: Thing | undefined;
@@ -29,7 +29,7 @@ export function coloured({ token }: Scene, client: number, its: number, parts: r
   return group(`${client < 0 ? "unknown" : `holder-${client % 6}`}${focus}`, parts);
 }
 
-/** What is in view, with its left and its right; hundreds of one lane within one pixel are one. */
+/** The spans in view, each with its left and its right; hundreds of one lane within one pixel are one. */
 export function inView<T>(
   window: TimeWindow,
   all: readonly T[],
