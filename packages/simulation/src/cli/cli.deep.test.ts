@@ -197,7 +197,7 @@ describe("bad input", () => {
     [run, ["--seed", "-1"], "ambiguous"],
     [run, ["--seed=-1"], "--seed must be a whole number"],
     [run, ["--seed", "1", "--colour", "red"], "--colour"],
-    [run, ["1"], "positional"],
+    [run, ["1"], "one argument too many"],
     [run, ["--seed", "1", "--mutant", "a minorty is a quorum"], 'did you mean "a minority is a quorum"?'],
     [explore, ["--seeds", "1", beyond, "--mode", "giuded"], "did you mean guided?"],
     [run, ["--seed", "1", "--mutant", "x", "--subject", "y"], "exclude each other"],

@@ -18,7 +18,7 @@ export function tellRun(picture: Picture): readonly Sentence[] {
   const { faults, holds, overlaps, violations } = picture;
   const sentences: Sentence[] = [
     ...holds.flatMap((hold) => [...beginning(picture, hold), ...lateWrites(hold)]),
-    ...faults.map(({ from, words }) => plain(from, named(words))),
+    ...faults.map(({ from, words }) => plain(from, `fault: ${named(words)}`)),
     ...overlaps.map((overlap) => ({
       ...danger(overlap.from, whyTwo(picture, overlap)),
       until: overlap.until,
