@@ -108,7 +108,7 @@ export default defineConfig({
           exclude: ["**/node_modules/**"],
           sequence: { groupOrder: 1 },
           maxWorkers: 2,
-          ...endedIn(120),
+          ...endedIn(600),
         },
       },
       {

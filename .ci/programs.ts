@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { interruptedCode } from "../packages/simulation/src/command-line/index.ts";
@@ -10,6 +10,8 @@ import { interruptedCode } from "../packages/simulation/src/command-line/index.t
  */
 export function ownTemporaryFolder(): void {
   const folder = mkdtempSync(join(tmpdir(), "quorlock-"));
+  // Some tests set things up as another user, below it.
+  chmodSync(folder, 0o755);
   const cache = `tsx-${process.getuid?.()}`;
   mkdirSync(join(tmpdir(), cache), { recursive: true });
   symlinkSync(join(tmpdir(), cache), join(folder, cache));

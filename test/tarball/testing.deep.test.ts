@@ -84,17 +84,17 @@ test.each(names)("the API reports of %s are those that are kept", async (name) =
 test.each([
   [
     "testing",
-    /^(package\.json|README\.md|LICENSE|dist\/(esm\/[\w-]+(\.d\.ts|\.js)|cjs\/[\w-]+(\.d\.cts|\.cjs)|(esm|cjs)\/[\w-]+\.LICENSE))$/,
+    /^(package\.json|README\.md|CHANGELOG\.md|LICENSE|dist\/(esm\/[\w-]+(\.d\.ts|\.js)|cjs\/[\w-]+(\.d\.cts|\.cjs)|(esm|cjs)\/[\w-]+\.LICENSE))$/,
     100_000,
   ],
   [
     "simulation",
-    /^(package\.json|README\.md|LICENSE|dist\/(esm\/[\w-]+(\.d\.ts|\.js|\.txt|\.css)|cjs\/[\w-]+(\.d\.cts|\.cjs)|(esm|cjs)\/[\w-]+\.LICENSE))$/,
+    /^(package\.json|README\.md|CHANGELOG\.md|LICENSE|dist\/(esm\/[\w-]+(\.d\.ts|\.js|\.txt|\.css)|cjs\/[\w-]+(\.d\.cts|\.cjs)|(esm|cjs)\/[\w-]+\.LICENSE))$/,
     326_000,
   ],
   [
     "opentelemetry",
-    /^(package\.json|README\.md|LICENSE|dist\/(esm\/index(\.d\.ts|\.js)|cjs\/index(\.d\.cts|\.cjs)))$/,
+    /^(package\.json|README\.md|CHANGELOG\.md|LICENSE|dist\/(esm\/index(\.d\.ts|\.js)|cjs\/index(\.d\.cts|\.cjs)))$/,
     20_000,
   ],
 ] as const)(
