@@ -5,10 +5,9 @@ export const groups = ["node-redis", "interop", "engines", "specification", "ben
  * user; `commands` starts and ends every command.
  */
 const cases = "cluster ioredis-oldest iovalkey node-redis node-redis-oldest one-redis without-scripts";
-const others = "contract/acl contract/oldest-versions commands";
 export const repeats: readonly string[] = [
   ...cases.split(" ").map((name) => `behaviours/${name}`),
-  ...others.split(" "),
+  ..."contract/acl contract/oldest-versions commands".split(" "),
 ];
 
 /** Each commit runs one of the names, the next commit the next one: in time all of them have run. */

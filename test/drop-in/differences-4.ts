@@ -8,7 +8,7 @@ import { spoiled } from "./cases-4.ts";
 
 /** The differences: each is a line of the table in the README of @quorlock/redlock-4. */
 export const differences4: Readonly<Record<string, Difference<Bench4>>> = {
-  "`clientError` events of a key that is no lock, in three attempts on three servers": {
+  "`clientError` events of a key that is no lock, in three attempts on three masters": {
     line: async (bench) => (await eventsOf(bench)).length,
     theirs: 9,
     ours: 1,
@@ -50,7 +50,7 @@ export const differences4: Readonly<Record<string, Difference<Bench4>>> = {
     theirs: "works",
     ours: "InvalidArgumentError",
   },
-  "several clients of one server": {
+  "several clients of one master": {
     line: async (bench) => {
       const clients = [1, 2, 3].map((db) => new Redis({ port: bench.masters[0]!.port, db }));
       const told = await outcome(() => bench.redlock({}, clients).lock(fresh(), 5000));
@@ -112,7 +112,7 @@ export const differences4: Readonly<Record<string, Difference<Bench4>>> = {
     theirs: 0,
     ours: 3,
   },
-  "`extend`, where one of three servers has forgotten the lock": {
+  "`extend`, where one of three masters has forgotten the lock": {
     line: async (bench) => {
       const lock = await bench.forgotten(bench.masters.slice(0, 1));
       await lock.extend(10_000);
@@ -132,7 +132,7 @@ export const differences4: Readonly<Record<string, Difference<Bench4>>> = {
     theirs: ["LockError", 3],
     ours: ["LockError", 1],
   },
-  "servers that hang": {
+  "masters that hang": {
     line: async (bench) => {
       const redlock = bench.redlock({ retryCount: 0 });
       await bench.held(fresh(), 5000, redlock);

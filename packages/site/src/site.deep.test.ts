@@ -132,17 +132,16 @@ describe("the pages in Chromium", () => {
 
   test("ask for nothing elsewhere, say nothing on the console, and hinder nobody", async () => {
     const findings: string[] = [];
-    for (const path of pages) {
-      await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
+    const views = [
+      ...pages.map((path) => [path, "light"] as const),
+      ...dark.map((path) => [path, "dark"] as const),
+    ];
+    for (const [path, colorScheme] of views) {
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
       await page.goto(origin + path);
       // The frame around the pages is the same on all.
       const found = await findingsOf(page, dark.includes(path) ? "document" : '"main"');
-      findings.push(...found.map((finding) => `${path}: ${finding}`));
-    }
-    for (const path of dark) {
-      await page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" });
-      await page.goto(origin + path);
-      findings.push(...(await findingsOf(page)).map((finding) => `${path}, dark: ${finding}`));
+      findings.push(...found.map((finding) => `${path}, ${colorScheme}: ${finding}`));
     }
     expect(findings).toEqual([]);
     expect(complaints).toEqual([]);
