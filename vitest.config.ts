@@ -8,8 +8,8 @@ const deep = "**/*.deep.test.ts";
 /** Those that need the processor and neither masters nor a clock: beside them, tests of real time would come late. */
 const computing = ["packages/{simulation,site}/**/*.deep.test.ts", "test/simulation/**/*.deep.test.ts"];
 const packages = ["test/tarball/**/*.deep.test.ts"];
-/** Files that wait for their turn: see `.ci/turns.ts`. */
-const waiting = `test/{${process.env["CI_WAITING"]},none}.deep.test.ts`;
+/** Files and folders that wait for their turn: see `.ci/turns.ts`. */
+const waiting = `{${process.env["CI_WAITING"]},none}{,/**/*}.deep.test.ts`;
 
 /**
  * Only for a test that does not end: several times what the longest one takes on a busy machine, and in the file where one
@@ -105,7 +105,7 @@ export default defineConfig({
         test: {
           name: "computing",
           include: computing,
-          exclude: ["**/node_modules/**"],
+          exclude: [waiting, "**/node_modules/**"],
           sequence: { groupOrder: 1 },
           maxWorkers: 2,
           ...endedIn(600),

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { argumentsOf, flag } from "../packages/simulation/src/command-line/index.ts";
 import { type Command, ended, ownTemporaryFolder } from "./programs.ts";
 import { failuresOf, reportIn } from "./report.ts";
-import { groups, repeats, turns } from "./turns.ts";
+import { turns } from "./turns.ts";
 
 // Runs the steps, goes on after a failure, and counts. A step that runs tests counts each of them, any other counts as one.
 // Steps that wait for servers run beside steps that compute, which have the lower priority; what such a step prints is
@@ -22,8 +22,7 @@ const { all = false } = argumentsOf({
 ownTemporaryFolder();
 /** Each commit takes the turn of another group, and searches other seeds. */
 const commits = Number(spawnSync("git", ["rev-list", "--count", "HEAD"], { encoding: "utf8" }).stdout);
-const group = turns<string>(groups, commits, all);
-const repeat = turns(repeats, commits, all);
+const { taken, waiting } = turns(commits, all);
 
 let passed = 0;
 let failed = 0;
@@ -48,9 +47,8 @@ async function step(name: string, command: Command, isBeside = false): Promise<v
   const start = Date.now();
   const { code, output } = await ended(command, !isBeside);
   const good = code === 0;
-  if (good) {
-    passed += 1;
-  } else {
+  if (good) passed += 1;
+  else {
     failed += 1;
     failures.push(`the step "${name}"`);
   }
@@ -91,17 +89,18 @@ async function dockerChecks(): Promise<void> {
   await tests("contract suite on docker-compose.redlock.yml", composed, true);
 }
 
+/** Without what waits for its turn. */
 function vitest(...projects: string[]): Command {
-  return ["vitest", "run", ...projects.flatMap((project) => ["--project", project])];
+  const names = projects.flatMap((project) => ["--project", project]);
+  return ["env", `CI_WAITING=${waiting.join()}`, "vitest", "run", ...names];
 }
 
 async function stepsThatWait(): Promise<void> {
-  const projects = group.taken.includes("node-redis") ? ["deep", "node-redis"] : ["deep"];
-  const waiting = `CI_WAITING=${repeat.waiting.join(",")}`;
-  await tests("deep tests", ["env", waiting, ...vitest(...projects), "--maxWorkers", "2"], true);
-  if (group.taken.includes("interop"))
-    await step("interop", ["pnpm", "--silent", "--dir", "test", "run", "interop"], true);
-  if (group.taken.includes("engines")) await otherServers();
+  const projects = taken.includes("node-redis") ? ["deep", "node-redis"] : ["deep"];
+  await tests("deep tests", [...vitest(...projects), "--maxWorkers", "2"], true);
+  if (taken.includes("interop"))
+    await step("interop", ["pnpm", "--silent", "--dir", "test", "interop"], true);
+  if (taken.includes("engines")) await otherServers();
   await dockerChecks();
 }
 
@@ -129,7 +128,7 @@ async function stepsThatCompute(): Promise<void> {
   await step("pnpm check", inBackground(script("check")), true);
   await tests("deep tests that compute", inBackground(vitest("packages", "computing")), true);
   await step("nothing unused", inBackground(["knip"]), true);
-  if (group.taken.includes("specification"))
+  if (taken.includes("specification"))
     await step("specification, quick", inBackground(script("spec", "--quick")), true);
   for (const { name, seeds, first, last, args } of searches) {
     const from = first + ((commits * seeds) % (last - first - seeds));
@@ -139,16 +138,15 @@ async function stepsThatCompute(): Promise<void> {
   }
 }
 
-const names = (list: readonly string[]): string => list.join(", ") || "none";
-const turn = `commit ${commits} takes the turn of ${names(group.taken)}, and of the repeats ${names(repeat.taken)};
-  those that wait for theirs: ${names(group.waiting)}; ${names(repeat.waiting)}`;
+const turn = `commit ${commits} takes the turn of ${taken.join(", ")};
+  those that wait for theirs: ${waiting.join(", ") || "none"}`;
 console.log(turn);
 // Alone: its time is a promise.
 await tests("pnpm test", script("test"));
 await Promise.all([stepsThatWait(), stepsThatCompute()]);
 // Alone: the soak holds each call to its time, and the benchmark measures.
 await step("soak, 60 s", script("soak", "--minutes", "1"));
-if (group.taken.includes("benchmark")) await step("benchmark, short", script("bench", "--short"));
+if (taken.includes("benchmark")) await step("benchmark, short", script("bench", "--short"));
 
 console.log(turn);
 for (const line of failures) console.log(`failed: ${line.slice(0, 2000)}`);

@@ -1,20 +1,25 @@
 /** The steps whose short runs found nothing of their own: see the table of harnesses in CONTRIBUTING.md. */
-export const groups = ["node-redis", "interop", "engines", "specification", "benchmark"] as const;
+const groups = ["node-redis", "interop", "engines", "specification", "benchmark"];
 /**
  * Files of tests that take minutes. Those on real masters repeat those of the newest ioredis by another client library, version, mode or
  * user; `commands` starts and ends every command.
  */
 const cases = "cluster ioredis-oldest iovalkey node-redis node-redis-oldest one-redis without-scripts";
-export const repeats: readonly string[] = [
-  ...cases.split(" ").map((name) => `behaviours/${name}`),
-  ..."contract/acl contract/oldest-versions commands".split(" "),
+const repeats = [
+  ...cases.split(" ").map((name) => `test/behaviours/${name}`),
+  ...["test/contract/acl", "test/contract/oldest-versions", "test/commands"],
+];
+/** Files and folders of tests of what stands around the client: three parts that take about as long, of which each commit runs one. */
+const parts = [
+  "packages/cli",
+  "examples,test/examples,test/agents,test/serve",
+  "packages/bench,packages/opentelemetry,packages/site,packages/soak,packages/spec",
 ];
 
-/** Each commit runs one of the names, the next commit the next one: in time all of them have run. */
-export function turns<Name>(names: readonly Name[], commits: number, isAll: boolean) {
-  const isTaken = (place: number): boolean => isAll || place === commits % names.length;
-  return {
-    taken: names.filter((_, place) => isTaken(place)),
-    waiting: names.filter((_, place) => !isTaken(place)),
-  };
+/** Each commit takes one of each list, the next commit the next one: in time all of them have run. */
+export const lists: ReadonlyArray<readonly string[]> = [groups, repeats, parts];
+
+export function turns(commits: number, isAll: boolean) {
+  const taken = isAll ? lists.flat() : lists.map((names) => names[commits % names.length]!);
+  return { taken, waiting: lists.flat().filter((name) => !taken.includes(name)) };
 }
