@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { withFreePort } from "@quorlock/testbed";
+import { startDockerEngine, withFreePort } from "@quorlock/testbed";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { userEnvironment } from "./environment.ts";
 import { repository } from "./published.ts";
@@ -13,27 +13,35 @@ import { repository } from "./published.ts";
 const run = promisify(execFile);
 const readme = await readFile(join(repository, "README.md"), "utf8");
 const blocks = [...readme.matchAll(/```sh\n(.+?)```/gs)].map(([, text]) => text!);
-const [, , servers = "", packing = "", installing = "", typed = "", others = ""] = blocks;
-const [, stopping] = [...readme.matchAll(/They stop by `([^`]+)`/g)].map(([, text]) => text!);
+const [, composed = "", servers = "", packing = "", installing = "", typed = "", others = ""] = blocks;
+const [decomposing, stopping] = [...readme.matchAll(/They stop by `([^`]+)`/g)].map(([, text]) => text!);
 const [, lines] = /```ts\n(.+?)```/s.exec(readme)!;
 const [, imports, rest] = /^((?:import [^\n]+\n)+)(.+)$/s.exec(lines!)!;
 
 let folder: string;
-const ports = new Set<number>();
+let ports: readonly number[];
 
 /** With ports and a folder of its own. */
-const own = (text: string): string =>
+const own = (text: string, at: readonly number[] = ports): string =>
   text
-    .replaceAll(/\b638(\d)\b/g, (_, digit: string) => `${[...ports][Number(digit) - 1]}`)
+    .replaceAll(/\b638(\d)\b/g, (_, digit: string) => `${at[Number(digit) - 1]}`)
     .replaceAll("/tmp", join(folder, "made"));
+
+async function freePorts(): Promise<readonly number[]> {
+  const free = new Set<number>();
+  while (free.size < 5) free.add(await withFreePort(async (port) => port));
+  return [...free];
+}
 
 interface User {
   readonly uid?: number;
   readonly gid?: number;
 }
 
-async function paste(text: string, cwd: string, user: User = {}): Promise<string> {
-  const env = { ...userEnvironment, npm_config_user_agent: undefined };
+type Environment = Readonly<Record<string, string | undefined>>;
+
+async function paste(text: string, cwd: string, user: User = {}, more: Environment = {}): Promise<string> {
+  const env = { ...userEnvironment, npm_config_user_agent: undefined, ...more };
   if (user.uid !== undefined) Object.assign(env, { HOME: cwd, npm_config_cache: undefined });
   const { stdout, stderr } = await run("sh", ["-ec", own(text)], { cwd, env, ...user });
   return stdout + stderr;
@@ -41,7 +49,7 @@ async function paste(text: string, cwd: string, user: User = {}): Promise<string
 
 beforeAll(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), "quorlock-readme-")));
-  while (ports.size < 5) ports.add(await withFreePort(async (port) => port));
+  ports = await freePorts();
   await chmod(folder, 0o755);
   await mkdir(join(folder, "servers"));
   await paste(servers, join(folder, "servers"));
@@ -100,6 +108,45 @@ test("the doctor runs from the clone, and the other packages are made there", as
     .replace(/in simulation .+?;/, "in opentelemetry;")
     .replace(/(doctor .+)\n/, "$1 || true\n");
   const told = await paste(one, join(folder, "clone"));
-  for (const port of [...ports].slice(0, 3)) expect(told).toContain(`${port}`);
+  for (const port of ports.slice(0, 3)) expect(told).toContain(`${port}`);
   expect(told).toContain("quorlock-opentelemetry-0.1.0.tgz");
+}, 300_000);
+
+test("five masters by Docker hold the lock, and stop", async (context) => {
+  const engine = await startDockerEngine().catch((error: Error) => {
+    console.log(`SKIPPED: the block of Docker is not pasted: ${error.message}`);
+    return context.skip(error.message);
+  });
+  await using _ = engine;
+  const [clone, project, at] = [join(folder, "clone"), join(folder, "docker"), await freePorts()];
+  const { DOCKER_HOST, PATH } = process.env;
+  const host = {
+    DOCKER_HOST: engine.host ?? DOCKER_HOST,
+    PATH: `${join(repository, "node_modules/.bin")}:${PATH}`,
+  };
+  const image = await paste("sh .ci/with-image printenv REDLOCK_IMAGE", repository, {}, host);
+  const isThere = await paste("docker compose version", folder, {}, host).then(
+    () => true,
+    () => false,
+  );
+  const environment = {
+    ...host,
+    ...(!isThere && { DOCKER_CONFIG: join(repository, ".ci") }),
+    ...Object.fromEntries(at.map((port, index) => [`REDLOCK_PORT_${index + 1}`, `${port}`])),
+    REDLOCK_IMAGE: image.trim().split("\n").at(-1),
+    COMPOSE_PROJECT_NAME: `quorlock-readme-${at[0]}`,
+  };
+  const typedIn = (text: string) => paste(text, clone, {}, environment);
+  const ofProject = "--quiet --filter label=com.docker.compose.project=$COMPOSE_PROJECT_NAME";
+  const made = `docker ps --all ${ofProject}; docker volume ls ${ofProject}`;
+  await typedIn(composed);
+  try {
+    expect((await typedIn(made)).match(/\n/g)).toHaveLength(10);
+    await mkdir(project);
+    await writeFile(join(project, "lock.mjs"), own(lines!, at));
+    expect(await paste(installing, project)).toContain(held);
+  } finally {
+    await typedIn(decomposing!);
+  }
+  expect(await typedIn(made)).toBe("");
 }, 300_000);

@@ -1,5 +1,6 @@
 export { type ClockedMasters, type MasterClock, startMastersWithClocks } from "./clocks/faketime.ts";
 export { faketimeLibrary } from "./clocks/faketime-library.ts";
+export { type DockerEngine, startDockerEngine } from "./docker/docker-engine.ts";
 export type { Master, Masters, MastersOptions, MastersSource } from "./masters.ts";
 export { NoMastersError } from "./masters.ts";
 export type { Direction, Proxy, ProxyCounters, ProxyTarget, ProxyTraffic } from "./proxy/proxy.ts";
