@@ -13,6 +13,10 @@ declare module "redis-6.0" {
   export * from "redis";
 }
 
+declare module "ioredis-4" {
+  export { Cluster, Redis as default } from "ioredis";
+}
+
 declare module "ioredis-5" {
   export * from "ioredis";
 }

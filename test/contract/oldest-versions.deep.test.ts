@@ -1,3 +1,4 @@
+import Redis4, { Cluster as Cluster4 } from "ioredis-4";
 import Redis50, { Cluster as Cluster50 } from "ioredis-5.0";
 import { Cluster as Cluster58, Redis as Redis58 } from "ioredis-5.8";
 import { Cluster as ClusterOfValkey, Redis as RedisOfValkey } from "iovalkey";
@@ -20,6 +21,7 @@ type AnyRedis = typeof Redis58;
 type AnyCluster = typeof Cluster58;
 
 for (const [name, Redis, Cluster] of [
+  ["ioredis 4", Redis4 as unknown as AnyRedis, Cluster4 as unknown as AnyCluster],
   ["ioredis 5.0", Redis50 as unknown as AnyRedis, Cluster50 as unknown as AnyCluster],
   ["ioredis 5.8", Redis58, Cluster58],
   ["iovalkey", RedisOfValkey as unknown as AnyRedis, ClusterOfValkey as unknown as AnyCluster],

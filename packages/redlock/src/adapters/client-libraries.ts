@@ -39,7 +39,7 @@ export function driverOf(client: RedisClient): Driver {
 
 /** Describes a value that is not a supported client, and what is one. */
 export function notAClient(client: unknown): string {
-  return `${kindOf(client)}; expected a Redis or Cluster of ioredis 5 or 6 or of iovalkey, a client or Cluster of node-redis 5 or 6`;
+  return `${kindOf(client)}; expected a Redis or Cluster of ioredis 4.31, 5 or 6 or of iovalkey, a client or Cluster of node-redis 5 or 6`;
 }
 
 /** (A URL is not repeated: it may contain a password.) */

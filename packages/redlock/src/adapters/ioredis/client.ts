@@ -1,5 +1,5 @@
 /**
- * The used part of an ioredis `Redis` or `Cluster`, versions 5 and 6. A type and not an import: the core
+ * The used part of an ioredis `Redis` or `Cluster`, versions 4.31, 5 and 6. A type and not an import: the core
  * never loads ioredis.
  */
 export interface IoredisClient {

@@ -28,7 +28,7 @@ export function isIoredis(client: unknown): client is IoredisClient {
 /** The time that the user's connection has to say its database, ms. */
 const askTime = 500;
 
-/** A `Redis` or `Cluster` of ioredis 5 or 6. */
+/** A `Redis` or `Cluster` of ioredis 4.31, 5 or 6. */
 export class IoredisDriver implements Driver {
   readonly client: IoredisClient;
   readonly name: string;
