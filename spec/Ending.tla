@@ -18,17 +18,14 @@ First(E) == IF E = {} THEN 0 ELSE CHOOSE a \in E : \A b \in E : a <= b
 MayEnd(a) == IsLimited \/ Cardinality(answers[a]) > Cardinality(Masters) \div 2
 \* 1.10 Rounds, or the time for waiting, run out.
 LeftAfter(a) == left[a] - 1
-\* 7.8 A waiter with votes but no quorum enqueues again, and gives each key to the smallest ticket, in one step on each master.
-HasEntry == TRUE
-Waiting(m, a) == IF HasEntry THEN queue[m] \cup {a} ELSE {a}
-KeysAfter(a) == IF HasEntry THEN key ELSE [m \in Masters |-> IF key[m] = a THEN 0 ELSE key[m]]
 
 Ask(a) == state[a] = "idle" /\ state' = [state EXCEPT ![a] = "asking"] /\ UNCHANGED <<key, queue, answers, left>>
-Answer(m, a) ==  \* 7.1, 7.8
-  LET E == Waiting(m, a) IN
+\* 7.1, 7.8 A waiter with votes but no quorum enqueues again, and gives each key to the smallest ticket, in one step on each master.
+Answer(m, a) ==
+  LET E == queue[m] \cup {a} IN
   /\ state[a] = "asking" /\ m \notin answers[a] /\ answers' = [answers EXCEPT ![a] = @ \cup {m}]
   /\ IF key[m] \in {0, a} THEN key' = [key EXCEPT ![m] = First(E)] /\ queue' = [queue EXCEPT ![m] = E \ {First(E)}]
-     ELSE queue' = [queue EXCEPT ![m] = IF HasEntry THEN E ELSE {}] /\ UNCHANGED key
+     ELSE queue' = [queue EXCEPT ![m] = E] /\ UNCHANGED key
   /\ UNCHANGED <<state, left>>
 Grant(a) ==  \* 2.3
   /\ state[a] = "asking" /\ HasQuorum(a)
@@ -36,9 +33,9 @@ Grant(a) ==  \* 2.3
 Again(a) ==  \* 7.11
   /\ state[a] = "asking" /\ ~HasQuorum(a) /\ MayEnd(a) /\ (IsLimited => left[a] > 1)
   /\ answers' = [answers EXCEPT ![a] = {}] /\ left' = [left EXCEPT ![a] = IF IsLimited THEN LeftAfter(a) ELSE @]
-  /\ key' = KeysAfter(a) /\ UNCHANGED <<queue, state>>
+  /\ UNCHANGED <<key, queue, state>>
 End(a) ==  \* 5.1, 7.4, 7.10: a release, or a refusal when no round is left; the keys go to those that wait
-  /\ state[a] = "held" \/ (state[a] = "asking" /\ IsLimited /\ left[a] <= 1 /\ MayEnd(a))
+  /\ state[a] = "held" \/ (state[a] = "asking" /\ IsLimited /\ left[a] <= 1)
   /\ state' = [state EXCEPT ![a] = "over"]
   /\ key' = [m \in Masters |-> IF key[m] = a THEN First(queue[m] \ {a}) ELSE key[m]]
   /\ queue' = [m \in Masters |-> queue[m] \ {a, key'[m]}] /\ UNCHANGED <<answers, left>>
@@ -57,19 +54,28 @@ FairSpec == Spec /\ Fairness
 ASSUME IsFiniteSet(Masters) /\ Masters # {} /\ Attempts \subseteq Nat \ {0} /\ Rounds \in Nat
 TypeOK ==
   /\ \A m \in Masters : key[m] \in Attempts \cup {0} /\ queue[m] \in SUBSET Attempts
-  /\ \A a \in Attempts : answers[a] \in SUBSET Masters /\ left[a] \in 0..Rounds
+  /\ \A a \in Attempts :
+       /\ answers[a] \in SUBSET Masters /\ left[a] \in (IF Rounds = 0 THEN {0} ELSE 1..Rounds)
+       /\ state[a] = "idle" => answers[a] = {} /\ left[a] = Rounds
 \* 7.4 Nobody waits for a free key, nor for one that it has; and who has not called has none.
 OnlyForOthers ==
   \A m \in Masters : (key[m] = 0 => queue[m] = {}) /\ key[m] \notin queue[m] /\ \A a \in Attempts : state[a] = "idle" => key[m] # a /\ a \notin queue[m]
 \* 1.9, 2.3 Who holds has a majority. (No key runs out here.)
 HeldByAMajority == \A a \in Attempts : state[a] = "held" => 2 * Cardinality({m \in Masters : key[m] = a}) > Cardinality(Masters)
 Moves == {<<"idle", "asking">>, <<"asking", "held">>, <<"asking", "over">>, <<"held", "over">>}
-AdvancesStep == \A a \in Attempts : state'[a] = state[a] \/ <<state[a], state'[a]>> \in Moves
+\* 1.10 Nobody is refused who has a round left, or no limit.
+AdvancesStep ==
+  \A a \in Attempts :
+    /\ state'[a] = state[a] \/ <<state[a], state'[a]>> \in Moves
+    /\ state[a] = "asking" /\ state'[a] = "over" => Rounds > 0 /\ left[a] = 1
 Advances == [][AdvancesStep]_vars
 \* 7.3, 7.8 A key goes to the first.
 ToTheFirstStep == \A m \in Masters : key'[m] # key[m] /\ key'[m] # 0 => \A a \in queue[m] \cap queue'[m] : key'[m] <= a
 ToTheFirst == [][ToTheFirstStep]_vars
+\* 7.1, 7.10 Who waits stays in the queue until it has the key, or leaves.
+StaysInQueueStep == \A m \in Masters : \A a \in queue[m] \ queue'[m] : key'[m] = a \/ state'[a] = "over"
+StaysInQueue == [][StaysInQueueStep]_vars
 
 \* 1.10 A call settles; one without a limit is granted.
-EachAttemptEnds == \A a \in Attempts : state[a] = "asking" ~> state[a] \in (IF IsLimited THEN {"held", "over"} ELSE {"held"})
+EachAttemptEnds == \A a \in Attempts : state[a] = "asking" ~> state[a] \in (IF Rounds > 0 THEN {"held", "over"} ELSE {"held"})
 =============================================================================

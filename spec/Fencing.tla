@@ -8,6 +8,7 @@ CONSTANTS
   Masters,
   Attempts,
   Proposals,  \* what any attempt may propose: nothing is assumed of clocks
+  Counters,   \* what leases of before have left on the masters
   Repeating   \* the attempts that ask again, in a further round with another proposal
 VARIABLES
   key,      \* of each master the attempt that has its vote, or 0
@@ -46,7 +47,7 @@ Begin(a) ==
 \* 2.14, 8.3 A yes to a vote with another proposal does not count.
 SeenAfter(a) == [m \in Masters |-> -1]
 Repeat(a) ==
-  /\ a \in Repeating /\ state[a] = "asking" /\ seen' = [seen EXCEPT ![a] = SeenAfter(a)]
+  /\ state[a] = "asking" /\ seen' = [seen EXCEPT ![a] = SeenAfter(a)]
   /\ \E p \in Proposals : p > proposal[a] /\ proposal' = [proposal EXCEPT ![a] = p]
   /\ UNCHANGED <<key, counter, order, state, token, stored, losses, restoring>>
 Vote(m, a) ==  \* 8.1
@@ -85,22 +86,26 @@ Restore(m) ==  \* 8.8
 GiveUp(a) == state[a] \in {"asking", "storing"} /\ state' = [state EXCEPT ![a] = "over"] /\ UNCHANGED <<key, counter, order, proposal, token, seen, stored, losses, restoring>>
 Init ==
   /\ key = [m \in Masters |-> 0] /\ order = [m \in Masters |-> <<>>]
-  /\ counter = [m \in Masters |-> 0]
+  /\ counter \in [Masters -> Counters]
   /\ state = [a \in Attempts |-> "idle"] /\ proposal = [a \in Attempts |-> 0] /\ token = [a \in Attempts |-> 0]
   /\ seen = [a \in Attempts |-> [m \in Masters |-> -1]] /\ stored = [a \in Attempts |-> {}]
   /\ losses = <<>> /\ restoring = {}
 Next ==
-  \/ \E a \in Attempts : Begin(a) \/ Repeat(a) \/ Decide(a) \/ GiveUp(a) \/ \E m \in Masters : Vote(m, a) \/ Store(m, a)
+  \/ \E a \in Repeating : Repeat(a)
+  \/ \E a \in Attempts : Begin(a) \/ Decide(a) \/ GiveUp(a) \/ \E m \in Masters : Vote(m, a) \/ Store(m, a)
   \/ \E m \in Masters : Expire(m) \/ Forget(m) \/ Restore(m)
 Spec == Init /\ [][Next]_vars
 
-ASSUME IsFiniteSet(Masters) /\ Masters # {} /\ Proposals \subseteq Nat \ {0} /\ Repeating \subseteq Attempts
+ASSUME IsFiniteSet(Masters) /\ Masters # {} /\ Proposals \subseteq Nat \ {0} /\ Counters \subseteq Nat /\ Repeating \subseteq Attempts
 TypeOK ==
   /\ \A m \in Masters : key[m] \in Attempts \cup {0} /\ counter[m] \in Nat
   /\ \A a \in Attempts : stored[a] \in SUBSET Masters /\ (state[a] = "idle" => proposal[a] = 0 /\ token[a] = 0)
   /\ \A m \in Masters, a \in Attempts : (seen[a][m] >= 0 => state[a] # "idle") /\ (key[m] = a => state[a] # "idle")
 Moves == {<<"idle", "asking">>, <<"asking", "storing">>, <<"asking", "held">>, <<"storing", "held">>, <<"asking", "over">>, <<"storing", "over">>}
-AdvancesStep == \A a \in Attempts : state'[a] = state[a] \/ <<state[a], state'[a]>> \in Moves
+\* 8.1 A counter never falls, but where it is forgotten.
+AdvancesStep ==
+  /\ \A a \in Attempts : state'[a] = state[a] \/ <<state[a], state'[a]>> \in Moves
+  /\ \A m \in Masters : counter'[m] >= counter[m] \/ m \in restoring'
 Advances == [][AdvancesStep]_vars
 Place(m, a) == Largest({0} \cup {i \in 1..Len(order[m]) : order[m][i] = a})
 \* Tokens rise: no two leases have one, and of two that count one master, the one that it voted for later has the larger. Any two
@@ -116,6 +121,8 @@ StoredByAMajority ==
 \* A token is the proposal at once, or one more than counters after a second round; and there are tokens after a loss.
 MayBeAtOnce == \E a \in Attempts : state[a] = "held" /\ \A m \in Masters : seen[a][m] + 1 < token[a]
 MayBeStored == \E a, b \in Attempts : state[a] = "held" /\ token[a] # proposal[a] /\ state[b] = "held" /\ token[b] = proposal[b]
+\* 8.3 A master counts by its acknowledgement alone.
+MayAcknowledge == \E a \in Attempts : state[a] = "held" /\ \E m \in stored[a] : seen[a][m] < 0
 MayFollowLoss == losses # <<>> /\ restoring = {} /\ \E a, b \in Attempts : a # b /\ state[a] = "held" /\ state[b] = "held"
 MayHaveFloor == losses # <<>> /\ restoring = {} /\ \A m \in Masters : counter[m] > 0
 =============================================================================

@@ -33,7 +33,7 @@ Grant(a) ==
   /\ state[a] = "asking" /\ Cardinality(votes[a]) >= Quorum /\ valid[a] > 0 /\ state' = [state EXCEPT ![a] = "held"]
   /\ UNCHANGED <<key, left, quarantine, unnoticed, losses, votes, valid, asked, extended, validThen>>
 Extend(a) ==
-  /\ a \in Extending /\ state[a] = "held" /\ valid[a] > 0 /\ asked[a] = {} /\ validThen[a] = 0
+  /\ state[a] = "held" /\ valid[a] > 0 /\ asked[a] = {} /\ validThen[a] = 0
   /\ asked' = [asked EXCEPT ![a] = Masters] /\ validThen' = [validThen EXCEPT ![a] = MaxTtl]
   /\ UNCHANGED <<key, left, quarantine, unnoticed, losses, state, votes, valid, extended>>
 Repair(m, a) ==  \* 9.1: accepted in quarantine as well
@@ -66,7 +66,8 @@ Init ==
   /\ state = [a \in Attempts |-> "idle"] /\ votes = [a \in Attempts |-> {}] /\ valid = [a \in Attempts |-> 0]
   /\ asked = [a \in Attempts |-> {}] /\ extended = [a \in Attempts |-> {}] /\ validThen = [a \in Attempts |-> 0]
 Next ==
-  \/ \E a \in Attempts : Ask(a) \/ Grant(a) \/ Extend(a) \/ Confirm(a) \/ \E m \in Masters : Vote(m, a) \/ Repair(m, a)
+  \/ \E a \in Extending : Extend(a)
+  \/ \E a \in Attempts : Ask(a) \/ Grant(a) \/ Confirm(a) \/ \E m \in Masters : Vote(m, a) \/ Repair(m, a)
   \/ \E m \in Masters : Forget(m) \/ Notice(m)
   \/ Tick
 Spec == Init /\ [][Next]_vars
@@ -81,14 +82,21 @@ TypeOK ==
        /\ (asked[a] \cup extended[a] # {} => a \in Extending)
 Holds(a) == state[a] = "held" /\ valid[a] > 0
 OneHolder == \A a, b \in Attempts : Holds(a) /\ Holds(b) => a = b
-\* 3.6 A lost lease stays lost.
-LostStaysLostStep == \A a \in Attempts : (state[a] = "held" /\ ~Holds(a) => ~Holds(a)') /\ (state[a] = "asking" /\ valid[a] = 0 => ~Holds(a)')
+\* 3.6 A lost lease stays lost. 2.5 One that is granted has validity. 4.2 Only a holder extends.
+LostStaysLostStep ==
+  \A a \in Attempts :
+    /\ state[a] = "held" /\ ~Holds(a) => ~Holds(a)'
+    /\ state[a] # "held" /\ state'[a] = "held" => Holds(a)'
+    /\ asked'[a] \ asked[a] # {} => Holds(a)
 LostStaysLost == [][LostStaysLostStep]_vars
 \* 9.1, 9.6 A vote is cast by a master that has noticed all it forgot, and is not in quarantine.
 VotesAreRememberedStep == \A m \in Masters, a \in Attempts : m \in votes'[a] \ votes[a] => key[m] = 0 /\ key'[m] = a /\ m \notin unnoticed /\ quarantine[m] = 0
 VotesAreRemembered == [][VotesAreRememberedStep]_vars
 \* Masters that forget keep nobody from holding, nor a holder from extending, whose own vote repairs a key in quarantine (9.7).
+\* So does a master that had not voted, outside of it.
 MayHold == \E a \in Attempts : Holds(a)
+MayLast == \E a \in Attempts : Holds(a) /\ valid[a] < MaxTtl
+MayRepairAnother == \E a \in Attempts : Holds(a) /\ extended[a] \ votes[a] # {}
 MayHoldAgain == losses # <<>> /\ \E a, b \in Attempts : Holds(a) /\ state[b] = "held" /\ a # b
 MayExtend == \E a \in Attempts : Holds(a) /\ validThen[a] = valid[a] /\ valid[a] > 0 /\ extended[a] # {}
 MayRepair == \E a \in Attempts, m \in Masters : Holds(a) /\ key[m] = a /\ m \in extended[a] /\ quarantine[m] > 0

@@ -116,7 +116,7 @@ Init ==
   /\ net = {}
   /\ attempt = [a \in Attempts |-> [state |-> "idle", round |-> 0, deadline |-> NoVotes]]
 \* The steps of a search, and its bounds: a trace has the actions above.
-Asks(a, ttl) == attempt[a].round < Rounds /\ Ask(a, attempt[a].round + 1, Masters, ttl)
+Asks(a, ttl) == \E r \in 1..Rounds : Ask(a, r, Masters, ttl)
 Extends(a, ttl) ==
   /\ a \in Extending /\ attempt[a].round > 0 /\ \A c \in net : c.do \in {"repair", "extend"} => c.of # a
   /\ \E do \in Extensions : Extend(a, do, Masters, ttl)
@@ -148,27 +148,45 @@ EachVoteIsThere ==
 ToldBeforeAnother ==
   \A a \in Attempts : Holds(a) => 2 * Cardinality({m \in Masters : key[m].until > Now(m) /\ key[m].of = a}) > Cardinality(Masters)
 \* 6.1 A key without an owner delays others for one ttl, and no longer.
-NoKeyOutlivesItsTtl == \A m \in Masters : key[m].until <= Now(m) + (CHOOSE t \in Ttls : \A u \in Ttls : u <= t)
+NoKeyOutlivesItsTtl ==
+  /\ \A m \in Masters : key[m].until <= Now(m) + (CHOOSE t \in Ttls : \A u \in Ttls : u <= t)
+  /\ \A c \in net : c.do = "vote" /\ key[c.to].until <= Now(c.to) => MayVote(c.to, c)
+Moves == {<<"idle", "asking">>, <<"asking", "idle">>, <<"asking", "held">>, <<"held", "asking">>, <<"held", "over">>}
 \* 3.6, 4.1 A lost lease stays lost. 5.3 So does one that has ended. 2.5 One that is granted has validity.
 LostStaysLostStep ==
-  \A a \in Attempts :
-    /\ attempt[a].state = "held" /\ ~Holds(a) => ~Holds(a)'
-    /\ attempt[a].state = "over" => attempt'[a].state = "over"
-    /\ attempt[a].state # "held" /\ attempt'[a].state = "held" => attempt[a].state = "asking" /\ Holds(a)'
+  \A a \in Attempts : LET before == attempt[a].state  now == attempt'[a].state IN
+    /\ before = "held" /\ ~Holds(a) => ~Holds(a)'
+    /\ before = now \/ <<before, now>> \in Moves
+    /\ before # "held" /\ now = "held" => Holds(a)'
 LostStaysLost == [][LostStaysLostStep]_vars
-\* 5.1, 2.13 What is released or voted for was free, or its own.
+\* 5.1, 2.13 What a command changes was free, or its own. 2.11 It shortens no life, and 3.3 no deadline. 4.5 A plain extension changes
+\* no key that is gone. 5.1 What is released is gone. 5.10 Who goes on with a lease counts no key that was gone.
 OnlyItsOwnStep ==
-  \A m \in Masters, c \in net \ net' :
-    key'[m] # key[m] => c.to = m /\ (key[m].until > Now(m) => key[m].of = c.of /\ key[m].round <= c.round /\ (key'[m].of = c.of => key'[m].until >= key[m].until))
+  \A c \in net \ net' :
+    LET old == key[c.to]  new == key'[c.to]  lives == old.until > Now(c.to)
+        before == attempt[c.of]  now == attempt'[c.of]
+    IN
+    /\ \A m \in Masters : key'[m] # key[m] => m = c.to
+    /\ new # old /\ lives => old.of = c.of /\ old.round <= c.round /\ (c.do # "delete" => new.until >= old.until)
+    /\ \A m \in Masters : now.deadline[m] >= before.deadline[m]
+    /\ c.do = "extend" => new = old \/ lives
+    /\ c.do = "delete" /\ new.of = c.of /\ new.until > Now(c.to) => new.round > c.round
+    /\ c.do # "vote" /\ before.state = "asking" /\ now # before => lives
 OnlyItsOwn == [][OnlyItsOwnStep]_vars
+\* 4.2 Only a holder repairs.
+OnlyAHolderRepairsStep == \A c \in net' \ net : c.do = "repair" => Holds(c.of)
+OnlyAHolderRepairs == [][OnlyAHolderRepairsStep]_vars
 MayHold == \E a \in Attempts : Holds(a)
 \* Another holds after a release, after a lease that nobody has released, and where late commands are on their way.
 MayFollow == \E a, b \in Attempts : Holds(a) /\ attempt[b].state = "over"
 MayFollowLost == \E a, b \in Attempts : Holds(a) /\ attempt[b].state = "held" /\ a # b
 \* 4.1, 4.2, 5.10 A lease is extended, a master that had not voted is repaired, and a client hears of the lease that it goes on with.
+\* 4.5 It may ask without a lease. 2.6 A failed attempt asks again.
 MayExtendStep == \E a \in Attempts : Holds(a) /\ LeaseEnd(a)' > LeaseEnd(a)
 MayRepairStep == \E c \in net \ net' : c.do = "repair" /\ key[c.to] = NoKey /\ key'[c.to].of = c.of
 MayConfirmStep == \E c \in net \ net' : c.do = "extend" /\ attempt[c.of].state = "asking" /\ attempt'[c.of].deadline # attempt[c.of].deadline
+MayAskPlainlyStep == \E c \in net' \ net : c.do = "extend" /\ ~Holds(c.of)
+MayAskAgainStep == \E a \in Attempts : attempt[a].state = "idle" /\ attempt[a].round > 0 /\ attempt'[a].state = "asking"
 
 \* When all attempts are over, nothing can go wrong any more.
 IsLeft(a) == attempt[a].state \in {"asking", "held"} \/ attempt[a].round < Rounds

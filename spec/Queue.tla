@@ -20,6 +20,7 @@ Credit(e, m) == IF Counts(e) THEN [attempt EXCEPT ![e.of].deadline[m] = Max(@, e
 IsReserved(m, e) == e.of \in Deaf /\ e \in queue[m]
 ReservedUntil(m, e) == Now(m) + e.ttl
 EntryStays(m, e) == IsReserved(m, e)
+EntriesAfter(m, E, e) == IF EntryStays(m, e) THEN E ELSE E \ {e}
 \* 7.4, 7.8 The key goes to the first of E, whose entry goes; without any it stays free.
 Give(m, E) ==
   IF E = {}
@@ -28,7 +29,7 @@ Give(m, E) ==
     /\ IsFirst(e, E)
     /\ key' = [key EXCEPT ![m] = [of |-> Token(e.of), round |-> e.round,
                                     until |-> IF IsReserved(m, e) THEN ReservedUntil(m, e) ELSE LifeAfter(m, e)]]
-    /\ queue' = [queue EXCEPT ![m] = IF EntryStays(m, e) THEN E ELSE E \ {e}]
+    /\ queue' = [queue EXCEPT ![m] = EntriesAfter(m, E, e)]
     /\ attempt' = IF IsReserved(m, e) THEN attempt ELSE Credit(e, m)
 
 \* 7.1, 7.8, 7.11 A vote that joins the queue where it is refused. Keys that the waiter was given before go to the first.
@@ -75,20 +76,42 @@ NoKeyIsLeftFree == \A m \in Masters : queue[m] # {} => key[m] # NoKey
 NotOvertakenStep ==
   \A m \in Masters : \A a \in Attempts : key'[m].of = a /\ key'[m] # key[m] => \A e \in queue[m] \cap queue'[m] : e.of >= a
 NotOvertaken == [][NotOvertakenStep]_queueVars
-\* 7.1 Who is refused waits. 7.10 Who leaves is forgotten: neither its entry stays, nor its key.
+\* 7.1, 2.12 Who is refused waits, and a key that lasts has the round that was asked for. 7.10 Who leaves is forgotten: neither its
+\* entry stays, nor its key. 7.4 A waiter that cannot be told counts only what answers itself. 2.11 No life is shortened.
 WaitsOrIsForgottenStep ==
   \A c \in net \ net' :
-    /\ c.do = "vote" => c \in queue'[c.to] \/ key'[c.to].of = c.of \/ \E e \in queue[c.to] : e.of = c.of /\ e.round > c.round
-    /\ c.do = "delete" =>
-         /\ \A e \in queue'[c.to] : e.of = c.of => e.round > c.round
-         /\ key'[c.to].of = c.of /\ key'[c.to].until > Now(c.to) => key'[c.to].round > c.round
-    /\ \A e \in queue[c.to] \ queue'[c.to] : e.of = c.of \/ key'[c.to].of = e.of
+    LET m == c.to  had(k) == k.of = c.of /\ k.until > Now(m) IN
+    /\ c.do = "vote" =>
+         \/ c \in queue'[m] \/ (had(key'[m]) /\ key'[m].round >= c.round) \/ \E e \in queue[m] : e.of = c.of /\ e.round > c.round
+    /\ c.do = "delete" => (had(key'[m]) => key'[m].round > c.round) /\ \A e \in queue'[m] : e.of = c.of => e.round > c.round
+    /\ had(key[m]) /\ had(key'[m]) => key'[m].until >= key[m].until
+    /\ \A e \in queue[m] \ queue'[m] : (e.of = c.of /\ e.round <= c.round) \/ key'[m].of = e.of
+    /\ \A a \in Deaf \ {c.of} : attempt'[a] = attempt[a]
 WaitsOrIsForgotten == [][WaitsOrIsForgottenStep]_queueVars
+\* This module refines Lock, where entries are commands that are still on their way. What a command does to a key is a step of Lock:
+\* a vote, its own or that of an entry, a delete, or a delete and a vote behind it; and nothing counts for longer than it does there.
+VotesAsInLockStep ==
+  \A c \in net \ net' :
+    LET m == c.to
+        nothing == UNCHANGED <<key, attempt>>
+        after(e, until, end) ==
+          /\ key' = [key EXCEPT ![m] = [of |-> Token(e.of), round |-> e.round, until |-> until]]
+          /\ \E d \in 0..Max(attempt[e.of].deadline[m], IF Counts(e) THEN end ELSE 0) : attempt' = [attempt EXCEPT ![e.of].deadline[m] = d]
+    IN
+    \/ nothing
+    \/ c.do = "delete" /\ MayDelete(m, c) /\ key' = [key EXCEPT ![m] = NoKey] /\ UNCHANGED attempt
+    \/ \E e \in queue[m] \cup {c} :
+         /\ e.do = "vote"
+         /\ \/ MayVote(m, e) /\ after(e, KeptUntil(m, e), DeadlineAt(m, e))
+            \/ MayDelete(m, c) /\ after(e, Now(m) + e.ttl, From(e) + Lease(e.ttl))
+VotesAsInLock == [][VotesAsInLockStep]_queueVars
 \* 7.3, 7.4 Each waiter that stays is served at last. (Where no time passes, and no waiter has to ask again.)
 EachWaiterIsServed == \A a \in Attempts : attempt[a].state = "asking" ~> attempt[a].state \in {"held", "idle"}
-\* 7.7 A waiter is granted a key by the release of another, and a reserved one by its heartbeat.
+\* 7.7 A waiter is granted a key by the release of another, 7.4 and a reserved one by its heartbeat. 5.1 A release frees the key.
 MayBeGrantedStep == \E c \in net \ net', a \in Attempts : c.do = "delete" /\ a # c.of /\ attempt'[a].deadline[c.to] > attempt[a].deadline[c.to]
 MayBeReserved == \E m \in Masters : \E e \in queue[m] : Lives(m) /\ key[m].of = e.of /\ key[m].round = e.round
+MayServeDeaf == \E a \in Deaf : Holds(a)
+MayBeFreeStep == \E c \in net \ net' : c.do = "delete" /\ Lives(c.to) /\ key'[c.to] = NoKey
 MayFollowInQueue == \E a, b \in Attempts : Holds(a) /\ attempt[b].state = "over" /\ a < b
 InQueue == [m \in Masters |-> {<<e.of, e.round, Left(e.sent + Lease(e.ttl), ClientOf(e.of))>> : e \in queue[m]}]
 RelativeQueue == <<Relative, InQueue>>

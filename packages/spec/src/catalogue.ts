@@ -77,11 +77,13 @@ const extending = (attempts: string): readonly string[] => [
   `Extending = {${attempts}}`,
   'Extensions = {"repair", "extend"}',
 ];
-const queue = (rounds: number, masters: string, attempts: string, deaf = ""): readonly string[] => [
-  ...even(masters, attempts, rounds),
-  ...extending(""),
-  `Deaf = {${deaf}}`,
-];
+const queue = (
+  rounds: number,
+  masters: string,
+  attempts: string,
+  deaf = "",
+  ttls = "1",
+): readonly string[] => [...even(masters, attempts, rounds, ttls), ...extending(""), `Deaf = {${deaf}}`];
 
 const ending = (rounds: number, servers: string): readonly string[] => [
   `Masters = {${servers}}`,
@@ -94,20 +96,26 @@ const fencing = (
   repeating = "",
   servers = "A, B, C",
   proposals = "1, 2",
+  counters = "0",
 ): readonly string[] => [
   ...["A = A", "B = B", "C = C", `Masters = {${servers}}`],
   "Attempts = {1, 2}",
   `Proposals = {${proposals}}`,
+  `Counters = {${counters}}`,
   `Repeating = {${repeating}}`,
   `Losses = ${losses}`,
 ];
 
-const guard = (extending: string): readonly string[] => [
-  ...threeMasters,
+const guard = (extending: string, losses = 1, servers = "A, B, C"): readonly string[] => [
+  ...["A = A", "B = B", "C = C", `Masters = {${servers}}`],
   "Attempts = {1, 2}",
   `Extending = {${extending}}`,
   "MaxTtl = 2",
-  "Losses = 1",
+  `Losses = ${losses}`,
+];
+const signal = (isFree: boolean): readonly string[] => [
+  ...["Ttl = 3", "Notice = 1", "Duration = 8"],
+  `IsFree = ${isFree ? "TRUE" : "FALSE"}`,
 ];
 
 const within =
@@ -133,18 +141,30 @@ export const catalogue: readonly Part[] = [
     ],
   },
   {
+    module: "SignalModel",
+    quickEdits: true,
+    invariants: ["TypeOK", "OneHolder", "ToldInTime"],
+    steps: ["LostStaysLost"],
+    reaches: ["MayLast", "MayFollowLost", "MayFollowRelease", "MayBeLate"],
+    extra: ["CONSTRAINT Bounded"],
+    bounds: [quick("free", signal(true), { edits: true }), quick("busy", signal(false), { edits: true })],
+  },
+  {
     module: "LockModel",
     invariants: ["TypeOK", "OneHolder", "EachVoteIsThere", "ToldBeforeAnother", "NoKeyOutlivesItsTtl"],
-    steps: ["LostStaysLost", "OnlyItsOwn"],
-    reaches: ["MayHold", "MayFollow", "MayFollowLost", "MayExtendStep", "MayRepairStep", "MayConfirmStep"],
+    steps: ["LostStaysLost", "OnlyItsOwn", "OnlyAHolderRepairs"],
+    reaches: [
+      ...["MayHold", "MayFollow", "MayFollowLost", "MayExtendStep", "MayRepairStep", "MayConfirmStep"],
+      ...["MayAskPlainlyStep", "MayAskAgainStep"],
+    ],
     extra: ["CONSTRAINT SomeoneIsLeft", "SYMMETRY AnyMaster"],
     view: "Relative",
     bounds: [
       quick("one round", lock(1, "4", "")),
       full("extended", lock(1, "4", "1")),
-      full("two masters", [...even("A, B", "1, 2", 1), ...extending("1")]),
-      full("two ttls", [...even("A, B", "1", 1, "1, 2"), ...extending("1")]),
-      full("two rounds", [...even("A, B", "1", 2), ...extending("")]),
+      full("two rounds", [...even("A, B", "1", 2), ...extending("")], { edits: true }),
+      full("two ttls", [...even("A, B", "1", 1, "1, 2"), ...extending("1")], { edits: true }),
+      full("two masters", [...even("A, B", "1, 2", 1), ...extending("1")], { edits: true }),
       full("drift", lock(1, "2", "")),
       variants("three attempts", [...even("A, B, C", "1, 2, 3", 1), ...extending("")], { only: "OneHolder" }),
       full("five masters", [...even("A, B, C, D, E5", "1, 2, 3", 2, "2"), ...extending("1")], {
@@ -163,15 +183,20 @@ export const catalogue: readonly Part[] = [
       "QueueOK",
       "NoKeyIsLeftFree",
     ],
-    steps: ["NotOvertaken", "WaitsOrIsForgotten"],
+    steps: ["NotOvertaken", "WaitsOrIsForgotten", "VotesAsInLock"],
     temporal: ["EachWaiterIsServed"],
-    reaches: ["MayHold", "MayFollow", "MayFollowInQueue", "MayBeGrantedStep", "MayBeReserved"],
+    reaches: [
+      ...["MayHold", "MayFollow", "MayFollowInQueue", "MayBeGrantedStep", "MayBeReserved"],
+      ...["MayServeDeaf", "MayBeFreeStep"],
+    ],
     extra: ["CONSTRAINT SomeoneIsLeft", "SYMMETRY AnyMaster"],
     view: "RelativeQueue",
     bounds: [
       quick("two waiters", queue(1, "A, B, C", "1, 2")),
       full("three waiters", queue(1, "A, B", "1, 2, 3")),
       full("two rounds", queue(2, "A, B", "1, 2", "2")),
+      full("two ttls", queue(2, "A", "1", "", "1, 2"), { edits: true }),
+      full("one master", queue(2, "A", "1, 2", "2"), { edits: true }),
       full("no time passes", [...queue(1, "A", "1, 2, 3"), "Tick <- StandsStill", "Expire <- StaysThere"], {
         temporal: true,
       }),
@@ -183,36 +208,42 @@ export const catalogue: readonly Part[] = [
   {
     module: "EndingModel",
     invariants: ["TypeOK", "OnlyForOthers", "HeldByAMajority"],
-    steps: ["Advances", "ToTheFirst"],
+    steps: ["Advances", "ToTheFirst", "StaysInQueue"],
     temporal: ["EachAttemptEnds"],
     extra: [],
     bounds: [
-      quick("two rounds", ending(2, '"A", "B", "C"')),
-      full("two rounds, at last", ending(2, '"A", "B"'), { temporal: true }),
-      full("no limit", ending(0, '"A", "B"'), { temporal: true }),
+      quick("one round", ending(1, '"A", "B"'), { edits: true }),
+      quick("two rounds", ending(2, '"A", "B", "C"'), { edits: true }),
+      quick("no limit", ending(0, '"A", "B"'), { edits: true }),
+      full("two rounds, at last", ending(2, '"A", "B"'), { temporal: true, edits: true }),
+      full("no limit, at last", ending(0, '"A", "B"'), { temporal: true, edits: true }),
     ],
   },
   {
     module: "FencingModel",
     invariants: ["TypeOK", "TokensRise", "StoredByAMajority"],
     steps: ["Advances"],
-    reaches: ["MayBeAtOnce", "MayBeStored", "MayFollowLoss", "MayHaveFloor"],
+    reaches: ["MayBeAtOnce", "MayBeStored", "MayAcknowledge", "MayFollowLoss", "MayHaveFloor"],
     extra: ["CONSTRAINT Few", "SYMMETRY AnyMaster"],
     bounds: [
       full("two attempts", fencing(0)),
       full("one asks twice", fencing(0, "1")),
       full("one loss", fencing(1)),
       full("two masters", fencing(0, "1", "A, B")),
-      full("two masters, a loss", fencing(1, "", "A, B", "1")),
+      full("two masters, two losses", fencing(2, "", "A, B", "1")),
     ],
   },
   {
     module: "GuardModel",
     invariants: ["TypeOK", "OneHolder"],
     steps: ["LostStaysLost", "VotesAreRemembered"],
-    reaches: ["MayHold", "MayHoldAgain", "MayExtend", "MayRepair"],
+    reaches: ["MayHold", "MayHoldAgain", "MayLast", "MayExtend", "MayRepair", "MayRepairAnother"],
     extra: ["CONSTRAINT IsAlive", "SYMMETRY AnyMaster"],
-    bounds: [quick("nobody extends", guard("")), full("one may extend", guard("1"))],
+    bounds: [
+      quick("nobody extends", guard("")),
+      full("two masters", guard("1", 1, "A, B")),
+      full("one may extend", guard("1")),
+    ],
   },
   {
     module: "SemaphoreModel",

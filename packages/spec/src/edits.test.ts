@@ -14,6 +14,7 @@ Go(m) ==
   /\ \E p \in {q \in All : q # m} : Cardinality(p) >= Quorum /\ x' = [x EXCEPT ![m] = Max(@, IF p = 1 THEN 2 ELSE 3)]
   /\ UNCHANGED y
 Next == \E m \in All : Go(m) /\ m > 0
+Fairness == WF_vars(y = 1 /\ Go(1))
 Spec == Init /\ [][Next]_vars
 Safe == x > 0 /\ y = 2
 ====

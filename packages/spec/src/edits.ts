@@ -40,7 +40,9 @@ const isTruth = /^(?:~|\\[AE] |[^[{(]* (?:=|#|<|>|<=|>=|\\in|\\notin) )/;
 /** The faults in what a module says of the protocol: its definitions between its variables and its `Spec`. */
 export function editsIn(module: string, actionsElsewhere: ReadonlySet<string>): readonly Edit[] {
   const text = withoutComments(module);
-  const definitions = definitionsIn(text).filter(({ name }) => !/vars$|Init$|Next$|^Max$/i.test(name));
+  const definitions = definitionsIn(text).filter(
+    ({ name }) => !/vars$|Init$|Next$|^Max$|^Fairness$/i.test(name),
+  );
   const actions = new Set([...actionsElsewhere, ...actionsIn(module)]);
   const isGuard = ({ from, to }: Span): boolean => {
     const part = text.slice(from, to);

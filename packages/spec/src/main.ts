@@ -37,9 +37,7 @@ const options = {
     "FILE",
     "only this: the record that pnpm soak --record FILE has made is held against the specification",
   ),
-  write: flag(
-    "writes the figures and the counterexamples to docs/specification-figures.md and spec/counterexamples",
-  ),
+  write: flag("writes the figures to docs/specification-figures.md"),
 };
 const usage = helpText({
   usage: "spec [--quick] [--edits] [--only NAME] [--traces N] [--recorded FILE] [--write]",
