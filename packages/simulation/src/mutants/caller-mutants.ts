@@ -20,7 +20,7 @@ export const callerMutants: readonly Mutant[] = [
   {
     name: "the end of using waits for the nodeTimeout of the constructor",
     breaks: ["1.10"],
-    from: 510,
+    from: 516,
     edits: { "holding/lock.ts releaseWithin value": "lock.#owner.release(lock)" },
   },
   {
@@ -41,7 +41,7 @@ export const callerMutants: readonly Mutant[] = [
   {
     name: "the ticket is drawn when the call begins to wait",
     breaks: ["7.2"],
-    from: 70,
+    from: 77,
     edits: {
       "waiting/acquire.ts waitInQueues wait": (call) =>
         call.replace(/, call.calledAt\)$/, ", Math.floor(context.runtime.monotonic() * 1000))"),

@@ -10,7 +10,7 @@ export const fencingMutants: readonly Mutant[] = [
   {
     name: "a fencing token is written back without looking whose the key is",
     breaks: ["8.2"],
-    from: 358,
+    from: 367,
     lua: {
       "granted = isSet and tonumber(ttl) or claim(1, #KEYS, token, ttl, create)": (granted) =>
         `${granted}\nif type(granted) ~= "number" and not create then granted = tonumber(ttl) end`,

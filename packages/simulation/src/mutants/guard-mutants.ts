@@ -40,7 +40,7 @@ export const guardMutants: readonly Mutant[] = [
   {
     name: "a master votes before its fencing counters are brought back",
     breaks: ["8.8"],
-    from: 97,
+    from: 99,
     lua: { 'if proposal ~= "" and guarded.state == "1" then return "UNSEEDED " .. guarded.since end': "" },
   },
   {

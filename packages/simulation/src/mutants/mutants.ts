@@ -72,7 +72,7 @@ const queueMutants: readonly Mutant[] = [
   {
     name: "a waiter that few masters answer stays in the queues",
     breaks: ["7.12"],
-    from: 14,
+    from: 21,
     edits: { "waiting/wait.ts 7.12 condition": "false" },
   },
   {
@@ -124,7 +124,7 @@ const holdMutants: readonly Mutant[] = [
   {
     name: "a predecessor takes back a grant to the token that it gave away",
     breaks: ["5.6", "7.18"],
-    from: 108,
+    from: 112,
     edits: { "waiting/line.ts 5.6 condition": "false" },
   },
   {
@@ -331,7 +331,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a late reply of one round counts in the next",
     breaks: ["2.14"],
-    from: 80,
+    from: 82,
     edits: { "protocol/ballot.ts #heard 2.14": (it) => it.replace(/claim( === .*#claim)?/g, "this.#claim") },
   },
 ];
