@@ -18,10 +18,19 @@ export function anchorOf(heading: string): string {
  * file that is no page becomes plain text, with the file's path as its title, since the repository has no public address.
  */
 export function adaptPages(md: MarkdownRenderer): void {
+  const { code_inline: render } = md.renderer.rules;
+  // In a narrow column a name goes on in the next line behind one of its words.
+  md.renderer.rules.code_inline = (...inline) =>
+    render!(...inline).replace(/>[^<]+</, (code) =>
+      code.replaceAll(/[_./:=,(|](?=[^\s<])|[a-z](?=[A-Z])/g, "$&<wbr>"),
+    );
   md.core.ruler.push("pages of the repository", (state) => {
     const { realPath, path } = state.env as { readonly realPath?: string; readonly path: string };
-    for (const { children } of state.tokens)
+    for (const { children } of state.tokens) {
+      const [first] = children ?? [];
+      if (first?.content.startsWith("[ ] ")) first.content = first.content.replace("[ ]", "☐");
       if (children) lead(children, relative(root, dirname(realPath ?? path)));
+    }
     anchorRules(state.tokens);
     for (const [index, { type }] of state.tokens.entries())
       if (type === "th_open" && state.tokens[index + 1]?.content === "")

@@ -184,6 +184,30 @@ describe("the pages in Chromium", () => {
     expect(wide).toEqual([]);
   });
 
+  test("break no word of a table", async () => {
+    const broken: string[] = [];
+    const still = await browser.newPage({ javaScriptEnabled: false, viewport: { width: 1280, height: 900 } });
+    for (const path of allPages()) {
+      await still.goto(origin + path);
+      const found = await still.evaluate<readonly string[]>(`(() => {
+        const [words, range] = [[], new Range()];
+        for (const table of document.querySelectorAll(".vp-doc table")) {
+          const texts = document.createTreeWalker(table, NodeFilter.SHOW_TEXT);
+          for (let text = texts.nextNode(); text; text = texts.nextNode())
+            for (const { 0: word, index } of text.data.matchAll(/\\w{2,}/g)) {
+              range.setStart(text, index);
+              range.setEnd(text, index + word.length);
+              if (range.getClientRects().length > 1) words.push(word);
+            }
+        }
+        return words;
+      })()`);
+      broken.push(...found.map((word) => `${path}: ${word}`));
+    }
+    await still.close();
+    expect(broken).toEqual([]);
+  });
+
   test("the home page loads at most 400 kB, and shows itself within a second", async () => {
     const fresh = await browser.newPage({ viewport: { width: 1280, height: 900 } });
     const session = await fresh.context().newCDPSession(fresh);
