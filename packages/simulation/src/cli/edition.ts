@@ -1,9 +1,8 @@
-import { fileURLToPath } from "node:url";
-
 // The differences between the simulator of this repository and the one that is published: published/edition.ts has
 // the same names.
 
 export { mutantNames, subjectNamed, subjectNames } from "../peers/subject-named.ts";
+export { bundledThread as thread } from "./bundled-thread.ts";
 export { viewer } from "./viewer.ts";
 
 /** The name that it is called by in a sentence. */
@@ -14,9 +13,3 @@ export const commandLine = "npx -y pnpm@12 sim";
 export const otherSubjects = "a mutant of packages/simulation/src/mutants by its name";
 /** Whether scenarios can be played beside another library. */
 export const hasScenarios = true;
-
-/** How a worker thread starts. They run the sources, whatever the thread that starts them was started with. */
-export const thread: { readonly filename: string; readonly execArgv: string[] } = {
-  filename: fileURLToPath(new URL("trial-thread.mjs", import.meta.url)),
-  execArgv: ["--conditions=quorlock-source"],
-};

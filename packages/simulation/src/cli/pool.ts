@@ -5,35 +5,49 @@ import type { Runner } from "../search/runner.ts";
 import { thread } from "./edition.ts";
 import type { TrialTask } from "./trial-worker.ts";
 
+/** The code of a worker thread. */
+export interface Thread {
+  readonly filename: string;
+  /** No thread runs it any more. */
+  end(): Promise<void>;
+}
+
 /** Worker threads that run plans, as many as there are cores. They end with {@link Pool.close}, or `await using`. */
 export class Pool implements AsyncDisposable {
-  readonly #threads: Tinypool;
+  readonly #thread: Promise<Thread> = thread();
+  readonly #threads: Promise<Tinypool>;
   readonly #workers: number;
 
   constructor(workers: number = availableParallelism()) {
     this.#workers = workers;
-    this.#threads = new Tinypool({
-      runtime: "worker_threads",
-      minThreads: workers,
-      maxThreads: workers,
-      ...thread,
-    });
+    this.#threads = this.#thread.then(
+      ({ filename }) =>
+        new Tinypool({
+          runtime: "worker_threads",
+          minThreads: workers,
+          maxThreads: workers,
+          filename,
+          // They run a bundle, whatever the thread that starts them was started with.
+          execArgv: [],
+        }),
+    );
   }
 
   /** Runs a subject, by its name, in these threads. */
   runner(subject = "quorlock"): Runner {
     return {
       width: this.#workers,
-      run: (plan, stopAt) => {
+      run: async (plan, stopAt) => {
         const task: TrialTask = { plan, subject, ...(stopAt === undefined ? {} : { stopAt }) };
-        return this.#threads.run(task) as Promise<Outcome>;
+        return (await this.#threads).run(task) as Promise<Outcome>;
       },
     };
   }
 
   /** Drops runs that have started and are not awaited. */
-  close(): Promise<void> {
-    return this.#threads.destroy();
+  async close(): Promise<void> {
+    await (await this.#threads).destroy();
+    await (await this.#thread).end();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -164,12 +164,14 @@ export class Cluster {
   }
 
   #witness(place: Required<Place>): Witness {
-    const { ttl, nodeTimeout = ttl / 4 } = this.plan.settings;
+    const { ttl, nodeTimeout = ttl / 4, clockWatch } = this.plan.settings;
     const reached = (mark: Mark): void => this.findings.reached(mark);
     return {
       sent: (command, args) => this.triggerPoints.sent(place, command, args),
       executed: (command, args, reply, age) => {
         this.triggerPoints.executed(place, command, args, reply);
+        // (Where nothing is checked, nobody asks for marks.)
+        if (this.checkers.length === 0) return;
         if (command === "SET") {
           if (reply === "OK" && age > nodeTimeout * 1000) reached("late SET applied");
           else if (reply === null) this.#markSplit(String(args[0]));
@@ -178,9 +180,13 @@ export class Cluster {
       replyLost: (command) => {
         if (command === "SET") reached("reply lost after SET");
       },
-      heard: (command, args, steppedBy, sentAt) => {
-        if (asksForTime(command, args)) this.see({ is: "time heard", ...place, steppedBy, sentAt });
-      },
+      ...(clockWatch
+        ? {
+            heard: (command, args, steppedBy, sentAt) => {
+              if (asksForTime(command, args)) this.see({ is: "time heard", ...place, steppedBy, sentAt });
+            },
+          }
+        : {}),
     };
   }
 

@@ -23,6 +23,8 @@ type Purpose = "vote" | "enqueue" | "extension" | "release";
 /** The purpose of a script. A `claim` votes, extends and verifies; a `batch` carries questions of all kinds. */
 type ScriptPurpose = Purpose | "claim" | "guarded claim" | "votes" | "releases" | "batch";
 
+const sentMoments: readonly Moment[] = ["vote sent", "extension sent", "release sent"];
+
 /** Of a mutant's scripts as well, which have the names of the client's; and of redlock 5's. */
 const purposes: Readonly<Partial<Record<string, ScriptPurpose>>> = {
   claimScript: "claim",
@@ -71,7 +73,8 @@ export class TriggerPoints {
 
   /** A command is on its way. */
   sent(place: Place, command: string, args: Args): void {
-    if (this.#listeners.size === 0) return;
+    // (Nobody reads a command that no fault waits for.)
+    if (!sentMoments.some((moment) => this.#listeners.has(moment))) return;
     for (const purpose of this.#purposesOf(command, args)) {
       if (purpose) this.#raise(`${purpose === "enqueue" ? "vote" : purpose} sent`, place);
     }

@@ -5,6 +5,7 @@ import type { Viewer } from "../../pictures/timeline.ts";
 import { theReadWriteLock } from "../../read-write/read-write-client.ts";
 import { type Subject, theClient } from "../../run/subject.ts";
 import { theSemaphore } from "../../semaphore/semaphore-client.ts";
+import type { Thread } from "../pool.ts";
 
 // Of the subjects, those that need no compiler and no other library.
 
@@ -30,10 +31,9 @@ export const commandLine = "npx quorlock-sim";
 export const otherSubjects = "nothing else: mutants and other libraries are in Quorlock's repository alone";
 export const hasScenarios = false;
 
-export const thread: { readonly filename: string; readonly execArgv: string[] } = {
-  filename: fileURLToPath(new URL("trial-thread.js", import.meta.url)),
-  execArgv: [],
-};
+export async function thread(): Promise<Thread> {
+  return { filename: fileURLToPath(new URL("trial-thread.js", import.meta.url)), end: async () => {} };
+}
 
 /** Bundled when the package was built. */
 export async function viewer(): Promise<Viewer> {
