@@ -4,7 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build, type Plugin } from "esbuild";
-import type { Thread } from "./pool.ts";
+
+/** The code of a worker thread. */
+export interface Thread {
+  readonly filename: string;
+  /** No thread runs it any more. */
+  end(): Promise<void>;
+}
 
 /** Loaded by the few threads that make a mutant. */
 const compilers = /^(esbuild|@typescript\/typescript6)$/;
@@ -12,13 +18,13 @@ const compilers = /^(esbuild|@typescript\/typescript6)$/;
 /** Files that are read at run time lie beside the source, and not beside the bundle. */
 const besideSources: Plugin = {
   name: "beside sources",
-  setup({ onLoad, onResolve }) {
+  setup(builder) {
     const { resolve } = createRequire(import.meta.url);
-    onResolve({ filter: compilers }, ({ path }) => ({
+    builder.onResolve({ filter: compilers }, ({ path }) => ({
       path: pathToFileURL(resolve(path)).href,
       external: true,
     }));
-    onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => {
+    builder.onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => {
       const text = await readFile(path, "utf8");
       const url = JSON.stringify(pathToFileURL(path).href);
       return { contents: text.replaceAll(/\bimport\.meta\.url\b/g, url), loader: "ts" };

@@ -7,6 +7,7 @@ import { membershipPlan } from "../plan/membership.ts";
 import {
   beyondPlan,
   clusterPlan,
+  evictionPlan,
   guardedOutlierPlan,
   guardedPlan,
   movedPlan,
@@ -37,6 +38,7 @@ const options = {
   cluster: flag("the only master is a Cluster, and the slot of all locks moves"),
   changing: flag("clients restart, one after the other, with a list that has one master more or less"),
   removal: flag("the keys of locks are deleted while they are held"),
+  eviction: flag("single keys of masters are evicted"),
   rounds: flag("twelve clients ask for one resource at the same time, a hundred times in each run"),
   beyond: flag("also draws faults beyond those that the protocol survives"),
   mode: text("MODE", "random (default), or guided: varies the plans that came closest to a violation"),
@@ -46,7 +48,7 @@ const options = {
 
 export const explore: Command = {
   usage:
-    "explore --seeds N | --attempts N [--from M] [--guarded | --watched | --guarded --watched | --shared | --moved | --cluster | --changing | --removal | --rounds | --beyond [--mode random|guided]] [--workers N] " +
+    "explore --seeds N | --attempts N [--from M] [--guarded | --watched | --guarded --watched | --shared | --moved | --cluster | --changing | --removal | --eviction | --rounds | --beyond [--mode random|guided]] [--workers N] " +
     "[--subject NAME | --mutant NAME]",
   purpose: "runs many seeds on every core, and prints each violation with the command that replays it",
   options,
@@ -87,6 +89,7 @@ const worlds = {
   cluster: clusterPlan,
   changing: membershipPlan,
   removal: removalPlan,
+  eviction: evictionPlan,
   rounds: roundsPlan,
 };
 type World = keyof typeof worlds;

@@ -2,15 +2,9 @@ import { availableParallelism } from "node:os";
 import { Tinypool } from "tinypool";
 import type { Outcome } from "../run/run-plan.ts";
 import type { Runner } from "../search/runner.ts";
+import type { Thread } from "./bundled-thread.ts";
 import { thread } from "./edition.ts";
 import type { TrialTask } from "./trial-worker.ts";
-
-/** The code of a worker thread. */
-export interface Thread {
-  readonly filename: string;
-  /** No thread runs it any more. */
-  end(): Promise<void>;
-}
 
 /** Worker threads that run plans, as many as there are cores. They end with {@link Pool.close}, or `await using`. */
 export class Pool implements AsyncDisposable {

@@ -1,8 +1,8 @@
 import type { Violation } from "../checkers/findings.ts";
 import type { TraceValue } from "../engine/trace.ts";
-import { describeFault } from "../pictures/fault-words.ts";
 import { named } from "../pictures/run-strip.ts";
 import type { Fault, FaultName } from "../plan/fault.ts";
+import { describeFault } from "../plan/fault-kinds.ts";
 import { quoted } from "./circle.ts";
 
 /** One lock of one client. True time, us. */

@@ -1,8 +1,7 @@
 import { InvalidArgumentError, type Redlock, type Settings } from "@quorlock/redlock";
 import { suggestion } from "../command-line/nearest.ts";
 import type { TraceValue } from "../engine/trace.ts";
-import { faultNames } from "../pictures/fault-words.ts";
-import type { Fault, FaultName } from "../plan/fault.ts";
+import { type Fault, type FaultName, faultNames } from "../plan/fault.ts";
 import type { Plan } from "../plan/plan.ts";
 import { PlanError, validPlan } from "../plan/validate.ts";
 import type { Remote } from "./remote.ts";

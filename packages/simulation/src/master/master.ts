@@ -347,6 +347,17 @@ export class Master {
     if (locks.length > 0) this.execute("DEL", locks);
   }
 
+  /** Deletes one key, as a master does whose memory is full: number `nth` of those it has, counted around. */
+  evict(nth: number): void {
+    if (!this.#isUp) return;
+    this.#model.keyspace.sweep(this.process.wallNow());
+    const keys = this.#model.keyspace
+      .entries()
+      .map(([key]) => key)
+      .sort();
+    if (keys.length > 0) this.execute("DEL", [keys[nth % keys.length]!]);
+  }
+
   /** A replica that had not received the last `lag` us of writes takes its place at once. */
   promoteReplica(lag: number): void {
     const known = this.#durability.stateAt(this.#kernel.now - lag);

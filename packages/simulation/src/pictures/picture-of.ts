@@ -1,9 +1,9 @@
 import type { Fault } from "../plan/fault.ts";
+import { describeFault } from "../plan/fault-kinds.ts";
 import type { Plan } from "../plan/plan.ts";
 import { calmFrom } from "../run/injection.ts";
 import { CallsDrawing, PausesDrawing } from "./calls-and-pauses.ts";
 import { ClockTrack } from "./clock-track.ts";
-import { describeFault } from "./fault-words.ts";
 import { HoldsDrawing } from "./holds.ts";
 import { KeysDrawing } from "./keys.ts";
 import { MessagesDrawing } from "./messages.ts";

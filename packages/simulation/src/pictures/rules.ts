@@ -82,6 +82,7 @@ const faults: Readonly<Record<string, Rule>> = {
   crash: memory,
   flush: memory,
   remove: memory,
+  evict: memory,
   promote: memory,
   failover: memory,
   resync: memory,

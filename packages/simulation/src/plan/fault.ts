@@ -54,85 +54,107 @@ export const moments = [
   "push heard",
 ] as const;
 
-interface OfClients {
+/** Which of the two connections between a client and a master. */
+type WireName = "commands" | "pushes";
+
+/** What a plan says of faults, by the name of the field: those of each kind are in {@link faultFields}. */
+export interface FaultFields {
   readonly clients: Targets;
-}
-
-interface OfMasters {
   readonly masters: Targets;
-}
-
-/** Between each of these clients and each of these masters. */
-type OfBoth = OfClients & OfMasters;
-
-interface Lasting {
-  /** ms */
+  /** How long it lasts, ms. */
   readonly duration: number;
-}
-
-/** It lacks the last `lag` ms of writes. */
-interface Lagging {
+  /** A stall comes at the `reading`-th reading of a clock from then on. */
+  readonly reading?: number;
+  readonly rate: PartsPerMillion;
+  /** ms */
+  readonly by: number;
+  readonly direction: "requests" | "replies" | "both";
+  readonly ending: "heal" | "reset";
+  /** Both where it is not said. */
+  readonly of?: WireName;
+  readonly inFlight: InFlight;
+  /** Additional delay of delivered requests, ms. */
+  readonly late?: number;
+  readonly factor: number;
+  /** Addresses lead to the server of this master. */
+  readonly to: number;
+  readonly how: CrashKind;
+  /** The time that it is down, ms. */
+  readonly downFor: number;
+  readonly why: WriteRefusal;
+  /** ms */
+  readonly pause: number;
+  /** A replica lacks the last `lag` ms of writes. */
   readonly lag: number;
+  /** It was a replica for a moment before the clients come back. */
+  readonly demoted?: boolean;
+  /** Of the keys of a master in their order, counted around. */
+  readonly nth: number;
+  /** The clock of a replica shows so much more than that of its master, ms. Default 0. */
+  readonly apart?: number;
 }
 
-/** Which of the two connections between a client and a master; both where it is not said. */
-interface OnWire extends OfBoth {
-  readonly of?: "commands" | "pushes";
-}
-
-/** The properties of each kind of fault, beside its name. */
-interface FaultKinds {
+/** All kinds of faults, with their fields beside the name. Where both have targets and it is about connections, it is between each of these. */
+export const faultFields = {
   /** A GC pause, a SIGSTOP. Masters hang. */
-  readonly freeze: OfBoth & Lasting;
+  freeze: ["clients", "masters", "duration"],
   /** The machine sleeps: its monotonic clock stands still as well. */
-  readonly suspend: OfClients & Lasting;
-  /**
-   * In the middle of a turn: at the `reading`-th reading of a clock from then on. Without a number at once where a
-   * trigger finds the client in a turn, else at its next reading.
-   */
-  readonly stall: OfClients & Lasting & { readonly reading?: number };
-  readonly rate: OfBoth & { readonly rate: PartsPerMillion };
+  suspend: ["clients", "duration"],
+  /** In the middle of a turn: without a `reading` at once where a trigger finds the client in a turn, else at its next reading of a clock. */
+  stall: ["clients", "reading", "duration"],
+  rate: ["clients", "masters", "rate"],
   /** The wall clock is set. */
-  readonly step: OfBoth & { readonly by: number };
+  step: ["clients", "masters", "by"],
   /** Nothing comes through in this direction; afterwards all of it does, or the connection is reset. */
-  readonly cut: OnWire &
-    Lasting & { readonly direction: "requests" | "replies" | "both"; readonly ending: "heal" | "reset" };
-  /** `late`: additional delay of delivered requests, ms. */
-  readonly reset: OnWire & { readonly inFlight: InFlight; readonly late?: number };
-  readonly slow: OnWire & Lasting & { readonly factor: number };
+  cut: ["clients", "masters", "direction", "duration", "ending", "of"],
+  reset: ["clients", "masters", "inFlight", "late", "of"],
+  slow: ["clients", "masters", "factor", "duration", "of"],
   /**
    * For these clients the addresses of `masters` lead to the server of master number `to`: connections that are made from
    * then on reach it, and those that exist stay. Afterwards they lead home, and connections that are elsewhere break.
    */
-  readonly move: OfBoth & Lasting & { readonly to: number };
-  /** `downFor`: the time that it is down; it comes back with the data that its persistence kept. */
-  readonly crash: OfMasters & { readonly how: CrashKind; readonly downFor: number };
-  readonly flush: OfMasters;
+  move: ["clients", "masters", "to", "duration"],
+  /** It comes back with the data that its persistence kept. */
+  crash: ["masters", "how", "downFor"],
+  flush: ["masters"],
   /** The keys of all locks are deleted, by hand or by eviction. */
-  readonly remove: OfMasters;
+  remove: ["masters"],
+  /** One key is deleted, whatever it is for: a vote, a queue or an entry in it, a fencing counter. */
+  evict: ["masters", "nth"],
   /** Answers, and refuses to write. */
-  readonly refuse: OfMasters & Lasting & { readonly why: WriteRefusal };
+  refuse: ["masters", "why", "duration"],
   /** Answers every command with BUSY, as while a script runs for long: it does not even say which server it is. */
-  readonly busy: OfMasters & Lasting;
+  busy: ["masters", "duration"],
   /** A Cluster moves the slot of all locks: a key each `pause` ms, and the rest when the time is over. */
-  readonly reshard: OfMasters & Lasting & { readonly pause: number };
+  reshard: ["masters", "pause", "duration"],
   /** Replaced at once by a replica. */
-  readonly promote: OfMasters & Lagging;
-  /**
-   * The clients are led to a replica, and then back: the old master has kept its memory. `demoted`: it was a replica for a
-   * moment before they come back.
-   */
-  readonly failover: OfMasters & Lagging & Lasting & { readonly demoted?: boolean };
+  promote: ["masters", "lag", "apart"],
+  /** The clients are led to a replica, and then back: the old master has kept its memory. */
+  failover: ["masters", "lag", "duration", "demoted"],
   /** Resynchronised from a replica, and promoted back: the process stays. */
-  readonly resync: OfMasters & Lagging;
+  resync: ["masters", "lag"],
   /** Reloads a snapshot: the process stays. */
-  readonly reload: OfMasters & Lagging;
+  reload: ["masters", "lag"],
   /** Their connections lead to another database, where nothing of the plan is locked; then back to the first. */
-  readonly select: OfBoth & Lasting;
+  select: ["clients", "masters", "duration"],
   /** The client process ends, whatever it holds. */
-  readonly kill: OfClients;
+  kill: ["clients"],
+} as const;
+
+export type FaultName = keyof typeof faultFields;
+
+export const faultNames: readonly FaultName[] = Object.keys(faultFields) as FaultName[];
+
+/** A fault of one kind. */
+export type FaultOf<Name extends FaultName> = { readonly kind: Name } & Pick<
+  FaultFields,
+  (typeof faultFields)[Name][number]
+>;
+
+export type FaultKind = { [Name in FaultName]: FaultOf<Name> }[FaultName];
+
+/** How long it lasts, ms. */
+export function lastingOf(fault: FaultKind): number {
+  if ("duration" in fault) return fault.duration;
+  return fault.kind === "crash" ? fault.downFor : 0;
 }
-
-export type FaultName = keyof FaultKinds;
-
-export type FaultKind = { [Name in FaultName]: { readonly kind: Name } & FaultKinds[Name] }[FaultName];

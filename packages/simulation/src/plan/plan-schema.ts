@@ -1,23 +1,11 @@
 import * as v from "valibot";
-import { writeRefusals } from "../master/write-refusal.ts";
-import { type Fault, type FaultName, moments } from "./fault.ts";
+import { type Fault, faultFields, faultNames, moments } from "./fault.ts";
+import { fields } from "./fault-fields.ts";
 import { type Plan, type Style, styles } from "./plan.ts";
+import { atLeast, longest, number, offset, positive, rate, share, span, whole } from "./values.ts";
 
 // The shape of a plan, field by field, for plans that come from files. Unknown fields are refused as well: a
 // misspelt one would silently do nothing.
-
-/** Two thousand seconds: some way below the longest delay of a timer, 2^31 ms. */
-const longest = 2_000_000;
-
-const number = v.pipe(v.number(), v.finite());
-const atLeast = (least: number) => v.pipe(number, v.minValue(least));
-const whole = (least: number) => v.pipe(v.number(), v.safeInteger(), v.minValue(least));
-const positive = v.pipe(number, v.gtValue(0), v.maxValue(longest));
-const span = v.pipe(number, v.minValue(0), v.maxValue(longest));
-const share = v.pipe(number, v.minValue(0), v.maxValue(1));
-/** A clock that stands still or runs backwards is none. */
-const rate = v.pipe(number, v.gtValue(-1_000_000), v.maxValue(1_000_000_000));
-const offset = v.pipe(number, v.minValue(-1e12), v.maxValue(1e12));
 
 const clock = { offset, rate };
 
@@ -73,7 +61,6 @@ const call = v.strictObject({
   ),
 });
 
-const targets = v.union([v.array(whole(0)), v.literal("here")], 'must be a list of numbers, or "here"');
 const at = { at: span };
 const on = {
   on: v.picklist(moments),
@@ -83,45 +70,19 @@ const on = {
   after: v.exactOptional(span),
 };
 
-const faultSchema: v.GenericSchema<unknown, Fault> = v.lazy((input) =>
+const faultSchema = v.lazy((input) =>
   typeof input === "object" && input !== null && "on" in input ? faultsWith(on) : faultsWith(at),
-) as v.GenericSchema<unknown, Fault>;
-
-const fault = <K extends FaultName, E extends v.ObjectEntries>(kind: K, entries: E) =>
-  v.strictObject({ kind: v.literal(kind), ...entries });
+) as unknown as v.GenericSchema<unknown, Fault>;
 
 function faultsWith(when: typeof at | typeof on) {
-  const clients = { ...when, clients: targets };
-  const masters = { ...when, masters: targets };
-  const both = { ...clients, masters: targets };
-  const wires = { ...both, of: v.exactOptional(v.picklist(["commands", "pushes"])) };
-  const lasting = { duration: positive };
-  const lagging = { lag: span };
-  const direction = v.picklist(["requests", "replies", "both"]);
-  const inFlight = v.picklist(["lost", "delivered"]);
-  return v.variant("kind", [
-    fault("freeze", { ...both, ...lasting }),
-    fault("suspend", { ...clients, ...lasting }),
-    fault("stall", { ...clients, reading: v.exactOptional(whole(1)), ...lasting }),
-    fault("rate", { ...both, rate }),
-    fault("step", { ...both, by: offset }),
-    fault("cut", { ...wires, direction, ...lasting, ending: v.picklist(["heal", "reset"]) }),
-    fault("reset", { ...wires, inFlight, late: v.exactOptional(span) }),
-    fault("slow", { ...wires, factor: v.pipe(number, v.gtValue(0)), ...lasting }),
-    fault("crash", { ...masters, how: v.picklist(["process", "power"]), downFor: positive }),
-    fault("flush", masters),
-    fault("remove", masters),
-    fault("refuse", { ...masters, why: v.picklist(writeRefusals), ...lasting }),
-    fault("busy", { ...masters, ...lasting }),
-    fault("reshard", { ...masters, pause: positive, ...lasting }),
-    fault("move", { ...both, to: whole(0), ...lasting }),
-    fault("promote", { ...masters, ...lagging }),
-    fault("failover", { ...masters, ...lagging, ...lasting, demoted: v.exactOptional(v.boolean()) }),
-    fault("resync", { ...masters, ...lagging }),
-    fault("reload", { ...masters, ...lagging }),
-    fault("select", { ...both, ...lasting }),
-    fault("kill", clients),
-  ]);
+  const kinds = faultNames.map((kind) => {
+    const its = faultFields[kind].map((name): [string, v.GenericSchema] => {
+      const { is, isOptional } = fields[name];
+      return [name, isOptional ? v.exactOptional(is) : is];
+    });
+    return v.strictObject({ kind: v.literal(kind), ...when, ...Object.fromEntries(its) });
+  });
+  return v.variant("kind", kinds);
 }
 
 export const planSchema: v.GenericSchema<unknown, Plan> = v.strictObject({

@@ -2,9 +2,10 @@ import type { Persistence } from "../master/durability.ts";
 import type { Latency } from "../network/latency.ts";
 import { Random } from "../random.ts";
 import { withCallers } from "./draw-callers.ts";
-import { drawFault, drawRate, type Scale } from "./draw-fault.ts";
+import { drawFault } from "./draw-fault.ts";
 import { withWaiting } from "./draw-waiting.ts";
 import type { Fault, FaultName, Targets } from "./fault.ts";
+import { drawRate, type Scale } from "./fault-fields.ts";
 import {
   type ClientPlan,
   type LockSettings,
@@ -292,6 +293,18 @@ export function removalPlan(seed: number): Plan {
       ...Array.from({ length: random.integer(2, 8) }, removal).flat(),
     ],
   };
+}
+
+/** The plan of a seed in which single keys are evicted: the same holds, for each key alone. */
+export function evictionPlan(seed: number): Plan {
+  const plan = removalPlan(seed);
+  const random = new Random(seed, "plan of evictions");
+  const faults = plan.faults.flatMap((fault): readonly Fault[] => {
+    if (fault.kind !== "remove" || "on" in fault) return [fault];
+    const { at, masters } = fault;
+    return [0, 1, 2].map(() => ({ at, kind: "evict", masters, nth: random.integer(0, 99) }));
+  });
+  return { ...plan, settings: { ...plan.settings, queue: true }, faults };
 }
 
 /** Bound on the difference between two clocks of a plan, ms: no clock counts as skewed. */

@@ -3,6 +3,7 @@ import { Findings, type Mark, type ViolationKind } from "../checkers/findings.ts
 import type { Kernel } from "../engine/kernel.ts";
 import { Process } from "../engine/process.ts";
 import { Master } from "../master/master.ts";
+import type { Link, Route } from "../network/link.ts";
 import { OneWay } from "../network/one-way.ts";
 import { SimulatedConnection, type Witness } from "../network/simulated-connection.ts";
 import type { ConnectionOptions } from "../network/simulated-subscription.ts";
@@ -15,26 +16,7 @@ import { asksForTime, type Place, TriggerPoints } from "./trigger-points.ts";
 /** The initial reading of an ideal wall clock, ms since the epoch. */
 const start = Date.UTC(2030, 0, 1);
 
-/** One connection, and the ways that it takes. */
-export interface Wire {
-  readonly requests: OneWay;
-  readonly replies: OneWay;
-}
-
 type Ends = Required<Pick<ConnectionOptions, "client" | "master" | "leadsTo" | "reconnectDelay">>;
-
-/** The connections between one client and one master: one for commands, and one that only listens. */
-export interface Link {
-  readonly commands: Wire & { readonly connection: SimulatedConnection };
-  readonly pushes: Wire & { readonly connection: SimulatedSubscription };
-  readonly route: Route;
-}
-
-/** Where an address leads at present. */
-interface Route {
-  /** Unless it is the server at home. */
-  away: { readonly at: Master } | undefined;
-}
 
 /**
  * If keys are removed, two may hold until the extension that finds it out. If masters' clocks step, no lock is safe: then only reports of steps and
@@ -45,7 +27,7 @@ function judgedOf(plan: Plan): (kind: ViolationKind) => boolean {
   const hasSteps = faults.some((fault) => fault.kind === "step" && fault.masters.length > 0);
   const told: readonly ViolationKind[] = ["clock", "unsettled", "error"];
   const safe: readonly ViolationKind[] = ["belief", "margin", "effect", "fencing", "expired", "untold"];
-  if (faults.some(({ kind }) => kind === "remove"))
+  if (faults.some(({ kind }) => kind === "remove" || kind === "evict"))
     return (kind) => ["unheard", "needless", "untold", "expired", "unsettled", "error"].includes(kind);
   const judged = excludesAllSteps(plan) ? [...told, ...safe] : told;
   return settings.clockWatch && hasSteps ? (kind) => judged.includes(kind) : () => true;

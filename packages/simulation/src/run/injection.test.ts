@@ -114,3 +114,22 @@ test("faults are over when the last possible one has ended", () => {
   expect(calmFrom(plan([{ at: 500, ...freeze }]))).toBe(530);
   expect(calmFrom(plan([{ on: "granted", occurrence: 1, after: 20, ...freeze }]))).toBe(1050);
 });
+
+const isOfEviction = ({ time, entry: [who, verb] }: Entry): boolean =>
+  time === 300_000 && who === "master-0" && (verb === "forgets" || verb === "drops");
+
+test("one key is evicted, and the others stay", async () => {
+  const { entries } = await traced([{ at: 300, kind: "evict", masters: [0], nth: 1 }]);
+  expect(entries.filter(isOfEviction)).toHaveLength(1);
+});
+
+/** The wall clock of the first master in the end, as it is recorded last. */
+async function wallAfterPromotion(apart: number): Promise<number> {
+  const { entries } = await traced([{ at: 300, kind: "promote", masters: [0], lag: 10, apart }]);
+  const last = entries.findLast(({ entry: [who, verb] }) => who === "master-0" && verb === "clocks");
+  return Number(last?.entry[3]);
+}
+
+test("a replica that is promoted has a clock of its own", async () => {
+  expect((await wallAfterPromotion(-7000)) - (await wallAfterPromotion(500))).toBeCloseTo(-7500, 0);
+});

@@ -141,7 +141,7 @@ class Run {
     this.#post = new Post(this.#kernel, new Random(plan.seed, "post"));
     const owners = new TokenOwners(run);
     const order = new Order(run, orderTermsOf(plan), this.#waits);
-    const removes = plan.faults.some(({ kind }) => kind === "remove");
+    const removes = plan.faults.some(({ kind }) => kind === "remove" || kind === "evict");
     run.checkers = [
       this.#intervals,
       new Effects(run),

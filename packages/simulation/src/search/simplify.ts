@@ -1,6 +1,8 @@
 import type { ViolationKind } from "../checkers/findings.ts";
 import { knownOf } from "../network/latency.ts";
 import type { Fault, Targets } from "../plan/fault.ts";
+import { fields } from "../plan/fault-fields.ts";
+import { kindOf } from "../plan/fault-kinds.ts";
 import { type ClientPlan, type Plan, styles } from "../plan/plan.ts";
 import { PlanError, validPlan } from "../plan/validate.ts";
 import type { Outcome } from "../run/run-plan.ts";
@@ -45,15 +47,8 @@ const simplest: ReadonlyMap<string, unknown> = new Map<string, unknown>([
 
 /** The numbers that can be made smaller. */
 const magnitudes: ReadonlySet<string> = new Set([
-  "parallel",
-  "several",
-  "duration",
-  "downFor",
-  "lag",
-  "late",
-  "by",
-  "rate",
-  "factor",
+  ...["parallel", "several"],
+  ...Object.entries(fields).flatMap(([name, { isMagnitude }]) => (isMagnitude ? [name] : [])),
 ]);
 
 /** The lists that can be made shorter. */
@@ -188,8 +183,7 @@ function targetsIn(fault: Fault, field: "clients" | "masters"): Targets {
 /** A fault of connections needs a process at either end. */
 function hasTarget(fault: Fault): boolean {
   const counts = [targetsIn(fault, "clients").length, targetsIn(fault, "masters").length];
-  const isOfConnections = ["cut", "reset", "slow", "move"].includes(fault.kind);
-  return isOfConnections ? counts.every((count) => count > 0) : counts.some((count) => count > 0);
+  return kindOf(fault).link ? counts.every((count) => count > 0) : counts.some((count) => count > 0);
 }
 
 function without<T>(list: readonly T[], index: number): readonly T[] {

@@ -1,5 +1,6 @@
-import { drawFault, drawRate, type Scale } from "../plan/draw-fault.ts";
+import { drawFault } from "../plan/draw-fault.ts";
 import type { Fault } from "../plan/fault.ts";
+import { drawRate, type Scale } from "../plan/fault-fields.ts";
 import type { Plan } from "../plan/plan.ts";
 import { scaleBeyond } from "../plan/swarm.ts";
 import type { Random } from "../random.ts";

@@ -5,7 +5,7 @@ import type { Viewer } from "../../pictures/timeline.ts";
 import { theReadWriteLock } from "../../read-write/read-write-client.ts";
 import { type Subject, theClient } from "../../run/subject.ts";
 import { theSemaphore } from "../../semaphore/semaphore-client.ts";
-import type { Thread } from "../pool.ts";
+import type { Thread } from "../bundled-thread.ts";
 
 // Of the subjects, those that need no compiler and no other library.
 
