@@ -9,10 +9,13 @@ const repeats = [
   ...cases.split(" ").map((name) => `test/behaviours/${name}`),
   ...["test/contract/acl", "test/contract/oldest-versions", "test/commands"],
 ];
-/** Files and folders of tests of what stands around the client: three parts that take about as long, of which each commit runs one. */
+/**
+ * Files and folders of tests of what stands around the client, and the searches that take longest: three parts that take about as
+ * long, of which each commit runs one.
+ */
 const parts = [
-  "packages/cli",
-  "examples,test/examples,test/agents,test/serve",
+  "packages/cli,packages/simulation/src/mutants",
+  "examples,test/examples,test/agents,test/serve,packages/simulation/src/search",
   "packages/bench,packages/opentelemetry,packages/site,packages/soak,packages/spec",
 ];
 
