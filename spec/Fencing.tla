@@ -8,7 +8,6 @@ CONSTANTS
   Masters,
   Attempts,
   Proposals,  \* what any attempt may propose: nothing is assumed of clocks
-  Counters,   \* what leases of before have left on the masters
   Repeating   \* the attempts that ask again, in a further round with another proposal
 VARIABLES
   key,      \* of each master the attempt that has its vote, or 0
@@ -86,7 +85,7 @@ Restore(m) ==  \* 8.8
 GiveUp(a) == state[a] \in {"asking", "storing"} /\ state' = [state EXCEPT ![a] = "over"] /\ UNCHANGED <<key, counter, order, proposal, token, seen, stored, losses, restoring>>
 Init ==
   /\ key = [m \in Masters |-> 0] /\ order = [m \in Masters |-> <<>>]
-  /\ counter \in [Masters -> Counters]
+  /\ counter = [m \in Masters |-> 0]
   /\ state = [a \in Attempts |-> "idle"] /\ proposal = [a \in Attempts |-> 0] /\ token = [a \in Attempts |-> 0]
   /\ seen = [a \in Attempts |-> [m \in Masters |-> -1]] /\ stored = [a \in Attempts |-> {}]
   /\ losses = <<>> /\ restoring = {}
@@ -96,7 +95,7 @@ Next ==
   \/ \E m \in Masters : Expire(m) \/ Forget(m) \/ Restore(m)
 Spec == Init /\ [][Next]_vars
 
-ASSUME IsFiniteSet(Masters) /\ Masters # {} /\ Proposals \subseteq Nat \ {0} /\ Counters \subseteq Nat /\ Repeating \subseteq Attempts
+ASSUME IsFiniteSet(Masters) /\ Masters # {} /\ Proposals \subseteq Nat \ {0} /\ Repeating \subseteq Attempts
 TypeOK ==
   /\ \A m \in Masters : key[m] \in Attempts \cup {0} /\ counter[m] \in Nat
   /\ \A a \in Attempts : stored[a] \in SUBSET Masters /\ (state[a] = "idle" => proposal[a] = 0 /\ token[a] = 0)

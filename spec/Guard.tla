@@ -33,7 +33,7 @@ Grant(a) ==
   /\ state[a] = "asking" /\ Cardinality(votes[a]) >= Quorum /\ valid[a] > 0 /\ state' = [state EXCEPT ![a] = "held"]
   /\ UNCHANGED <<key, left, quarantine, unnoticed, losses, votes, valid, asked, extended, validThen>>
 Extend(a) ==
-  /\ state[a] = "held" /\ valid[a] > 0 /\ asked[a] = {} /\ validThen[a] = 0
+  /\ state[a] = "held" /\ valid[a] > 0 /\ validThen[a] = 0
   /\ asked' = [asked EXCEPT ![a] = Masters] /\ validThen' = [validThen EXCEPT ![a] = MaxTtl]
   /\ UNCHANGED <<key, left, quarantine, unnoticed, losses, state, votes, valid, extended>>
 Repair(m, a) ==  \* 9.1: accepted in quarantine as well
@@ -43,7 +43,7 @@ Repair(m, a) ==  \* 9.1: accepted in quarantine as well
   /\ extended' = IF Counts(m, a) THEN [extended EXCEPT ![a] = @ \cup {m}] ELSE extended
   /\ UNCHANGED <<quarantine, unnoticed, losses, state, votes, valid, validThen>>
 Confirm(a) ==
-  /\ Cardinality(extended[a]) >= Quorum /\ valid[a] > 0 /\ validThen[a] > valid[a]
+  /\ Cardinality(extended[a]) >= Quorum /\ valid[a] > 0
   /\ valid' = [valid EXCEPT ![a] = validThen[a]]
   /\ UNCHANGED <<key, left, quarantine, unnoticed, losses, state, votes, asked, extended, validThen>>
 Forget(m) ==
@@ -51,7 +51,7 @@ Forget(m) ==
   /\ key' = [key EXCEPT ![m] = 0] /\ left' = [left EXCEPT ![m] = 0]
   /\ UNCHANGED <<quarantine, state, votes, valid, asked, extended, validThen>>
 Notice(m) ==  \* 9.3
-  /\ m \in unnoticed /\ unnoticed' = unnoticed \ {m} /\ quarantine' = [quarantine EXCEPT ![m] = Length]
+  /\ unnoticed' = unnoticed \ {m} /\ quarantine' = [quarantine EXCEPT ![m] = Length]
   /\ UNCHANGED <<key, left, losses, state, votes, valid, asked, extended, validThen>>
 Less(n) == IF n = 0 THEN 0 ELSE n - 1
 Tick ==
@@ -68,7 +68,8 @@ Init ==
 Next ==
   \/ \E a \in Extending : Extend(a)
   \/ \E a \in Attempts : Ask(a) \/ Grant(a) \/ Confirm(a) \/ \E m \in Masters : Vote(m, a) \/ Repair(m, a)
-  \/ \E m \in Masters : Forget(m) \/ Notice(m)
+  \/ \E m \in Masters : Forget(m)
+  \/ \E m \in unnoticed : Notice(m)
   \/ Tick
 Spec == Init /\ [][Next]_vars
 
@@ -82,12 +83,13 @@ TypeOK ==
        /\ (asked[a] \cup extended[a] # {} => a \in Extending)
 Holds(a) == state[a] = "held" /\ valid[a] > 0
 OneHolder == \A a, b \in Attempts : Holds(a) /\ Holds(b) => a = b
-\* 3.6 A lost lease stays lost. 2.5 One that is granted has validity. 4.2 Only a holder extends.
+\* 3.6 A lost lease stays lost. 2.5 One that is granted has validity. 4.2 Only a holder extends, 3.3 and never for less than it has.
 LostStaysLostStep ==
   \A a \in Attempts :
     /\ state[a] = "held" /\ ~Holds(a) => ~Holds(a)'
     /\ state[a] # "held" /\ state'[a] = "held" => Holds(a)'
     /\ asked'[a] \ asked[a] # {} => Holds(a)
+    /\ extended[a] # {} => validThen[a] >= valid[a]
 LostStaysLost == [][LostStaysLostStep]_vars
 \* 9.1, 9.6 A vote is cast by a master that has noticed all it forgot, and is not in quarantine.
 VotesAreRememberedStep == \A m \in Masters, a \in Attempts : m \in votes'[a] \ votes[a] => key[m] = 0 /\ key'[m] = a /\ m \notin unnoticed /\ quarantine[m] = 0

@@ -9,7 +9,7 @@ Even(p) == 1
 \* Where each waiter is served at last: no time passes.
 StandsStill == FALSE
 StaysThere(m, e) == FALSE
-\* Ticket, 7.3, two waiters: the last to come is the first
+\* Ticket, 7.3, three waiters: the last to come is the first
 Reversed(a) == -a
 \* Credit, 7.7, two waiters: a grant counts from when it is heard, not from the send of its round
 FromGrant(e, m) ==

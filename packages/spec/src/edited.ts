@@ -56,10 +56,15 @@ async function judge(tools: Tools, part: Part, options: SearchOptions): Promise<
   const elsewhere = existsSync(base) ? actionsIn(readFileSync(base, "utf8")) : [];
   const edits = editsIn(text, new Set(elsewhere));
   const refuted = new Map<number, string>();
-  const left = (): number[] => edits.map((_, index) => index + 1).filter((number) => !refuted.has(number));
   const edited = editedModule(text, edits);
   for (const bounds of part.bounds.filter(({ edits: isFor }) => isFor)) {
     const search = bounds.temporal ? searchAlone : searchTogether;
+    const isJudged = (number: number): boolean => {
+      const { name: its } = edits[number - 1]!;
+      return bounds.edits === true || bounds.edits!.some((definition) => its.startsWith(`${definition}:`));
+    };
+    const left = (): number[] =>
+      edits.map((_, index) => index + 1).filter((number) => !refuted.has(number) && isJudged(number));
     const texts = { [name]: edited, [module]: moduleOf(part, bounds) };
     const found = (numbers: readonly number[], isShort: boolean): Promise<Found> =>
       check(
