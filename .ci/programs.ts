@@ -10,8 +10,8 @@ import { interruptedCode } from "../packages/simulation/src/command-line/index.t
  */
 export function ownTemporaryFolder(): void {
   const folder = mkdtempSync(join(tmpdir(), "quorlock-"));
-  // Some tests set things up as another user, below it.
-  chmodSync(folder, 0o755);
+  // As that of the system: some tests set things up as another user.
+  chmodSync(folder, 0o1777);
   const cache = `tsx-${process.getuid?.()}`;
   mkdirSync(join(tmpdir(), cache), { recursive: true });
   symlinkSync(join(tmpdir(), cache), join(folder, cache));

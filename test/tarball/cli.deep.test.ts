@@ -66,15 +66,15 @@ test("the package holds its program, its page and its licence, no more", async (
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name).slice(installed.length + 1));
   const page = ["login.html", "page.css", "page.html", "page.js"].map((name) => `dist/esm/page/${name}`);
-  expect(files.sort()).toEqual(["LICENSE", "README.md", ...page, "dist/esm/quorlock.js", "package.json"]);
+  const documents = ["CHANGELOG.md", "LICENSE", "README.md"];
+  expect(files.sort()).toEqual([...documents, ...page, "dist/esm/quorlock.js", "package.json"]);
   const text = await readFile(join(installed, "package.json"), "utf8");
   expect(text).not.toMatch(
     /workspace:|catalog:|quorlock-source|devDependencies|quorlockPrograms|scripts|\.\/src/,
   );
   expect(Object.keys((await manifest()).dependencies)).toEqual(["@quorlock/redlock", "commander", "ioredis"]);
   const { size } = await stat(tarball);
-  console.log(`quorlock: ${files.length} files, ${size} bytes packed`);
-  expect(size).toBeLessThan(50_000);
+  expect(size, `bytes packed, of ${files.length} files`).toBeLessThan(50_000);
 });
 
 test("the program says its version, and what is wrong with a command line", async () => {
