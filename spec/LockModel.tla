@@ -32,6 +32,7 @@ Forget == \E m \in Masters : Lives(m) /\ key' = [key EXCEPT ![m] = NoKey] /\ UNC
 StepForward == \E m \in Masters : Lives(m) /\ clock' = [clock EXCEPT ![m] = @ + Fast] /\ UNCHANGED <<key, net, attempt>>
 \* Fault, 1.7, one round: a master says yes where it has not voted
 Lie == \E c \in net : Counts(c) /\ c.do # "delete" /\ attempt' = [attempt EXCEPT ![c.of].deadline[c.to] = DeadlineAt(c.to, c)] /\ UNCHANGED <<clock, key, net>>
+\* (What the other program writes ends at once.)
 \* Fault, 1.8, three attempts: another program writes the keys
-Overwritten == \E m \in Masters : Lives(m) /\ key' = [key EXCEPT ![m].of = Nobody] /\ UNCHANGED <<clock, net, attempt>>
+Overwritten == \E m \in Masters : Lives(m) /\ key' = [key EXCEPT ![m] = [NoKey EXCEPT !.until = Now(m)]] /\ UNCHANGED <<clock, net, attempt>>
 =============================================================================

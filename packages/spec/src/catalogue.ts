@@ -115,7 +115,7 @@ const repair = (servers: string, sends: number): readonly string[] => [
   ...["A = A", "B = B", "C = C", `Masters = {${servers}}`, `Sends = ${sends}`],
 ];
 const signal = (isFree: boolean): readonly string[] => [
-  ...["Ttl = 3", "Notice = 1", "Duration = 8"],
+  ...["Ttl = 3", "Notice = 1", "Duration = 6"],
   `IsFree = ${isFree ? "TRUE" : "FALSE"}`,
 ];
 
@@ -162,12 +162,12 @@ export const catalogue: readonly Part[] = [
     view: "Relative",
     bounds: [
       quick("one round", lock(1, "4", "")),
-      full("extended", lock(1, "4", "1")),
+      full("extended", lock(1, "2", "1")),
       full("two rounds", [...even("A, B", "1", 2), ...extending("")], { edits: true }),
       full("two ttls", [...even("A, B", "1", 1, "1, 2"), ...extending("1")], { edits: true }),
       full("two masters", [...even("A, B", "1, 2", 1), ...extending("1")], { edits: true }),
       full("drift", lock(1, "2", "")),
-      variants("three attempts", [...even("A, B, C", "1, 2, 3", 1), ...extending("")], { only: "OneHolder" }),
+      variants("three attempts", [...even("A, B", "1, 2, 3", 1), ...extending("")], { only: "OneHolder" }),
       full("five masters", [...even("A, B, C, D, E5", "1, 2, 3", 2, "2"), ...extending("1")], {
         simulate: { seed: 1, behaviours: 500, depth: 60 },
       }),
@@ -195,13 +195,12 @@ export const catalogue: readonly Part[] = [
     bounds: [
       quick("two waiters", queue(1, "A, B, C", "1, 2")),
       full("three waiters", queue(1, "A, B", "1, 2, 3")),
-      full("two rounds", queue(2, "A, B", "1, 2", "2")),
       full("two ttls", queue(2, "A", "1", "", "1, 2"), { edits: true }),
       full("one master", queue(2, "A", "1, 2", "2"), { edits: true }),
       full("no time passes", [...queue(1, "A", "1, 2, 3"), "Tick <- StandsStill", "Expire <- StaysThere"], {
         temporal: true,
       }),
-      full("five masters", queue(2, "A, B, C, D, E5", "1, 2, 3"), {
+      full("five masters", queue(2, "A, B, C, D, E5", "1, 2, 3", "3"), {
         simulate: { seed: 1, behaviours: 500, depth: 60 },
       }),
     ],
