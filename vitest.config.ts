@@ -84,7 +84,7 @@ export default defineConfig({
             "test/{faults,hostile}/**/*.deep.test.ts",
             // These open clients themselves, or are about what only ioredis has: an event of `select`.
             "test/integration/connections/{cluster,database}.test.ts",
-            "test/integration/connections/{fake-sentinels,mapped-clusters,node-redis,node-redis-cluster,ready,sentinel}.deep.test.ts",
+            "test/integration/connections/{fake-sentinels,node-redis,ready,sentinel}.deep.test.ts",
           ],
           ...endedIn(30),
         },

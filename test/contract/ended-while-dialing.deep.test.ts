@@ -1,15 +1,15 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import type { LockNode } from "@quorlock/redlock/internal";
-import { type Master, startMasters, startProxy } from "@quorlock/testbed";
+import { startMasters, startProxy } from "@quorlock/testbed";
 import type { Driver, DriverMaker } from "@quorlock/testing/contract";
 import { Cluster, Redis } from "ioredis";
 import Redis50, { Cluster as Cluster50 } from "ioredis-5.0";
 import { Cluster as ClusterOfValkey, Redis as RedisOfValkey } from "iovalkey";
-import { createClient, createCluster } from "redis";
-import { createClient as createClient5, createCluster as createCluster5 } from "redis-5";
-import { createClient as createClient50, createCluster as createCluster50 } from "redis-5.0";
-import { createClient as createClient60, createCluster as createCluster60 } from "redis-6.0";
+import { createClient } from "redis";
+import { createClient as createClient5 } from "redis-5";
+import { createClient as createClient50 } from "redis-5.0";
+import { createClient as createClient60 } from "redis-6.0";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 // The package makes connections of clients and exports no function for it.
 import {
@@ -34,11 +34,11 @@ const ofIoredis = [
   ["iovalkey", RedisOfValkey, ClusterOfValkey],
 ] as unknown as Array<[string, typeof Redis, typeof Cluster]>;
 const ofNodeRedis = [
-  ["node-redis 6", createClient, createCluster],
-  ["node-redis 6.0", createClient60, createCluster60],
-  ["node-redis 5", createClient5, createCluster5],
-  ["node-redis 5.0", createClient50, createCluster50],
-] as unknown as Array<[string, typeof createClient, typeof createCluster]>;
+  ["node-redis 6", createClient],
+  ["node-redis 6.0", createClient60],
+  ["node-redis 5", createClient5],
+  ["node-redis 5.0", createClient50],
+] as unknown as Array<[string, typeof createClient]>;
 
 for (const [name, Redis, Cluster] of ofIoredis) {
   endedCases(name, redisDriver({ client: (port) => new Redis(port, host) }));
@@ -52,17 +52,9 @@ for (const [name, Redis, Cluster] of ofIoredis) {
   );
 }
 
-for (const [name, createClient, createCluster] of ofNodeRedis) {
+for (const [name, createClient] of ofNodeRedis) {
   const single = (port: number) => createClient({ socket: { host, port } });
-  const cluster = (port: number, master: Master) => {
-    const socket = { host, port };
-    return createCluster({
-      rootNodes: [{ socket }],
-      nodeAddressMap: { [`${host}:${master.port}`]: socket },
-    });
-  };
   endedCases(name, redisDriver({ client: single }));
-  endedCases(`${name}, Cluster`, redisDriver({ ...ofCluster, client: cluster }));
   endedCases(
     `${name}, with the connection of its user`,
     redisDriver({ client: (port) => connecting(single(port)) }),

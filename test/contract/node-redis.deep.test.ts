@@ -1,12 +1,12 @@
-import { createClient, createCluster } from "redis";
+import { createClient } from "redis";
 import { createClient as createClient5 } from "redis-5";
 import { documented, documentedByNodeRedis } from "./documented.ts";
 import { contracts } from "./lock-node-contract.ts";
-import { ofCluster, withoutScriptCommands } from "./redis-driver.ts";
+import { withoutScriptCommands } from "./redis-driver.ts";
 import { contractWithTls } from "./tls-master.ts";
 
 // The contract with node-redis 6 in its further forms, and with the last node-redis 5. (The plain node-redis 6 is in
-// `node-redis-6.test.ts`, and older versions and their Clusters are in `oldest-versions.deep.test.ts`.)
+// `node-redis-6.test.ts`, and older versions are in `oldest-versions.deep.test.ts`.)
 
 const host = "127.0.0.1";
 const keyPrefix = "app:";
@@ -38,15 +38,6 @@ contracts({
         ...address(port),
         // Simple strings as buffers, numbers as strings; each command before all others.
         commandOptions: { asap: true, timeout: 1, typeMapping: { 43: Buffer, 36: Buffer, 58: String } },
-      }),
-  },
-  "node-redis 6, Cluster": {
-    ...ofCluster,
-    // The cluster tells its clients where its masters are: the proxy has to be put in between there as well.
-    client: (port, master) =>
-      createCluster({
-        rootNodes: [address(port)],
-        nodeAddressMap: { [`${host}:${master.port}`]: { host, port } },
       }),
   },
   "node-redis 5, without scripts": {

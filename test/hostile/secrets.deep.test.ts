@@ -13,8 +13,8 @@ import { clusterConfig, formCluster, type Masters, startMasters } from "@quorloc
 import { Cluster, Redis } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis-5";
 import { Cluster as ClusterOfValkey, Redis as RedisOfValkey } from "iovalkey";
-import { createClient, createCluster } from "redis";
-import { createClient as createClient5, createCluster as createCluster5 } from "redis-5";
+import { createClient } from "redis";
+import { createClient as createClient5 } from "redis-5";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { callingClient } from "../contract/calling-client.ts";
 import { Fleet, fresh, rejection } from "../integration/fleet/fleet.ts";
@@ -371,8 +371,6 @@ const clusters: Record<string, (port: number) => object> = {
   "ioredis 6": (port) => new Cluster([{ host: "127.0.0.1", port }]),
   "ioredis 5": (port) => new Cluster5([{ host: "127.0.0.1", port }]),
   iovalkey: (port) => new ClusterOfValkey([{ host: "127.0.0.1", port }]),
-  "node-redis 6": (port) => createCluster({ rootNodes: [{ socket: { host: "127.0.0.1", port } }] }),
-  "node-redis 5": (port) => createCluster5({ rootNodes: [{ socket: { host: "127.0.0.1", port } }] }),
 };
 
 describe("on a Cluster", () => {

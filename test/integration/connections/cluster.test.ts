@@ -1,10 +1,8 @@
-import { InvalidArgumentError, type NodeError, Redlock, type RedlockOptions } from "@quorlock/redlock";
+import { InvalidArgumentError, type NodeError, Redlock } from "@quorlock/redlock";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
 import { clusterConfig, formCluster, moveSlot } from "@quorlock/testbed";
 import { Cluster, type Redis } from "ioredis";
-import { createCluster } from "redis";
-import { createCluster as createCluster5 } from "redis-5.0";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, rejection, timed } from "../fleet/fleet.ts";
@@ -15,11 +13,6 @@ import { Fleet, fresh, rejection, timed } from "../fleet/fleet.ts";
 let cluster: Fleet;
 let fleet: Fleet;
 const clusters: Cluster[] = [];
-const libraries = ["ioredis", "node-redis"] as const;
-/** The oldest version: it asks for a new master of a slot only if it is told of one. */
-const all = [...libraries, "node-redis 5"] as const;
-/** Until the end of the test. */
-const open: { destroy(): void }[] = [];
 const polling = { retryDelay: 20, retryJitter: 10, retryCount: -1, owner: false } as const;
 /** A Cluster connects to its masters one after the other, when the first command for a slot comes. */
 const nodeTimeout = 5000;
@@ -30,7 +23,6 @@ beforeAll(async () => {
 });
 afterEach(() => {
   for (const client of clusters.splice(0)) client.disconnect();
-  for (const client of open.splice(0)) client.destroy();
   fleet.closeAll();
   cluster.closeAll();
 });
@@ -50,19 +42,8 @@ function clusterClient(redisOptions: { password?: string } = {}, of = cluster): 
 }
 
 /** A Redlock on the Cluster alone. */
-async function openBy(
-  library: (typeof all)[number],
-  options: RedlockOptions = {},
-  of = cluster,
-): Promise<Redlock> {
-  const settings = { nodeTimeout, ...polling, ...options };
-  if (library === "ioredis") return new Redlock(clusterClient({}, of), settings);
-  const rootNodes = of.masters.map(({ host, port }) => ({ socket: { host, port } }));
-  const client = library === "node-redis" ? createCluster({ rootNodes }) : createCluster5({ rootNodes });
-  client.on("error", () => {});
-  open.push(client);
-  await client.connect();
-  return new Redlock(client, settings);
+function openOn(of = cluster): Redlock {
+  return new Redlock(clusterClient({}, of), { nodeTimeout, ...polling });
 }
 
 async function setPassword(password: string): Promise<void> {
@@ -115,8 +96,8 @@ describe("a Cluster", () => {
     }
   });
 
-  it.each(libraries)("by %s refuses a queue, fencing and names that no slot can hold", async (library) => {
-    const redlock = await openBy(library);
+  it("refuses a queue, fencing and names that no slot can hold", () => {
+    const redlock = openOn();
     const [client] = redlock.clients;
     const single = fleet.open().clients[0]!;
     for (const [act, words] of [
@@ -199,28 +180,23 @@ describe("a slot that moves", () => {
     await (await redlock.acquire([`{${tag}}4`, `{${tag}}5`], 20_000)).release();
   });
 
-  it.each(libraries)(
-    "by %s: readers keep writers out, and a writer readers, wherever their keys are",
-    async (library) => {
-      const [source, target] = cluster.admins as [Redis, Redis];
-      const name = await lockedBy(source);
-      const slot = await source.cluster("KEYSLOT", name);
-      const [holder, other] = (await Promise.all([openBy(library), openBy(library)])).map(
-        (redlock) => new ReadWriteLock(redlock, name),
-      );
-      for (const isReading of [true, false]) {
-        const lock = await (isReading ? holder!.read(20_000) : holder!.write(20_000));
-        const shutOut = async () => {
-          const trying = isReading ? other!.tryWrite(20_000) : other!.tryRead(20_000);
-          expect(await trying.catch(() => null)).toBeNull();
-        };
-        const [from, to] = isReading ? [source, target] : [target, source];
-        expect(await moveSlot({ slot, from, to, keysAtOnce: 1, between: shutOut })).not.toEqual([]);
-        await shutOut();
-        await lock.release();
-      }
-    },
-  );
+  it("keeps writers out by readers, and readers by a writer, wherever their keys are", async () => {
+    const [source, target] = cluster.admins as [Redis, Redis];
+    const name = await lockedBy(source);
+    const slot = await source.cluster("KEYSLOT", name);
+    const [holder, other] = [openOn(), openOn()].map((redlock) => new ReadWriteLock(redlock, name));
+    for (const isReading of [true, false]) {
+      const lock = await (isReading ? holder!.read(20_000) : holder!.write(20_000));
+      const shutOut = async () => {
+        const trying = isReading ? other!.tryWrite(20_000) : other!.tryRead(20_000);
+        expect(await trying.catch(() => null)).toBeNull();
+      };
+      const [from, to] = isReading ? [source, target] : [target, source];
+      expect(await moveSlot({ slot, from, to, keysAtOnce: 1, between: shutOut })).not.toEqual([]);
+      await shutOut();
+      await lock.release();
+    }
+  });
 });
 
 const serves = (master: Redis, resource: string): Promise<boolean> =>
@@ -261,11 +237,10 @@ describe("a failover", () => {
   it("leaves a lock that the promoted replica has, and a waiter gets it once it is released", async () => {
     const [primary, , replica] = failing.admins as [Redis, Redis, Redis];
     const resource = await lockedBy(primary);
-    const opened = await Promise.all(all.map((library) => openBy(library, {}, failing)));
-    const [waiter, holder] = opened;
-    const lock = await holder!.acquire(resource, 60_000);
+    const [waiter, holder] = [openOn(failing), openOn(failing)];
+    const lock = await holder.acquire(resource, 60_000);
     let isReleased = false;
-    const waiting = waiter!.acquire(resource, 60_000).then((granted) => {
+    const waiting = waiter.acquire(resource, 60_000).then((granted) => {
       expect(isReleased).toBe(true);
       return granted.release();
     });
@@ -286,7 +261,7 @@ describe("a failover", () => {
     );
     await waiting;
     // Each finds the promoted one.
-    for (const redlock of opened)
+    for (const redlock of [waiter, holder])
       await (await redlock.acquire(resource, 60_000, { waitTimeout: 20_000 })).release();
     // (The deletes alone may take 31 s.)
   }, 90_000);

@@ -1,7 +1,7 @@
 import { Redlock } from "@quorlock/redlock";
 import { Cluster, Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis-5";
-import { createClient, createCluster } from "redis";
+import { createClient } from "redis";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { documented } from "../../contract/documented.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
@@ -166,17 +166,5 @@ describe("a duplicate without the options that were asked for is refused, and en
     expect(await refusalOf(client)).toContain(
       `its duplicate() drops the option disableOfflineQueue, ${reason}`,
     );
-  });
-
-  test("of a Cluster of node-redis, whose options a wrapper hides", async () => {
-    const cluster = createCluster({ rootNodes: [], keyPrefix: "app:" });
-    const hidden = {
-      isOpen: false,
-      sendCommand() {},
-      destroy() {},
-      nodeClient() {},
-      duplicate: () => cluster,
-    };
-    expect(await refusalOf(hidden)).toContain("pass it itself, and no wrapper of it");
   });
 });

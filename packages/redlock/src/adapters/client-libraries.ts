@@ -9,7 +9,7 @@ import { isNodeRedis, kindOfNodeRedis, type NodeRedisClient, NodeRedisDriver } f
 
 export { checkAddresses } from "./node-redis/driver.ts";
 
-/** A `Redis` or `Cluster` of ioredis or iovalkey, or a client or Cluster of node-redis. */
+/** A `Redis` or `Cluster` of ioredis or iovalkey, or a client of node-redis. */
 export type RedisClient = IoredisClient | NodeRedisClient;
 
 export function isRedisClient(client: unknown): client is RedisClient {
@@ -39,7 +39,7 @@ export function driverOf(client: RedisClient): Driver {
 
 /** Describes a value that is not a supported client, and what is one. */
 export function notAClient(client: unknown): string {
-  return `${kindOf(client)}; expected a Redis or Cluster of ioredis 4.31, 5 or 6 or of iovalkey, a client or Cluster of node-redis 5 or 6`;
+  return `${kindOf(client)}; expected a Redis or Cluster of ioredis 4.31, 5 or 6 or of iovalkey, a client of node-redis 5 or 6`;
 }
 
 /** (A URL is not repeated: it may contain a password.) */
@@ -54,6 +54,9 @@ function kindOf(client: unknown): string {
   }
   if (kind === "sentinel") {
     return "a Sentinel client of node-redis, which sends commands again: pass createClient() for its master, or new Redis({ sentinels, name }) of ioredis";
+  }
+  if (kind === "cluster") {
+    return "a Cluster of node-redis, which makes its connections itself and hides its options: pass new Cluster() of ioredis at the same addresses";
   }
   if (typeof keyspaceEvents === "object") {
     return "a client of ioredis-mock: pass mockMaster(client), of @quorlock/testing";

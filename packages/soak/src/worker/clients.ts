@@ -4,8 +4,8 @@ import type { Client } from "@quorlock/redlock";
 import type { Random } from "@quorlock/simulation";
 import { Cluster, Redis } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis-5";
-import { createClient, createCluster } from "redis";
-import { createClient as createClient5, createCluster as createCluster5 } from "redis-5";
+import { createClient } from "redis";
+import { createClient as createClient5 } from "redis-5";
 
 // The clients of one worker: each of a library that its seed draws, so that one Redlock mixes them, and each fleet.
 
@@ -24,8 +24,8 @@ const ioredis = [
   ["ioredis 5", Redis5, Cluster5],
 ] as const;
 const nodeRedis = [
-  ["node-redis 6", createClient, createCluster],
-  ["node-redis 5", createClient5, createCluster5],
+  ["node-redis 6", createClient],
+  ["node-redis 5", createClient5],
 ] as const;
 
 /** Masters are down for seconds at most: reconnecting must not take longer than that. */
@@ -85,18 +85,10 @@ function changePassword(
  * may have found its masters later than the connections of Quorlock, which are then replaced (PROTOCOL 2.18).
  */
 export async function openCluster(urls: readonly string[], random: Random): Promise<Client> {
-  if (random.chance(0.5)) {
-    const [, , Client] = random.pick(ioredis);
-    // After 1 s, its default, it takes the masters for lost, although it was the process that did not run.
-    const cluster = new Client([...urls], { slotsRefreshTimeout: 10_000 });
-    cluster.on("error", () => {});
-    await once(cluster, "ready");
-    return cluster;
-  }
-  const [, , create] = random.pick(nodeRedis);
-  const cluster = create({ rootNodes: urls.map((url) => ({ url })) });
+  const [, , Client] = random.pick(ioredis);
+  // After 1 s, its default, it takes the masters for lost, although it was the process that did not run.
+  const cluster = new Client([...urls], { slotsRefreshTimeout: 10_000 });
   cluster.on("error", () => {});
-  cluster.on("node-error", () => {});
-  await cluster.connect();
+  await once(cluster, "ready");
   return cluster;
 }

@@ -99,6 +99,15 @@ describe.each([
     expect(client.status).toBe("end");
   });
 
+  test("a Cluster cannot lock resources of different slots together, and the slot counts with the prefix", () => {
+    const nodes = [{ host: "127.0.0.1", port: 1 }];
+    const cluster = (keyPrefix = "") => newConnection(opened(new AnyCluster(nodes, { ...lazy, keyPrefix })));
+    expect(cluster().refuses(["a", "b"])).toContain("hash tag");
+    expect(cluster().refuses(["{42}:a", "{42}:b"])).toBeUndefined();
+    expect(cluster("{app}:").refuses(["a", "b"])).toBeUndefined();
+    expect(newConnection(opened(new AnyRedis(lazy))).refuses(["a", "b"])).toBeUndefined();
+  });
+
   test("a command makes no connection, on none it is not sent", async () => {
     const made: Array<{ readonly status: string }> = [];
     class Watched extends AnyRedis {

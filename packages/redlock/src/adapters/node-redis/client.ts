@@ -1,14 +1,15 @@
 /**
- * The used part of a node-redis client (`createClient`) or Cluster (`createCluster`), versions 5 and 6. A type
- * and not an import: the core never loads node-redis.
+ * The used part of a client of node-redis (`createClient`), versions 5 and 6. A type and not an import: the core never
+ * loads node-redis.
  */
 export interface NodeRedisClient {
   readonly isOpen: boolean;
   connect(): Promise<unknown>;
   destroy(): void;
   duplicate(...args: never[]): unknown;
-  /** Not a Sentinel client, which sends commands again. */
+  /** Neither a Sentinel client nor a Cluster: they have connections of their own making. */
   readonly getSentinelNode?: undefined;
+  readonly nodeClient?: undefined;
   sendCommand(...args: never[]): Promise<unknown>;
   // biome-ignore lint/suspicious/noExplicitAny: node-redis declares each event with arguments of its own.
   on(event: string, listener: (...args: any[]) => void): unknown;
@@ -30,17 +31,3 @@ export interface NodeRedisOptions {
     readonly reconnectStrategy?: ReconnectStrategy;
   };
 }
-
-export interface ClusterOptions {
-  readonly rootNodes?: readonly NodeRedisOptions[];
-  readonly defaults?: NodeRedisOptions;
-  readonly keyPrefix?: string | Uint8Array;
-  readonly nodeAddressMap?: AddressMap;
-}
-
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-}
-
-export type AddressMap = Readonly<Record<string, Address>> | ((address: string) => Address | undefined);

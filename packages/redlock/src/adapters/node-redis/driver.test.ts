@@ -1,10 +1,5 @@
-import { inspect } from "node:util";
 import { createClient, createCluster, ErrorReply, SimpleError } from "redis";
-import {
-  createClient as createClient5,
-  createCluster as createCluster5,
-  ErrorReply as ErrorReply5,
-} from "redis-5";
+import { createClient as createClient5, ErrorReply as ErrorReply5 } from "redis-5";
 import { describe, expect, test } from "vitest";
 import { InvalidArgumentError } from "../../errors.ts";
 import { Redlock } from "../../redlock.ts";
@@ -29,36 +24,26 @@ test.each([
 });
 
 /** To the compiler the functions of one version will do: what differs in their types is not used here. */
-const version5 = [createClient5, createCluster5] as unknown as [typeof createClient, typeof createCluster];
+const version5 = createClient5 as unknown as typeof createClient;
 const nowhere = { host: "127.0.0.1", port: 1 };
 
 describe.each([
-  ["6", createClient, createCluster],
-  ["5", ...version5],
-] as const)("with node-redis %s", (_, client, cluster) => {
-  test("a Cluster at an invalid url is refused by an error without the url", async () => {
-    const invalid = cluster({ rootNodes: [{ url: "redis://me:secret@:x:7004" }] });
-    const error = await (async () => new Redlock([invalid]))().catch((caught: unknown) => caught);
-    expect(error).toBeInstanceOf(InvalidArgumentError);
-    expect(inspect(error, { showHidden: true, depth: 9 })).not.toContain("secret");
-  });
-
+  ["6", createClient],
+  ["5", version5],
+] as const)("with node-redis %s", (_, client) => {
   test("a connection is named by its address", () => {
     const names = [
       client(),
       client({ url: "redis://me:secret@10.0.0.1:7001/2" }),
       client({ socket: { host: "10.0.0.1" } }),
       client({ socket: { path: "/run/redis.sock", tls: false } as never }),
-      cluster({ rootNodes: [{ socket: { host: "10.0.0.1", port: 7003 } }] }),
-      cluster({ rootNodes: [{ url: "redis://me:secret@10.0.0.1:7004" }, { url: "redis://10.0.0.2" }] }),
     ].map((each) => newConnection(each).name);
-    const servers = ["localhost:6379", "10.0.0.1:7001", "10.0.0.1:6379", "/run/redis.sock"];
-    expect(names).toEqual([...servers, "cluster at 10.0.0.1:7003", "cluster at 10.0.0.1:7004"]);
+    expect(names).toEqual(["localhost:6379", "10.0.0.1:7001", "10.0.0.1:6379", "/run/redis.sock"]);
   });
 
   test("there is one for each client, however many Redlocks share it", () => {
     const [one, other] = [client(), client()];
-    expect([one, other, cluster({ rootNodes: [] })].map(isRedisClient)).toEqual([true, true, true]);
+    expect([one, other].map(isRedisClient)).toEqual([true, true]);
     expect(connectionOf(one)).toBe(connectionOf(one));
     expect(connectionOf(one)).not.toBe(connectionOf(other));
     expect(connectionOf(one).client).toBe(one);
@@ -85,18 +70,13 @@ describe.each([
     await expect(connection.send("DISCARD", [])).rejects.toThrow(NotSent);
     expect(() => connection.deliver?.({ command: "DISCARD", args: [] }, () => {})).toThrow(NotSent);
   });
-
-  test("a Cluster cannot lock resources of different slots together", () => {
-    const connection = newConnection(cluster({ rootNodes: [{ socket: nowhere }] }));
-    expect(connection.refuses(["a", "b"])).toContain("hash tag");
-    expect(connection.refuses(["{42}:a", "{42}:b"])).toBeUndefined();
-    expect(newConnection(client()).refuses(["a", "b"])).toBeUndefined();
-  });
 });
 
-test("the slot counts with the prefix", () => {
-  const connection = newConnection(createCluster({ rootNodes: [], keyPrefix: Buffer.from("{app}:") }));
-  expect(connection.refuses(["a", "b"])).toBeUndefined();
+const ofCluster = () => new Redlock([createCluster({ rootNodes: [{ socket: nowhere }] }) as never]);
+
+test("a Cluster is refused with what to pass instead", () => {
+  expect(ofCluster).toThrow(InvalidArgumentError);
+  expect(ofCluster).toThrow("pass new Cluster() of ioredis at the same addresses");
 });
 
 function wordsIn(line: string, prefix: string) {
@@ -105,14 +85,14 @@ function wordsIn(line: string, prefix: string) {
 }
 
 test.each([
-  ["SET key value NX PX 10", "SET p:key value NX PX 10", "p:key"],
-  ["WATCH one two", "WATCH p:one p:two", "p:one"],
-  ["EVALSHA digest 2 one two argument", "EVALSHA digest 2 p:one p:two argument", "p:one"],
-  ["EVAL text 0 argument", "EVAL text 0 argument", undefined],
-  ["MULTI", "MULTI", undefined],
-  ["INFO server", "INFO server", undefined],
-])("each key of %s has the prefix, and the first decides on the node of a Cluster", (line, words, key) => {
-  expect([wordsIn(line, "p:").plain.join(" "), wordsIn(line, "p:").key]).toEqual([words, key]);
+  ["SET key value NX PX 10", "SET p:key value NX PX 10"],
+  ["WATCH one two", "WATCH p:one p:two"],
+  ["EVALSHA digest 2 one two argument", "EVALSHA digest 2 p:one p:two argument"],
+  ["EVAL text 0 argument", "EVAL text 0 argument"],
+  ["MULTI", "MULTI"],
+  ["INFO server", "INFO server"],
+])("each key of %s has the prefix", (line, words) => {
+  expect(wordsIn(line, "p:").plain.join(" ")).toEqual(words);
   expect(wordsIn(line, "").plain.join(" ")).toBe(line);
   const { plain } = wordsOf({ command: "EVAL", args: ["text", 1, "key"] }, "");
   expect(plain).toEqual(["EVAL", "text", "1", "key"]);

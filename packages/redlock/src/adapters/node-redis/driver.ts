@@ -5,10 +5,9 @@ import { Dials } from "../dials.ts";
 import { type Driver, type DriverEvents, defaultConnectTimeout } from "../driver.ts";
 import type { Link, OnMessage, SubscriberLink } from "../link.ts";
 import { hasMethods, memberOf } from "../members.ts";
-import type { ClusterOptions, NodeRedisClient, NodeRedisOptions } from "./client.ts";
-import { type ClusterClient, ClusterLink } from "./cluster.ts";
-import { destroy, isErrorReply, OneClientLink, optionsOf, retryDelay, SubscriberClientLink } from "./link.ts";
-import { clusterOptionsOf, wasConnected } from "./private.ts";
+import type { NodeRedisClient, NodeRedisOptions } from "./client.ts";
+import { destroy, isErrorReply, NodeRedisLink, optionsOf, retryDelay, SubscriberClientLink } from "./link.ts";
+import { wasConnected } from "./private.ts";
 
 export type { NodeRedisClient } from "./client.ts";
 
@@ -29,8 +28,7 @@ export function kindOfNodeRedis(client: unknown): (typeof kinds)[number][1] | un
 }
 
 export function isNodeRedis(client: unknown): client is NodeRedisClient {
-  const kind = kindOfNodeRedis(client);
-  return kind === "client" || kind === "cluster";
+  return kindOfNodeRedis(client) === "client";
 }
 
 /** Throws if the address of one cannot be known: clients that share a socket object write that of their url into it. */
@@ -48,17 +46,17 @@ export function checkAddresses(clients: readonly unknown[]): void {
 /** Tells of errors without being a listener for them: a client that has none throws. */
 const errorMonitor = globalThis.process?.getBuiltinModule?.("node:events").errorMonitor ?? "none";
 
-/** A client of `createClient` or `createCluster` of node-redis 5 or 6. */
+/** A client of `createClient` of node-redis 5 or 6. */
 export class NodeRedisDriver implements Driver {
   readonly client: NodeRedisClient;
   readonly name: string;
   readonly keyPrefix: string;
-  readonly isCluster: boolean;
+  readonly isCluster = false;
   /**
    * The database of the options. node-redis does not report a later `select`, and a lock must not change its database
    * unnoticed.
    */
-  readonly database: number | undefined;
+  readonly database: number;
   readonly asksServer = true;
   /**
    * Its state while it is not open: one that was closed looks like one that was never opened, or that was closed by its own
@@ -73,12 +71,10 @@ export class NodeRedisDriver implements Driver {
 
   constructor(client: NodeRedisClient) {
     this.client = client;
-    this.isCluster = kindOfNodeRedis(client) === "cluster";
-    const options = this.isCluster ? clusterOptionsOf(client) : optionsOf(client);
-    this.name = this.isCluster ? clusterNameOf(options) : nameOf(options);
-    const { keyPrefix = "" } = options;
+    const { keyPrefix = "", database = 0, ...address } = optionsOf(client);
+    this.name = nameOf(address);
     this.keyPrefix = typeof keyPrefix === "string" ? keyPrefix : new TextDecoder().decode(keyPrefix);
-    this.database = this.isCluster ? undefined : (optionsOf(client).database ?? 0);
+    this.database = database;
     this.#use = client.isOpen ? "used" : "unused";
     if (!client.isOpen && wasConnected(client)) this.#use = "ended";
   }
@@ -87,12 +83,11 @@ export class NodeRedisDriver implements Driver {
     // No event tells that its connection was lost while it was being closed.
     if (this.#use === "ended" || (this.#use === "used" && !this.client.isOpen)) return "end";
     if (!this.client.isOpen) return "wait";
-    // (That of a Cluster has no `isReady` in version 5.)
     return memberOf(this.client, "isReady") === false ? "connecting" : "ready";
   }
 
   open(database: number | undefined): Link {
-    return this.isCluster ? new ClusterLink(this, this.greetingTime) : new OneClientLink(this, database);
+    return new NodeRedisLink(this, database);
   }
 
   openSubscriber(database: number | undefined, onMessage: OnMessage): SubscriberLink {
@@ -100,7 +95,7 @@ export class NodeRedisDriver implements Driver {
   }
 
   get #socketOptions(): NodeRedisOptions["socket"] {
-    return this.isCluster ? clusterOptionsOf(this.client).defaults?.socket : optionsOf(this.client).socket;
+    return optionsOf(this.client).socket;
   }
 
   get greetingTime(): number {
@@ -128,19 +123,17 @@ export class NodeRedisDriver implements Driver {
       if (!client.isOpen) afterTurn(() => outside(() => destroy(client)));
       else if (!this.#isEnding) this.#use = "used";
     });
-    const onConnected = (): void => {
+    client.on("ready", () => {
       onDialed();
       // Its end is about to take effect.
       if (this.status === "end") return;
       this.#dials.ready();
       onReady();
-    };
-    client.on("ready", onConnected);
+    });
     client.on("reconnecting", () => {
       this.#hasDialed = false;
       this.#dials.redial();
     });
-    if (this.isCluster) this.#watchNodes(onConnected);
     const onOver = (): void => {
       this.#use = "ended";
       this.#isEnding = false;
@@ -149,8 +142,6 @@ export class NodeRedisDriver implements Driver {
       void Promise.resolve().then(onEnd);
     };
     client.on("end", onOver);
-    // Emitted by a Cluster that is closed.
-    client.on("disconnect", onOver);
     // No "end" is emitted if its reconnect strategy gives up.
     client.on(errorMonitor as unknown as string, (error: unknown) => {
       this.#hasDialed = client.isOpen;
@@ -165,19 +156,6 @@ export class NodeRedisDriver implements Driver {
     if (!this.#isEnding) return;
     this.#isEnding = false;
     outside(() => destroy(this.client));
-  }
-
-  /** The nodes of a Cluster reconnect by themselves. Version 5 reports only their first connection. */
-  #watchNodes(onReady: () => void): void {
-    const watched = new WeakSet<object>();
-    this.client.on("node-reconnecting", () => {
-      this.#dials.redial();
-      for (const { client: node } of (this.client as unknown as ClusterClient).nodeByAddress.values()) {
-        if (!node || watched.has(node)) continue;
-        watched.add(node);
-        node.on("ready", onReady);
-      }
-    });
   }
 
   get dials(): Dials {
@@ -200,22 +178,10 @@ export class NodeRedisDriver implements Driver {
 
   /**
    * `close` of node-redis waits for a hung server, and `destroy` after it throws in version 5. So pending commands
-   * are awaited by one behind them, on each connection.
+   * are awaited by one behind them: until the server has answered everything, or the connection is lost.
    */
   async close(): Promise<void> {
-    await Promise.all(this.#connected.map((client) => this.#answersAll(client)));
-    this.disconnect();
-  }
-
-  /** The clients that are connected: of a Cluster, those of its nodes. */
-  get #connected(): AskedClient[] {
-    if (!this.isCluster) return [this.client as unknown as AskedClient];
-    const nodes = [...(this.client as unknown as ClusterClient).nodeByAddress.values()];
-    return nodes.flatMap(({ client }) => (client?.isReady ? [client as unknown as AskedClient] : []));
-  }
-
-  /** Resolves when the server has answered everything, or the connection is lost. */
-  async #answersAll(client: AskedClient): Promise<void> {
+    const client = this.client as unknown as AskedClient;
     let isOver = false;
     while (!isOver) {
       const error: unknown = await client.sendCommand(["PING"], behindAll).then(() => undefined, asIs);
@@ -223,19 +189,20 @@ export class NodeRedisDriver implements Driver {
       isOver = error === undefined || this.isErrorReply(error) || !client.isReady;
       if (!isOver) await new Promise<void>((resolve) => systemRuntime.setTimer(resolve, fullQueueInterval));
     }
+    this.disconnect();
   }
 
   /** A client of node-redis 5 that is destroyed while it dials stays connected: it is destroyed once the dial has ended. */
   disconnect(): void {
     const { client } = this;
-    const isDialing = !this.isCluster && this.status === "connecting" && !this.#hasDialed;
+    const isDialing = this.status === "connecting" && !this.#hasDialed;
     this.#use = "ended";
     this.#isEnding = isDialing && client.isOpen;
     if (client.isOpen && !this.#isEnding) destroy(client);
   }
 }
 
-/** A client of one server, which is asked whether it has answered everything. */
+/** A client that is asked whether everything is answered. */
 interface AskedClient {
   readonly isReady: boolean;
   sendCommand(words: readonly string[], options: object): Promise<unknown>;
@@ -252,10 +219,6 @@ const asIs = (error: unknown): unknown => error;
 function nameOf({ socket = {}, url }: NodeRedisOptions): string {
   if (url?.startsWith("redis")) return hostIn(url);
   return socket.path ?? `${socket.host ?? "localhost"}:${socket.port ?? 6379}`;
-}
-
-function clusterNameOf({ rootNodes: [first = {}] = [] }: ClusterOptions): string {
-  return `cluster at ${first.url === undefined ? nameOf(first) : hostIn(first.url)}`;
 }
 
 /** A URL may contain a password, which the error of `URL` would carry as `input`. */

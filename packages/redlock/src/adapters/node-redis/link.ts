@@ -34,9 +34,8 @@ interface OneClient extends Pick<NodeRedisClient, "connect" | "destroy" | "on"> 
  * The options for a connection that sends immediately or not at all (PROTOCOL 2.2), in order, and returns
  * replies as they are. node-redis documents each of them.
  */
-export const sendNowOrNever = {
-  // Without it, commands wait for a connection, and are sent late: by the nodes of a Cluster, which reconnect
-  // by themselves. (Any other client is destroyed at its first error, and what waits is rejected.)
+const sendNowOrNever = {
+  // Without it, commands wait for a connection, and are sent late.
   disableOfflineQueue: true,
   // The user's may reorder commands (`asap`), drop some of them (`abortSignal`), or change replies
   // (`typeMapping`). A time-out ends only commands that were not sent yet, and costs a timer for each.
@@ -54,58 +53,17 @@ export const sendNowOrNever = {
 const maxDelay = 2000;
 const maxJitter = 200;
 
-/** The base of the links to one server and to a Cluster. */
-export abstract class NodeRedisLink extends ClientLink implements Link {
-  abstract readonly isReady: boolean;
-  readonly #isErrorReply: NodeRedis["isErrorReply"];
-  #because: unknown = new NotSent("the connection is closed");
-
-  constructor({ isErrorReply }: NodeRedis) {
-    super();
-    this.#isErrorReply = isErrorReply;
-  }
-
-  protected readonly isPatched: ReturnType<typeof watch> = watch();
-  protected abstract request(message: Message): Promise<unknown>;
-  /** Rejects pending commands. Called again once a dial has ended. */
-  protected abstract destroy(): void;
-
-  protected override lose(error: unknown): void {
-    if (!this.isOver) this.#because = error;
-    super.lose(error);
-  }
-
-  post(message: Message, done: Done): void {
-    this.request(message).then(done, (error: unknown) => done(undefined, this.#reasonOf(error)));
-  }
-
-  /** The error of a command. Those of a lost connection get the reason of the loss. */
-  #reasonOf(error: unknown): unknown {
-    return this.isOver && !this.#isErrorReply(error) ? this.#because : error;
-  }
-
-  async drop(because?: unknown): Promise<void> {
-    if (!this.isOver && because !== undefined) this.#because = because;
-    this.isOver = true;
-    this.destroy();
-  }
-
-  /** Libraries write the commands of a turn at its end, or one turn later. */
-  end(): void {
-    this.isOver = true;
-    afterTurn(() => afterTurn(() => outside(() => this.destroy())));
-  }
-}
-
 /** A client with the user's options as they are now, for one connection: it is destroyed at its first error. */
-export class OneClientLink extends NodeRedisLink {
+export class NodeRedisLink extends ClientLink implements Link {
   protected readonly client: OneClient;
-  readonly #keyPrefix: string;
+  readonly #user: NodeRedis;
+  readonly #isPatched: ReturnType<typeof watch> = watch();
+  #because: unknown = new NotSent("the connection is closed");
   #isConnecting = false;
 
   constructor(user: NodeRedis, database: number | undefined) {
-    super(user);
-    this.#keyPrefix = user.keyPrefix;
+    super();
+    this.#user = user;
     const { RESP, disableClientInfo, socket } = optionsOf(user.client);
     const reconnectStrategy = (_: number, cause: unknown): number => {
       this.#fail(cause);
@@ -133,7 +91,7 @@ export class OneClientLink extends NodeRedisLink {
     this.#isConnecting = true;
     this.client.on("connect", () => {
       this.#isConnecting = false;
-      if (this.isOver) this.destroy();
+      if (this.isOver) this.#destroy();
       else onAccepted();
     });
     this.client.on("ready", onReady);
@@ -142,23 +100,49 @@ export class OneClientLink extends NodeRedisLink {
 
   #fail(error: unknown): void {
     this.#isConnecting = false;
-    if (this.isOver) this.destroy();
+    if (this.isOver) this.#destroy();
     this.lose(error);
   }
 
-  protected override request(message: Message): Promise<unknown> {
-    const { client } = this;
-    return client.sendCommand(untraced(wordsOf(message, this.#keyPrefix), this.isPatched(client)));
+  protected override lose(error: unknown): void {
+    if (!this.isOver) this.#because = error;
+    super.lose(error);
   }
 
-  /** A client of node-redis 5 or 6 that is destroyed while it connects stays connected: it is destroyed again once connected. */
-  protected override destroy(): void {
+  post(message: Message, done: Done): void {
+    const { client } = this;
+    const words = untraced(wordsOf(message, this.#user.keyPrefix), this.#isPatched(client));
+    client.sendCommand(words).then(done, (error: unknown) => done(undefined, this.#reasonOf(error)));
+  }
+
+  /** The error of a command. Those of a lost connection get the reason of the loss. */
+  #reasonOf(error: unknown): unknown {
+    return this.isOver && !this.#user.isErrorReply(error) ? this.#because : error;
+  }
+
+  async drop(because?: unknown): Promise<void> {
+    if (!this.isOver && because !== undefined) this.#because = because;
+    this.isOver = true;
+    this.#destroy();
+  }
+
+  /** Libraries write the commands of a turn at its end, or one turn later. */
+  end(): void {
+    this.isOver = true;
+    afterTurn(() => afterTurn(() => outside(() => this.#destroy())));
+  }
+
+  /**
+   * Rejects pending commands. A client of node-redis 5 or 6 that is destroyed while it connects stays connected: it is
+   * destroyed again once connected.
+   */
+  #destroy(): void {
     if (!this.#isConnecting) destroy(this.client);
   }
 }
 
 /** Makes a client like the user's. */
-export function duplicateOf(client: NodeRedisClient, overrides: object): unknown {
+function duplicateOf(client: NodeRedisClient, overrides: object): unknown {
   const duplicate = client.duplicate.bind(client) as (overrides: object) => unknown;
   return outside(() => duplicate(overrides));
 }
@@ -180,7 +164,7 @@ export function retryDelay(strategy: ReconnectStrategy, retries: number, cause: 
 }
 
 /** One for subscriptions. */
-export class SubscriberClientLink extends OneClientLink implements SubscriberLink {
+export class SubscriberClientLink extends NodeRedisLink implements SubscriberLink {
   readonly #onMessage: OnMessage;
 
   constructor(user: NodeRedis, database: number | undefined, onMessage: OnMessage) {

@@ -5,8 +5,6 @@ import { keysIn, withoutSecrets } from "../watched.ts";
 export class Words {
   readonly prefix: string;
   readonly plain: readonly string[];
-  /** The first key decides which node of a Cluster gets the command. */
-  readonly key: string | undefined;
   #hidden: readonly (string | Uint8Array)[] | undefined;
 
   constructor({ command, args }: Message, prefix: string) {
@@ -14,7 +12,6 @@ export class Words {
     const [first, end] = keysIn(words);
     this.prefix = prefix;
     this.plain = words.map((word, index) => (index >= first && index < end ? prefix + word : word));
-    this.key = first < end ? this.plain[first] : undefined;
   }
 
   get hidden(): readonly (string | Uint8Array)[] {
