@@ -101,8 +101,8 @@ export async function soak(
     ...(await keysThatStayLocked([new Cluster([...cluster.urls])], [movingKey, ...movingKeys])),
   ];
   for (const admin of everywhere) admin.disconnect();
-  watchdog.dismiss();
   rmSync(folder, { recursive: true, force: true });
+  watchdog.dismiss();
   return gather({ options, seconds, recorder, store, workers, nemesis, memory, stuck });
 }
 

@@ -51,8 +51,8 @@ export async function startDockerEngine(
   const stop = async (): Promise<void> => {
     daemon.kill("SIGTERM");
     await ended.promise;
-    watchdog.dismiss();
     await rm(directory, { recursive: true, force: true });
+    watchdog.dismiss();
   };
   const deadline = began + startTimeoutMilliseconds;
   while (!answers(host)) {

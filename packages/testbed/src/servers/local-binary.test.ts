@@ -173,13 +173,21 @@ describe("stop", () => {
 describe("the end of the process", () => {
   const require = createRequire(import.meta.url);
   const program = `
+    import { existsSync, readdirSync, writeFileSync } from "node:fs";
     import { startMasters } from ${JSON.stringify(new URL("../index.ts", import.meta.url).href)};
-    const { list } = await startMasters(3, { source: "local-binary", say: () => {} });
+    const { list, stop } = await startMasters(3, { source: "local-binary", say: () => {} });
     await list[0].hang();
     await list[1].kill();
     await list[1].restart();
     console.log(JSON.stringify(list.map(({ host, port }) => ({ host, port }))));
-    process.stdin.once("data", () => process.exit(0));
+    process.stdin.once("data", async (ending) => {
+      const folder = process.env.TMPDIR + "/" + readdirSync(process.env.TMPDIR)[0];
+      for (let file = 0; file < 500; file += 1) writeFileSync(folder + "/" + file, "");
+      if (String(ending) === "while it stops them") void stop();
+      else process.exit(0);
+      while (existsSync(folder + "/0")) await new Promise(setImmediate);
+      process.exit(0);
+    });
   `;
   /** Runs a program in a child process, which does not outlive the test. */
   function run(text: string, env: NodeJS.ProcessEnv = {}): Child {
@@ -189,21 +197,21 @@ describe("the end of the process", () => {
     return child;
   }
 
-  for (const ending of ["SIGINT", "SIGTERM", "SIGKILL", "exit"] as const) {
-    test(`by ${ending} ends hung and restarted masters and removes their directories`, async () => {
+  for (const ending of ["SIGINT", "SIGTERM", "SIGKILL", "exit", "while it stops them"] as const) {
+    test(`(${ending}) ends hung and restarted masters and removes their directories`, async () => {
       const directory = mkdtempSync(join(tmpdir(), "quorlock-test-"));
       onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
       const child = run(program, { TMPDIR: directory });
       const places = JSON.parse(await child.line(0)) as { host: string; port: number }[];
-      if (ending === "exit") child.process.stdin!.write("\n");
-      else child.process.kill(ending);
+      if (ending.startsWith("SIG")) child.process.kill(ending as NodeJS.Signals);
+      else child.process.stdin!.write(ending);
       for (const { host, port } of places) await untilRefused(host, port);
       await vi.waitFor(() => expect(masterFoldersIn(directory)).toEqual([]), { timeout: 10_000 });
     }, 30_000);
   }
 
   test("is not delayed by masters that were not stopped", async () => {
-    const child = run(program.replace(/process.stdin.*/, ""));
+    const child = run(program.split("process.stdin")[0]!);
     child.process.stdin!.end();
     expect(await child.ended).toMatchObject({ code: 0 });
   }, 30_000);

@@ -45,8 +45,9 @@ export async function startBinary(
   const processes: ServerProcess[] = [];
   const stop = async (): Promise<void> => {
     await Promise.all(processes.map((server) => server.end()));
-    watchdog.dismiss();
     await rm(directory, { recursive: true, force: true });
+    // Last: a process that ends meanwhile leaves the rest to it.
+    watchdog.dismiss();
   };
   const startOne = async (index: number): Promise<Master> =>
     withFreePort(async (port) => {
