@@ -10,13 +10,13 @@ const repeats = [
   ...["test/contract/acl", "test/contract/oldest-versions", "test/commands"],
 ];
 /**
- * Files and folders of tests of what stands around the client, of the packages as they are published, and the searches that take
- * longest: three parts that take about as long, of which each commit runs one.
+ * Files and folders of tests of what stands around the client, of the packages as they are published, of what the contract adds to
+ * that of ioredis, and the searches that take longest: three parts that take about as long, of which each commit runs one.
  */
 const parts = [
   "packages/cli,packages/simulation/src/mutants,packages/simulation/src/run/unviolated,test/tarball/testing,test/tarball/cli",
-  "examples,test/examples,test/agents,test/serve,packages/simulation/src/search,packages/simulation/src/run/run-plan,test/tarball/tarball,test/tarball/redlock-4",
-  "packages/bench,packages/opentelemetry,packages/site,packages/soak,packages/spec,packages/simulation/src/cli,test/tarball/frameworks,test/tarball/readme",
+  "examples,test/examples,test/agents,test/serve,packages/simulation/src/search,packages/simulation/src/run/run-plan,test/tarball/tarball,test/tarball/redlock-4,test/contract/server,test/contract/embedded,test/contract/exported",
+  "packages/bench,packages/opentelemetry,packages/site,packages/soak,packages/spec,packages/simulation/src/cli,test/tarball/frameworks,test/tarball/readme,test/contract/node-redis,test/contract/ended-while-dialing",
 ];
 
 /** Each commit takes one of each list, the next commit the next one: in time all of them have run. */
