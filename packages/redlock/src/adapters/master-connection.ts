@@ -54,9 +54,10 @@ export class MasterConnection implements Connection {
     }
     const asked = driver.askDatabase?.();
     if (asked) this.#askingDatabase = this.#takeDatabase(asked);
-    this.#subscriber = new Subscriber(driver, () => this.#database, systemRuntime);
+    const place = () => ({ database: this.#database, since: this.#link.dialedAt });
+    this.#subscriber = new Subscriber(driver, place, systemRuntime);
     driver.watch({
-      onReady: () => this.#follow(),
+      onReady: (hasReconnected) => this.#follow(hasReconnected),
       onSelect: (database) => this.#moveTo(database),
       onEnd: () => this.#rest(),
     });
@@ -190,15 +191,15 @@ export class MasterConnection implements Connection {
   }
 
   /** The user's client has connected, perhaps to another server: these connections follow. */
-  #follow(): void {
+  #follow(hasReconnected: boolean): void {
     if (this.#nodes === 0) return;
+    this.#link.follow(hasReconnected);
     this.#subscriber.reopen();
-    this.#link.follow();
   }
 
   #onEstablished(): void {
     this.session += 1;
-    this.#subscriber.reopen(this.#link.lostAt);
+    this.#subscriber.reopen();
     for (const listener of this.#listeners) listener();
   }
 }

@@ -6,6 +6,8 @@ import type { SubscriberLink } from "./link.ts";
 type SubscriberDriver = Pick<Driver, "openSubscriber" | "isErrorReply"> &
   ConstructorParameters<typeof Dialer>[0];
 type SubscriberRuntime = Pick<Runtime, "setTimer">;
+/** The database, and when the connection for commands was dialed, by the monotonic clock. */
+type Place = () => { readonly database: number | undefined; readonly since: number };
 
 interface Subscription {
   readonly onMessage: (message: string) => void;
@@ -28,7 +30,7 @@ const pingInterval = 10_000;
  */
 export class Subscriber {
   readonly #driver: SubscriberDriver;
-  readonly #database: () => number | undefined;
+  readonly #place: Place;
   readonly #runtime: SubscriberRuntime;
   readonly #subscriptions = new Map<string, WeakRef<Subscription>>();
   /** The channels for which the master was busy. They are asked for again with the next ping. */
@@ -38,9 +40,9 @@ export class Subscriber {
   /** For the next ping, which judges the one before, or another connection. */
   #timer: Timer | undefined;
 
-  constructor(driver: SubscriberDriver, database: () => number | undefined, runtime: SubscriberRuntime) {
+  constructor(driver: SubscriberDriver, place: Place, runtime: SubscriberRuntime) {
     this.#driver = driver;
-    this.#database = database;
+    this.#place = place;
     this.#runtime = runtime;
   }
 
@@ -52,15 +54,17 @@ export class Subscriber {
     else this.reopen();
   }
 
-  /**
-   * The command connection or the user's client is back, so this one is reopened if it was used. A connection that was
-   * made before the other was lost, at `lostAt`, may lead to the previous server or nowhere: it is replaced.
-   */
-  reopen(lostAt: number = Number.NEGATIVE_INFINITY): void {
+  /** The command connection or the user's client is back, so this one is reopened if it was used. */
+  reopen(): void {
     const current = this.#current;
     const isOver = !current || current.state === "over";
     if (isOver && this.#subscriptions.size > 0) this.#open();
-    else if (current?.isReady && (current.readyAt <= lostAt || current.isBehind)) current.cut();
+    else if (current?.isReady && this.#isOld(current)) current.cut();
+  }
+
+  /** One that was dialed before the connection for commands may lead to the previous server or nowhere. */
+  #isOld({ dialedAt }: Dialer<SubscriberLink>): boolean {
+    return dialedAt < this.#place().since;
   }
 
   /** Ends the connection until it is reopened. */
@@ -80,10 +84,10 @@ export class Subscriber {
     }
     const onMessage = (channel: string, message: string): void =>
       this.#subscriptions.get(channel)?.deref()?.onMessage(message);
-    const open = (): SubscriberLink => this.#driver.openSubscriber(this.#database(), onMessage);
+    const open = (): SubscriberLink => this.#driver.openSubscriber(this.#place().database, onMessage);
     const current: Dialer<SubscriberLink> = new Dialer(this.#driver, open, {
       onReady: () => {
-        if (current.isBehind) current.cut();
+        if (this.#isOld(current)) current.cut();
         else this.#onReady(current);
       },
       onLost: () => {
