@@ -72,24 +72,24 @@ async function expectRefused(work: () => Promise<unknown>, ...inMessage: string[
 
 describe.each(Object.entries(calls))("%s refuses, before a byte is sent,", (_, call) => {
   it.each<[string, unknown, string]>([
-    ["a revoked Proxy", revoked([]), "revoked Proxy"],
-    ["a revoked Proxy among names", ["a", revoked({})], "revoked Proxy"],
+    ["a revoked Proxy", revoked([]), "cannot be read"],
+    ["a revoked Proxy among names", ["a", revoked({})], "cannot be read"],
     ["a queue of the library", "quorlock:queue:{account}", '"quorlock:queue:{account}"'],
   ])("%s", async (_what, resources, message) => {
     await expectRefused(() => call(resources, 5000), "resource", message);
   });
 
   it.each<[string, unknown, string[]]>([
-    ["a misspelt option", { retrycount: 3 }, ['"retrycount"', '"retryCount"']],
+    ["a misspelt option", { retrycount: 3 }, ['"retrycount"', "it takes", "retryCount"]],
     ["an option of the client", { db: 1 }, ['"db"', "retryCount"]],
     ["an option of the constructor", { fencing: true }, ['"fencing"', "new Redlock"]],
     ["text for options", "fast", ["options", '"fast"']],
     ["a signal for options", new AbortController().signal, ["options", "{ signal }"]],
     ["an inherited option", Object.create({ retryCount: 3 }), ['"retryCount"', "inherited"]],
     ["a Map for options", new Map([["retryCount", 3]]), ["options", "a Map"]],
-    ["a revoked Proxy for options", revoked({}), ["options", "a revoked Proxy"]],
-    ["a revoked Proxy for a number", { retryCount: revoked({}) }, ["retryCount", "a revoked Proxy"]],
-    ["a revoked Proxy for a signal", { signal: revoked({}) }, ["signal", "a revoked Proxy"]],
+    ["a revoked Proxy for options", revoked({}), ["options", "cannot be read"]],
+    ["a revoked Proxy for a number", { retryCount: revoked({}) }, ["retryCount", "cannot be read"]],
+    ["a revoked Proxy for a signal", { signal: revoked({}) }, ["signal", "cannot be read"]],
     ["a revoked Proxy for a parent", { parent: revoked({}) }, ["parent"]],
     ["0 for a parent", { parent: 0 }, ["parent"]],
     ["0 for a signal", { signal: 0 }, ["signal"]],
@@ -233,19 +233,19 @@ describe("every other call refuses, before a byte is sent,", () => {
     const semaphore = new Semaphore(redlock, fresh(), 2);
     const report = new ReadWriteLock(redlock, fresh());
     const unknown: Array<[() => Promise<unknown>, string, string]> = [
-      [() => redlock.extend(lock, 5000, { retrycount: 1 } as object), '"retrycount"', '"retryCount"'],
-      [() => redlock.release(lock, { nodetimeout: 50 } as object), '"nodetimeout"', '"nodeTimeout"'],
+      [() => redlock.extend(lock, 5000, { retrycount: 1 } as object), '"retrycount"', "retryCount"],
+      [() => redlock.release(lock, { nodetimeout: 50 } as object), '"nodetimeout"', "nodeTimeout"],
       [() => redlock.release(lock, 50 as never), "options", "50"],
-      [() => semaphore.acquire(5000, { permit: 2 } as object), '"permit"', '"permits"'],
+      [() => semaphore.acquire(5000, { permit: 2 } as object), '"permit"', "permits"],
       [() => semaphore.tryAcquire(5000, { limit: 2 } as object), '"limit"', "permits"],
-      [() => semaphore.using(5000, { permit: 2 } as object, routine), '"permit"', '"permits"'],
+      [() => semaphore.using(5000, { permit: 2 } as object, routine), '"permit"', "permits"],
       [() => report.read(5000, { form: lock } as object), '"form"', "retryCount"],
-      [() => report.write(5000, { form: lock } as object), '"form"', '"from"'],
-      [() => report.tryWrite(5000, { From: lock } as object), '"From"', '"from"'],
+      [() => report.write(5000, { form: lock } as object), '"form"', "from"],
+      [() => report.tryWrite(5000, { From: lock } as object), '"From"', "from"],
       [() => report.usingWrite(5000, { permits: 1 } as object, routine), '"permits"', "Semaphore"],
-      [() => lead(redlock, fresh(), 5000, routine, { onstart: routine } as object), '"onstart"', '"onStart"'],
+      [() => lead(redlock, fresh(), 5000, routine, { onstart: routine } as object), '"onstart"', "onStart"],
       [() => lead(redlock, fresh(), 5000, routine, { onStart: 5 as never }), "onStart", "function"],
-      [() => once(redlock, fresh(), { keepfor: 5000 } as never, routine), '"keepfor"', '"keepFor"'],
+      [() => once(redlock, fresh(), { keepfor: 5000 } as never, routine), '"keepfor"', "keepFor"],
       [async () => runCoordinator(redlock, { ttl: 5000 } as object), '"ttl"', "runCoordinator"],
     ];
     for (const [call, ...inMessage] of unknown) await expectRefused(call, ...inMessage);
@@ -288,15 +288,15 @@ describe("the constructor refuses", () => {
     [{ queue: "no" }, 'queue must be true or false, but is "no"'],
     [{ reentrant: "yes" }, 'reentrant must be true, false or "handle"'],
     [{ clockWatch: "yes" }, "clockWatch must be"],
-    [{ clockWatch: { exclud: true } }, '"exclude"'],
+    [{ clockWatch: { exclud: true } }, "it takes maxOffset, exclude, maxTtl"],
     [{ clockWatch: { exclude: "no" } }, "clockWatch.exclude must be true or false"],
     [{ restartGuard: 60_000 }, "restartGuard must be"],
-    [{ restartGuard: { maxTTL: 1 } }, '"maxTtl"'],
+    [{ restartGuard: { maxTTL: 1 } }, "it takes maxTtl, durable"],
     [{ restartGuard: { maxTtl: 9, durable: "a:1" } }, "restartGuard.durable must be"],
     [{ clockWatch: { maxOffset: -1 } }, "clockWatch.maxOffset"],
     [{ clockWatch: { maxTtl: 0 } }, "clockWatch.maxTtl"],
     [{ restartGuard: {} }, "restartGuard.maxTtl"],
-    [{ runtime: {} }, "runtime must have"],
+    [{ runtime: {} }, "runtime must be an object with the methods monotonic"],
   ])("the options %j", (options, message) => {
     const construct = () => new Redlock([new Redis({ lazyConnect: true })], options as object);
     expect(construct).toThrow(InvalidArgumentError);

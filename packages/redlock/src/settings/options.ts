@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "../errors.ts";
-import { checkBoolean, isRevoked, readable, shown } from "./ranges.ts";
+import { readable, shown } from "./ranges.ts";
 import { settingNames } from "./settings.ts";
 
 const inCalls = [...settingNames, "signal", "parent"];
@@ -59,8 +59,7 @@ export function checkOptions(options: unknown, place: Place, more: readonly stri
 }
 
 function checkNames(options: unknown, place: Place, known: readonly string[]): void {
-  const isList = !isRevoked(options) && Symbol.iterator in Object(options);
-  if (typeof options !== "object" || options === null || isRevoked(options) || isList) {
+  if (typeof options !== "object" || options === null || Symbol.iterator in options) {
     throw new InvalidArgumentError(`options must be an object, but is ${shown(options)} (${place})`);
   }
   if (typeof (options as Partial<AbortSignal>).addEventListener === "function") {
@@ -99,58 +98,69 @@ export function constructorOptions<Options extends object>(
   checkOptions(options, "new Redlock", more);
   const entries = Object.entries(options ?? {}).filter(([, value]) => value !== undefined && value !== null);
   const present: Readonly<Record<string, unknown>> = Object.fromEntries(entries);
-  const { groupCommit, queue, fencing, reentrant, restartGuard, clockWatch, owner, runtime, logger } =
-    present;
-  checkBoolean("groupCommit", groupCommit);
-  checkBoolean("queue", queue);
-  checkBoolean("fencing", fencing);
-  if (reentrant !== "handle" && reentrant !== undefined && typeof reentrant !== "boolean") {
-    throw new InvalidArgumentError(`reentrant must be true, false or "handle", but is ${shown(reentrant)}`);
+  check(present, kinds);
+  for (const name of ["restartGuard", "clockWatch"] as const) {
+    const parts = present[name];
+    if (typeof parts !== "object") continue;
+    checkOptions(parts, name);
+    check(parts as Readonly<Record<string, unknown>>, partKinds, `${name}.`);
   }
-  if (restartGuard !== undefined) {
-    const { durable } = partsOf("restartGuard", restartGuard, "an object such as { maxTtl: 60_000 }");
-    if (typeof durable !== "function") checkBoolean("restartGuard.durable", durable);
-  }
-  if (clockWatch !== undefined && typeof clockWatch !== "boolean") {
-    const { exclude } = partsOf(
-      "clockWatch",
-      clockWatch,
-      "true, false or an object such as { exclude: true }",
-    );
-    checkBoolean("clockWatch.exclude", exclude);
-  }
-  const isName = typeof owner === "string" && owner.length > 0 && owner.length <= 100;
-  if (owner !== undefined && owner !== false && !isName) {
-    throw new InvalidArgumentError(
-      `owner must be a name of 1 to 100 characters, or false, but is ${shown(owner)}`,
-    );
-  }
-  if (logger !== undefined) checkMethods("logger", logger, ["info", "warn", "error"]);
-  if (runtime !== undefined)
-    checkMethods("runtime", runtime, ["monotonic", "wall", "randomBytes", "setTimer"]);
   return present as Partial<Options>;
 }
 
-function partsOf(
-  name: "restartGuard" | "clockWatch",
-  value: unknown,
-  what: string,
-): Readonly<Record<string, unknown>> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new InvalidArgumentError(`${name} must be ${what}, but is ${shown(value)}`);
-  }
-  checkOptions(value, name);
-  return value as Readonly<Record<string, unknown>>;
+/** What an option may be that is no number. */
+interface Kind {
+  readonly what: string;
+  fits(value: unknown): boolean;
 }
 
-function checkMethods(option: string, given: unknown, methods: readonly string[]): void {
-  for (const method of methods) {
-    const value = (given as Record<string, unknown> | null)?.[method];
-    if (typeof value === "function") continue;
-    const names = `${methods.slice(0, -1).join(", ")} and ${methods.at(-1)}`;
-    throw new InvalidArgumentError(
-      `${option} must have the methods ${names}, but its ${method} is ${shown(value)}`,
-    );
+const flag: Kind = { what: "true or false", fits: (value) => typeof value === "boolean" };
+const isParts = (value: unknown): boolean => typeof value === "object" && !Array.isArray(value);
+const withMethods = (...methods: readonly string[]): Kind => ({
+  what: `an object with the methods ${methods.join(", ")}`,
+  fits: (value) => methods.every((name) => typeof Reflect.get(Object(value), name) === "function"),
+});
+
+const kinds: Readonly<Record<string, Kind>> = {
+  groupCommit: flag,
+  queue: flag,
+  fencing: flag,
+  reentrant: {
+    what: 'true, false or "handle"',
+    fits: (value) => value === "handle" || typeof value === "boolean",
+  },
+  restartGuard: { what: "an object such as { maxTtl: 60_000 }", fits: isParts },
+  clockWatch: {
+    what: "true, false or an object such as { exclude: true }",
+    fits: (value) => typeof value === "boolean" || isParts(value),
+  },
+  owner: {
+    what: "a name of 1 to 100 characters, or false",
+    fits: (value) =>
+      value === false || (typeof value === "string" && value.length > 0 && value.length <= 100),
+  },
+  logger: withMethods("info", "warn", "error"),
+  runtime: withMethods("monotonic", "wall", "randomBytes", "setTimer"),
+};
+
+/** The same of the options within one of those. */
+const partKinds: Readonly<Record<string, Kind>> = {
+  durable: {
+    what: "true, false or a function",
+    fits: (value) => typeof value === "boolean" || typeof value === "function",
+  },
+  exclude: flag,
+};
+
+function check(
+  given: Readonly<Record<string, unknown>>,
+  by: Readonly<Record<string, Kind>>,
+  within = "",
+): void {
+  for (const [name, { what, fits }] of Object.entries(by)) {
+    const value = given[name];
+    if (value === undefined || fits(value)) continue;
+    throw new InvalidArgumentError(`${within}${name} must be ${what}, but is ${shown(value)}`);
   }
 }
 
@@ -175,46 +185,12 @@ export function routineAmong<O extends object, R>(
 
 function unknownOption(name: string, known: readonly string[], place: Place): InvalidArgumentError {
   const elsewhere = Object.entries(optionsOf).find(([, names]) => names.includes(name));
-  const nearest = nearestTo(name, known);
   // An option of @sesamecare-oss/redlock.
   const hint = name === "db" ? "; locks are in the database of the clients that you pass" : "";
-  if (nearest !== undefined) {
-    return new InvalidArgumentError(`unknown option "${name}" of ${place}: did you mean "${nearest}"?`);
-  }
   if (elsewhere) {
     return new InvalidArgumentError(`"${name}" is an option of ${elsewhere[0]}, not of ${place}`);
   }
   return new InvalidArgumentError(
     `unknown option ${shown(name)} of ${place}: it takes ${known.join(", ")}${hint}`,
   );
-}
-
-/** The known name with the most similar spelling, if it is similar enough to be meant. */
-function nearestTo(name: string, known: readonly string[]): string | undefined {
-  const distances = known.map((other) => ({ other, distance: distance(name, other) }));
-  const [nearest] = distances.sort((a, b) => a.distance - b.distance);
-  return nearest && nearest.distance <= Math.min(3, name.length / 3) ? nearest.other : undefined;
-}
-
-/** The edit distance, with transpositions (optimal string alignment), ignoring case. */
-function distance(one: string, other: string): number {
-  const [a, b] = [one.toLowerCase(), other.toLowerCase()];
-  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)];
-  for (let row = 1; row <= a.length; row += 1) {
-    const line = [row];
-    for (let column = 1; column <= b.length; column += 1) {
-      const cost = a[row - 1] === b[column - 1] ? 0 : 1;
-      let least = Math.min(
-        line[column - 1]! + 1,
-        rows[row - 1]![column]! + 1,
-        rows[row - 1]![column - 1]! + cost,
-      );
-      const isExchanged =
-        row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
-      if (isExchanged) least = Math.min(least, rows[row - 2]![column - 2]! + 1);
-      line.push(least);
-    }
-    rows.push(line);
-  }
-  return rows[a.length]![b.length]!;
 }

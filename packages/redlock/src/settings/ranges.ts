@@ -35,18 +35,16 @@ export function checkFunction(name: string, value: unknown): void {
 }
 
 export function checkSignal(value: unknown): void {
-  if (!isRevoked(value) && typeof (value as Partial<AbortSignal> | null)?.addEventListener === "function")
-    return;
+  if (hasMethod(value, "addEventListener")) return;
   throw new InvalidArgumentError(`signal must be an AbortSignal, but is ${shown(value)}`);
 }
 
-/** Whether it is a Proxy that was revoked: every look at it throws a TypeError. */
-export function isRevoked(value: unknown): boolean {
+/** False for a Proxy that was revoked as well: every look at it throws a TypeError. */
+function hasMethod(value: unknown, name: string): boolean {
   try {
-    Array.isArray(value);
-    return false;
+    return typeof (value as Readonly<Record<string, unknown>> | null)?.[name] === "function";
   } catch {
-    return true;
+    return false;
   }
 }
 
@@ -62,9 +60,7 @@ export function readable<T>(what: string, read: () => T): T {
 
 /** The same for an object that must be of this copy of the package; those of other copies have this method as well. */
 export function shownCopy(value: unknown, method: string): string {
-  const isOther =
-    !isRevoked(value) && typeof (value as Readonly<Record<string, unknown>>)?.[method] === "function";
-  if (!isOther) return shown(value);
+  if (!hasMethod(value, method)) return shown(value);
   return "of another copy of the package: install one version, and load it by import or by require alone";
 }
 
@@ -76,10 +72,12 @@ export function shown(value: unknown): string {
   if (typeof value === "string") {
     return JSON.stringify(value.length > maxTextLength ? `${value.slice(0, maxTextLength)}…` : value);
   }
-  if (isRevoked(value)) return "a revoked Proxy";
-  if (Array.isArray(value)) return "an array";
-  if (value instanceof Map || value instanceof Set) return `a ${value.constructor.name}`;
   if (typeof value === "function") return "a function";
-  if (typeof value === "object" && value !== null) return "an object";
-  return String(value);
+  if (typeof value !== "object" || value === null) return String(value);
+  try {
+    if (Array.isArray(value)) return "an array";
+    return value instanceof Map || value instanceof Set ? `a ${value.constructor.name}` : "an object";
+  } catch {
+    return "an object that cannot be read";
+  }
 }

@@ -1,13 +1,11 @@
 import { InvalidArgumentError, listed, ownPrefix } from "../errors.ts";
-import { isRevoked, readable, shown } from "./ranges.ts";
+import { readable, shown } from "./ranges.ts";
 
 /** Checks resource names and returns them as a new list. */
 export function resourceList(resources: unknown): readonly string[] {
-  if (isRevoked(resources))
-    throw new InvalidArgumentError("resources must be names, but are a revoked Proxy");
-  const list: readonly unknown[] = Array.isArray(resources)
-    ? readable("the list of resources", () => [...resources])
-    : [resources];
+  const list = readable("the list of resources", (): readonly unknown[] =>
+    Array.isArray(resources) ? [...(resources as unknown[])] : [resources],
+  );
   if (list.length === 0)
     throw new InvalidArgumentError("resources must name at least one resource, but is empty");
   for (const resource of list) {
