@@ -35,6 +35,8 @@ MayStore(m, a) == key[m] = a
 StoredByRound2(m, a) == Max(counter[m], token[a])
 \* 8.3 It counts a master only if its counter was below T, by its first answer or by its acknowledgement.
 IsBelow(m, a) == (seen[a][m] >= 0 /\ seen[a][m] < token[a]) \/ counter[m] < token[a]
+\* 8.3 A lease has the token stored by so many masters.
+Enough == Quorum
 \* 8.8 A master that lost its counters votes when they are restored: by the largest of N - q + 1 others.
 MayVote(m) == Restored(m)
 Sources == Cardinality(Masters) - Quorum + 1
@@ -68,7 +70,7 @@ Store(m, a) ==  \* 8.2, 8.3
   /\ state[a] = "storing" /\ m \notin stored[a] /\ MayStore(m, a) /\ IsBelow(m, a)
   /\ counter' = [counter EXCEPT ![m] = StoredByRound2(m, a)]
   /\ stored' = [stored EXCEPT ![a] = @ \cup {m}]
-  /\ state' = [state EXCEPT ![a] = IF Cardinality(stored[a]) + 1 >= Quorum THEN "held" ELSE @]
+  /\ state' = [state EXCEPT ![a] = IF Cardinality(stored[a]) + 1 >= Enough THEN "held" ELSE @]
   /\ UNCHANGED <<key, order, proposal, token, seen, losses, restoring>>
 Expire(m) == key' = [key EXCEPT ![m] = 0] /\ UNCHANGED <<counter, order, state, proposal, token, seen, stored, losses, restoring>>
 \* 9.1 Its quarantine has passed when it is restored: no attempt that it had voted for is under way.

@@ -31,7 +31,7 @@ const values = argumentsOf(
       ),
       workers: text("N", "of vitest; default 1"),
       resume: flag(
-        "goes on with a run that was interrupted, or, with more --seconds, with those that survived",
+        "goes on with a run that was interrupted, or, with more --seconds or --runs, with those that survived",
       ),
     },
     exit: "1 the tests fail without a mutant",
@@ -308,13 +308,20 @@ async function main(): Promise<void> {
 
 async function judge(mutants: readonly Mutant[], runs: number): Promise<void> {
   if (!values.resume) rmSync(paths.judgements, { force: true });
-  const results = linesOf(paths.judgements).map((line) => JSON.parse(line) as Judgement);
-  const known = new Set(results.map(({ mutant }) => nameOf(mutant)));
-  const left = mutants.filter((mutant) => !known.has(nameOf(mutant)));
+  const known = new Map(
+    linesOf(paths.judgements).map((line) => {
+      const result = JSON.parse(line) as Judgement;
+      return [nameOf(result.mutant), result];
+    }),
+  );
+  const left = mutants
+    .map((mutant) => ({ mutant, earlier: known.get(nameOf(mutant)) }))
+    .filter(({ earlier }) => earlier === undefined || (earlier.runs === undefined && earlier.of < runs));
   for await (const result of judged(left, runs, paths.judgements)) {
-    results.push(result);
+    known.set(nameOf(result.mutant), result);
     console.log(`${changeOf(result.mutant)} | ${result.cases ?? "no case"} | ${result.runs ?? "no run"}`);
   }
+  const results = mutants.map((mutant) => known.get(nameOf(mutant))!);
   const count = (isShown: (result: Judgement) => unknown): number => results.filter(isShown).length;
   console.log(
     `${results.length} mutants: ${count(({ cases }) => cases)} shown by a case, ${count(({ runs: shown }) => shown)} by ${runs} runs, ` +

@@ -16,7 +16,7 @@ test.each([
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const file = `packages/redlock/src/${name}`;
     const mutant = mutantsIn(file, readFileSync(file, "utf8")).find((one) => one.original === original)!;
-    for await (const { cases, runs } of judged([mutant], 20, join(folder, "judgements")))
+    for await (const { cases, runs } of judged([{ mutant }], 20, join(folder, "judgements")))
       expect([cases, runs]).toEqual([
         expect.stringMatching(/^\d+\.\d+ /),
         expect.stringMatching(/^seed \d+: /),

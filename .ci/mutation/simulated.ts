@@ -19,15 +19,23 @@ export interface Judgement {
   /** The case of test/behaviours that fails, and the run of the simulator that is violated: the first of each. */
   readonly cases?: string;
   readonly runs?: string;
+  /** So many runs were to show it. */
+  readonly of: number;
 }
 
-function taskOf(mutant: Mutant, runs: number) {
+/** A mutant, and what is known of it from fewer runs. */
+export interface Suspect {
+  readonly mutant: Mutant;
+  readonly earlier?: Judgement | undefined;
+}
+
+function taskOf(mutant: Mutant, runs: number, first = 0) {
   const text = readFileSync(mutant.file, "utf8");
   const file = mutant.file.replace(sources, "");
   const change = file.endsWith(".lua")
     ? { lua: Object.fromEntries([changedLine(text, mutant)]) }
     : { files: { [file]: mutated(text, mutant) } };
-  return { mutant: { name: "a generated mutant", breaks: [], ...change }, file, runs };
+  return { mutant: { name: "a generated mutant", breaks: [], ...change }, file, first, runs };
 }
 
 /** Which of the cases, or of so many runs, shows the mutant first, in a process of its own. */
@@ -46,16 +54,18 @@ async function shownBy(task: ReturnType<typeof taskOf>): Promise<string | undefi
   return shown;
 }
 
-/** Judges one after the other, and notes each in `file`. */
+/** Judges one after the other, from the first run that is not known, and notes each in `file`. */
 export async function* judged(
-  mutants: readonly Mutant[],
+  suspects: readonly Suspect[],
   runs: number,
   file: string,
 ): AsyncGenerator<Judgement> {
-  for (const mutant of mutants) {
-    const [byCases, byRuns] = [await shownBy(taskOf(mutant, 0)), await shownBy(taskOf(mutant, runs))];
+  for (const { mutant, earlier } of suspects) {
+    const byCases = earlier ? earlier.cases : await shownBy(taskOf(mutant, 0));
+    const byRuns = await shownBy(taskOf(mutant, runs, earlier?.of));
     const judgement = {
       mutant,
+      of: runs,
       ...(byCases !== undefined && { cases: byCases }),
       ...(byRuns !== undefined && { runs: byRuns }),
     };

@@ -9,7 +9,9 @@ interface Task {
   readonly mutant: Mutant;
   /** In packages/redlock/src. */
   readonly file: string;
-  /** That many runs of the simulator; without any, the cases of test/behaviours. */
+  /** So many are known to show nothing. */
+  readonly first: number;
+  /** Up to that many runs of the simulator; without any, the cases of test/behaviours. */
   readonly runs: number;
 }
 
@@ -32,7 +34,7 @@ async function shownByCases(mutant: Mutant): Promise<string | undefined> {
 }
 
 /** Searched as the mutants in the same file that were written by hand; most of all as those of the lock itself. */
-async function shownByRuns({ mutant, file, runs }: Task): Promise<string | undefined> {
+async function shownByRuns({ mutant, file, first, runs }: Task): Promise<string | undefined> {
   const [locks, ...others] = hunts;
   const near = others.filter(({ mutants }) =>
     mutants.some(({ edits = {} }) => Object.keys(edits).some((place) => place.startsWith(`${file} `))),
@@ -43,7 +45,7 @@ async function shownByRuns({ mutant, file, runs }: Task): Promise<string | undef
       mutatedClient(subjectOf === undefined ? mutant : { ...mutant, subjectOf }),
     ),
   );
-  for (let run = 0; run < runs; run += 1) {
+  for (let run = first; run < runs; run += 1) {
     const { planOf, from = 1 } = chosen[run % chosen.length]!;
     const seed = from + Math.floor(run / chosen.length);
     say({ begins: `seed ${seed}` });

@@ -24,7 +24,8 @@ function figures({ done, judged }: Tally): readonly string[] {
     const taken = takenIn(part, done);
     const accepted = its.filter(({ refuted }) => refuted === undefined).length;
     const properties = [...invariants, ...steps, ...temporal].length;
-    return [nameOf(module), properties, reaches.length, taken.size, its.length - accepted, accepted];
+    const actions = [...taken.values()].filter((count) => count > 0).length;
+    return [nameOf(module), properties, reaches.length, actions, its.length - accepted, accepted];
   });
   const sums = [1, 2, 3, 4, 5].map((column) => parts.reduce((sum, row) => sum + Number(row[column]), 0));
   const accepted = judged.filter(({ refuted }) => refuted === undefined);

@@ -149,10 +149,13 @@ function foundIn(output: string, config: string, seconds: number): Found {
   };
 }
 
-/** TLC names a disjunct of another action by its place, where its own text names the action first. */
+/**
+ * TLC names a disjunct of another action by its place, where its own text names the action first. One without a name is FALSE,
+ * which bounds have in place of an action.
+ */
 function takenIn(output: string): ReadonlyMap<string, number> {
   const taken = new Map<string, number>();
-  const lines = /^<(?!\w*Init)(\w+) line .* module (\w+)(?: \((\d+) (\d+) .*\))?>: \d+:(\d+)$/gm;
+  const lines = /^<(?!\w*Init|Action )(\w+) line .* module (\w+)(?: \((\d+) (\d+) .*\))?>: \d+:(\d+)$/gm;
   for (const [, name = "", module, line, column, count] of output.matchAll(lines)) {
     const text = line && readFileSync(join(modules, `${module}.tla`), "utf8").split("\n")[Number(line) - 1];
     const inner = text && /\b([A-Z]\w+)(?:\(| \/\\)/.exec(text.slice(Number(column) - 1))?.[1];
