@@ -6,7 +6,7 @@ CONSTANT Losses
 Few == Len(losses) <= Losses
 AnyMaster == Permutations(Masters)
 \* Two attempts are under way, and one master has the counter of a lease of before. Nobody gives up, and nothing is forgotten.
-InitUnderWay ==
+InitBusy ==
   /\ key = [m \in Masters |-> 0] /\ order = [m \in Masters |-> <<>>]
   /\ \E m \in Masters : counter = [o \in Masters |-> IF o = m THEN 2 ELSE 0]
   /\ state = [a \in Attempts |-> "asking"] /\ proposal = [a \in Attempts |-> 2 * a - 1] /\ token = [a \in Attempts |-> 0]

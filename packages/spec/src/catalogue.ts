@@ -231,7 +231,7 @@ export const catalogue: readonly Part[] = [
       full("one loss", fencing(1)),
       full(
         "under way",
-        [...fencing(0, "1", "A, B, C", "2"), ...["Init <- InitUnderWay", "GiveUp <- Never", "Forget <- Never"]],
+        [...fencing(0, "1", "A, B, C", "2"), ...["Init <- InitBusy", "GiveUp <- Never", "Forget <- Never"]],
         { edits: ["IsBelow", "Store"] },
       ),
       full("two masters", fencing(0, "1", "A, B"), { edits: true }),
