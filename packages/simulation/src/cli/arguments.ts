@@ -1,30 +1,7 @@
-import { nearest } from "../command-line/nearest.ts";
+import { suggestion } from "../command-line/nearest.ts";
 import { type TextOption, text, UsageError } from "../command-line/options.ts";
 import type { Subject } from "../run/subject.ts";
 import { mutantNames, otherSubjects, subjectNamed, subjectNames } from "./edition.ts";
-
-/** @throws UsageError unless it is a whole number, `least` or more. */
-export function wholeNumber(name: string, given: string | undefined, least = 0): number {
-  if (given === undefined) throw new UsageError(`--${name} is missing`);
-  const number = Number(given);
-  if (/^\d+$/.test(given) && Number.isSafeInteger(number) && number >= least) return number;
-  throw new UsageError(`--${name} must be a whole number from ${least} to 2^53 - 1, but is ${given}`);
-}
-
-/** @throws UsageError unless it is one of `choices`. */
-export function choice<T extends string>(
-  name: string,
-  given: string | undefined,
-  choices: readonly T[],
-  fallback: T,
-): T {
-  if (given === undefined) return fallback;
-  const found = choices.find((candidate) => candidate === given);
-  if (found !== undefined) return found;
-  const near = nearest(given, choices);
-  const hint = near === undefined ? "" : `; did you mean ${near}?`;
-  throw new UsageError(`--${name} must be ${choices.join(" or ")}, but is ${given}${hint}`);
-}
 
 /** The options that choose the client under test. */
 export const subjectOptions: { readonly subject: TextOption; readonly mutant: TextOption } = {
@@ -48,10 +25,7 @@ export async function subjectFrom(
   const subjectName = peer ?? mutant ?? fallback;
   const subject = await subjectNamed(subjectName);
   if (subject) return { subjectName, subject };
-  const name = nearest(subjectName, [...subjectNames, ...mutantNames()]);
-  const hint =
-    name === undefined
-      ? `choose from ${subjectNames.join(", ")}, or ${otherSubjects}`
-      : `did you mean "${name}"?`;
+  const choice = `${subjectNames.join(", ")}, or ${otherSubjects}`;
+  const hint = suggestion(subjectName, [...subjectNames, ...mutantNames()], choice);
   throw new UsageError(`unknown subject "${subjectName}": ${hint}`);
 }

@@ -1,16 +1,10 @@
 import type { Verdict } from "../checkers/findings.ts";
-import { type Options, optionLines } from "../command-line/options.ts";
-import { commandLine, program } from "./edition.ts";
+import type { Program } from "../command-line/program.ts";
 
 /** A subcommand of the simulator. */
-export interface Command {
-  /** The name and the shape of the arguments. */
+export interface Command extends Program {
   readonly usage: string;
-  /** The purpose in one line. */
-  readonly purpose: string;
-  readonly options: Options;
-  /** As they are typed after the name of the program. */
-  readonly examples: readonly string[];
+  readonly about: string;
   /**
    * `interrupted` aborts on Ctrl-C: the command then prints the results so far and returns. A command that does not
    * look at it has none, and is ended by the signal.
@@ -34,14 +28,5 @@ export const exitCodes: Readonly<Record<Verdict | "not deterministic" | "bad usa
   failed: 70,
 };
 
-export const exitLine =
-  "Exit: 0 ok, 1 violated, 2 unknown, 3 not deterministic, 64 bad usage, 70 failed, 130 interrupted.";
-
-export function exampleLines(examples: readonly string[]): string[] {
-  return ["Examples:", ...examples.map((example) => `  ${commandLine} ${example}`)];
-}
-
-export function helpOf({ usage, purpose, options, examples }: Command): string {
-  const lines = [`Usage: ${program} ${usage}`, `  ${purpose}`, "Options:", ...optionLines(options)];
-  return [...lines, exitLine, ...exampleLines(examples)].join("\n");
-}
+/** Beside those of every program. */
+export const exit = "1 violated, 2 unknown, 3 not deterministic, 70 failed";

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { systemRuntime } from "@quorlock/redlock";
 import { until } from "../command-line/interruption.ts";
 import { type Arguments, flag, parse, text, UsageError } from "../command-line/options.ts";
+import { known, wholeNumber } from "../command-line/program.ts";
 import { membershipPlan } from "../plan/membership.ts";
 import {
   beyondPlan,
@@ -16,11 +17,11 @@ import {
   sharedServerPlan,
   watchedPlan,
 } from "../plan/swarm.ts";
-import { type Exploration, explore as exploreTrials, plansOf, type Tally } from "../search/explore.ts";
+import { type Exploration, explore as exploreTrials, plansOf } from "../search/explore.ts";
 import { guided } from "../search/guided.ts";
 import { inOrder, type Runner, type Trial } from "../search/runner.ts";
 import { roundsPlan } from "../semaphore/rounds-plan.ts";
-import { choice, subjectFrom, subjectOptions, wholeNumber } from "./arguments.ts";
+import { subjectFrom, subjectOptions } from "./arguments.ts";
 import { type Command, exitCodes, neverInterrupted } from "./command.ts";
 import { writeReplay } from "./files.ts";
 import { Pool } from "./pool.ts";
@@ -50,7 +51,7 @@ export const explore: Command = {
   usage:
     "explore --seeds N | --attempts N [--from M] [--guarded | --watched | --guarded --watched | --shared | --moved | --cluster | --changing | --removal | --eviction | --rounds | --beyond [--mode random|guided]] [--workers N] " +
     "[--subject NAME | --mutant NAME]",
-  purpose: "runs many seeds on every core, and prints each violation with the command that replays it",
+  about: "runs many seeds on every core, and prints each violation with the command that replays it",
   options,
   examples: [
     "explore --seeds 2000",
@@ -62,7 +63,7 @@ export const explore: Command = {
     const parsed = parse(args, options);
     const request = requestFrom(parsed);
     const { workers: width = String(availableParallelism()) } = parsed.values;
-    const workers = wholeNumber("workers", width, 1);
+    const workers = wholeNumber("workers", width);
     const { subjectName } = await subjectFrom(parsed.values);
     await using pool = new Pool(workers);
     const begun = systemRuntime.monotonic();
@@ -114,15 +115,15 @@ function requestFrom({ values }: Arguments<typeof options>): Request {
   if (!isWorld(world)) throw new UsageError(`--${asked.join(" and --")} exclude each other`);
   if (seeds !== undefined && attempts !== undefined)
     throw new UsageError("--seeds and --attempts exclude each other");
-  const isGuided = choice("mode", mode, ["random", "guided"], "random") === "guided";
+  const isGuided = known("mode", mode ?? "random", ["random", "guided"]) === "guided";
   if (isGuided && world !== "beyond")
     throw new UsageError(
       "--mode guided needs --beyond: within the promised fault model there is no violation to come close to",
     );
   return {
     unit: attempts === undefined ? "runs" : "attempts",
-    count: attempts === undefined ? wholeNumber("seeds", seeds, 1) : wholeNumber("attempts", attempts, 1),
-    from: wholeNumber("from", from ?? "1"),
+    count: attempts === undefined ? wholeNumber("seeds", seeds) : wholeNumber("attempts", attempts),
+    from: wholeNumber("from", from ?? "1", 0),
     world,
     isGuided,
   };
@@ -144,7 +145,7 @@ async function watch(
     if (!isDrawn) return savedCommand(trial, subjectName);
     return seedCommand({ seed, isBeyond: world === "beyond", subjectName });
   };
-  const exploration = await exploreTrials(until(interrupted, trials), async (trial, soFar: Tally) => {
+  const exploration = await exploreTrials(until(interrupted, trials), async (trial, soFar: Exploration) => {
     if (trial.outcome.verdict === "violated" && soFar.violated.length <= maxPrinted) {
       progress.clear();
       const [first] = violationLines(trial.outcome);

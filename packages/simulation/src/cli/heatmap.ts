@@ -1,8 +1,8 @@
 import { until } from "../command-line/interruption.ts";
 import { parse, text, UsageError } from "../command-line/options.ts";
+import { wholeNumber } from "../command-line/program.ts";
 import { type DriftCell, type DriftGrid, measureDrift } from "../pictures/drift-grid.ts";
 import { heatMap } from "../pictures/heat-map.ts";
-import { wholeNumber } from "./arguments.ts";
 import { type Command, exitCodes, neverInterrupted } from "./command.ts";
 import { program } from "./edition.ts";
 import { writeText } from "./files.ts";
@@ -19,7 +19,7 @@ const options = {
 export const heatmap: Command = {
   usage:
     "heatmap --out FILE.svg [--drift 0.1,0.5,1,2,5,10] [--ttl 100,1000,10000] [--seeds 20] [--drift-factor 0.01]",
-  purpose: "draws how often two clients hold the lock at once, by clock drift (per cent) and TTL (ms)",
+  about: "draws how often two clients hold the lock at once, by clock drift (per cent) and TTL (ms)",
   options,
   examples: ["heatmap --out heatmap.svg", "heatmap --out heatmap.svg --drift 1,5 --ttl 1000 --seeds 5"],
   isInterruptible: true,
@@ -30,7 +30,7 @@ export const heatmap: Command = {
       // A clock at -100 % would stand still.
       drifts: numbers("drift", drift, { above: 0, below: 100, unit: "per cent" }),
       ttls: numbers("ttl", ttl, { above: 9, below: 100_001, unit: "whole ms" }),
-      seeds: wholeNumber("seeds", seeds, 1),
+      seeds: wholeNumber("seeds", seeds),
       driftFactor: numbers("drift-factor", values["drift-factor"] ?? "0.01", {
         above: 0,
         below: 1,

@@ -31,7 +31,7 @@ export const sale: Plan = sketched({
 
 export const moving: Command = {
   usage: "moving --out FILE.svg",
-  purpose: "the story of the demo as a picture that moves without scripts: docs/moving.svg",
+  about: "the story of the demo as a picture that moves without scripts: docs/moving.svg",
   options,
   examples: ["moving --out docs/moving.svg"],
   async run(args) {

@@ -15,7 +15,7 @@ const options = {
 
 export const replay: Command = {
   usage: "replay FILE|LINK [--trace] [--html FILE] [--subject NAME | --mutant NAME]",
-  purpose: "runs a saved plan, or a link to the lab, again; exit 3 if its hash differs from the saved one",
+  about: "runs a saved plan, or a link to the lab, again; exit 3 if its hash differs from the saved one",
   options,
   examples: ["replay plan.json", "replay plan.json --trace --html replay.html"],
   async run(args) {

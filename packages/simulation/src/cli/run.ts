@@ -1,7 +1,8 @@
 import { flag, parse, text } from "../command-line/options.ts";
+import { wholeNumber } from "../command-line/program.ts";
 import { beyondPlan, promisedPlan } from "../plan/swarm.ts";
 import { verdictOn } from "../scenarios/scenario.ts";
-import { subjectFrom, subjectOptions, wholeNumber } from "./arguments.ts";
+import { subjectFrom, subjectOptions } from "./arguments.ts";
 import type { Command } from "./command.ts";
 import { writeReplay } from "./files.ts";
 import { seedCommand } from "./report.ts";
@@ -19,13 +20,13 @@ const options = {
 
 export const run: Command = {
   usage: "run --seed N [--beyond] [--trace] [--save FILE] [--html FILE] [--subject NAME | --mutant NAME]",
-  purpose: "runs one seed twice and compares the hashes: within the promised fault model, or beyond it",
+  about: "runs one seed twice and compares the hashes: within the promised fault model, or beyond it",
   options,
   examples: ["run --seed 7", "run --seed 7 --html run.html", "run --seed 7 --beyond --save plan.json"],
   async run(args) {
     const parsed = parse(args, options);
     const { seed: given, beyond, trace, save, html } = parsed.values;
-    const seed = wholeNumber("seed", given);
+    const seed = wholeNumber("seed", given, 0);
     const { subject, subjectName } = await subjectFrom(parsed.values);
     const isBeyond = beyond === true;
     const plan = isBeyond ? beyondPlan(seed) : promisedPlan(seed);

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { until } from "../command-line/interruption.ts";
-import { suggestion } from "../command-line/nearest.ts";
 import { flag, parse, text, UsageError } from "../command-line/options.ts";
+import { known, wholeNumber } from "../command-line/program.ts";
 import { scenarioImplementations } from "../peers/subject-named.ts";
 import { pictureOf } from "../pictures/picture-of.ts";
 import { record } from "../pictures/recording.ts";
@@ -16,7 +16,6 @@ import {
 } from "../scenarios/run-scenario.ts";
 import type { Scenario } from "../scenarios/scenario.ts";
 import { scenarios as library } from "../scenarios/scenarios.ts";
-import { wholeNumber } from "./arguments.ts";
 import { type Command, exitCodes, neverInterrupted } from "./command.ts";
 import { writeReplay, writeText } from "./files.ts";
 
@@ -32,7 +31,7 @@ const options = {
 
 export const scenarios: Command = {
   usage: "scenarios [NAME] [--seed N] [--save FILE] [--svg FILE] [--write]",
-  purpose: "runs scenarios that put a lock at risk, with this client and with node-redlock 5",
+  about: "runs scenarios that put a lock at risk, with this client and with node-redlock 5",
   options,
   examples: ["scenarios", "scenarios --write"],
   isInterruptible: true,
@@ -46,7 +45,7 @@ export const scenarios: Command = {
       if (file !== undefined && (name === undefined || seed === undefined))
         throw new UsageError(`--${option} takes one scenario and one seed`);
     }
-    const seeds = seed === undefined ? scenarioSeeds : [wholeNumber("seed", seed)];
+    const seeds = seed === undefined ? scenarioSeeds : [wholeNumber("seed", seed, 0)];
     const selected = chosen(name);
     const reports: ScenarioReport[] = [];
     const running = runScenarios(selected, await scenarioImplementations(), seeds);
@@ -77,12 +76,10 @@ async function draw(file: string, { name, title, plan }: Scenario, seed: number)
   await writeText(file, runStrip(pictureOf(await record(plan(seed))), { title, command }));
 }
 
-function chosen(name: string | undefined): readonly Scenario[] {
-  if (name === undefined) return library;
-  const scenario = library.find((candidate) => candidate.name === name);
-  if (scenario) return [scenario];
-  const names = library.map((candidate) => candidate.name);
-  throw new UsageError(`unknown scenario "${name}": ${suggestion(name, names)}`);
+function chosen(wanted: string | undefined): readonly Scenario[] {
+  if (wanted === undefined) return library;
+  const names = library.map(({ name }) => name);
+  return [library[names.indexOf(known("scenario", wanted, names))]!];
 }
 
 function table(reports: readonly ScenarioReport[]): readonly string[] {

@@ -2,8 +2,8 @@ import { parse, text, UsageError } from "../command-line/options.ts";
 import type { Picture } from "../pictures/picture.ts";
 import { pictureOf } from "../pictures/picture-of.ts";
 import { type Recording, record } from "../pictures/recording.ts";
-import { ms, named, runStrip } from "../pictures/run-strip.ts";
-import { namesOf, votersOf } from "../pictures/telling.ts";
+import { ms, runStrip } from "../pictures/run-strip.ts";
+import { tellRun } from "../pictures/telling.ts";
 import { timeline } from "../pictures/timeline.ts";
 import { scenarios } from "../scenarios/scenarios.ts";
 import { type Command, exitCodes } from "./command.ts";
@@ -22,7 +22,7 @@ const options = {
 
 export const showcase: Command = {
   usage: "showcase [--out FILE.svg|FILE.html]",
-  purpose: "an example run: five masters, two clients, one lock, and the clock of one master jumps",
+  about: "an example run: five masters, two clients, one lock, and the clock of one master jumps",
   options,
   examples: ["showcase", "showcase --out showcase.html"],
   async run(args) {
@@ -56,22 +56,11 @@ function drawingFor(out: string): Drawing {
   throw new UsageError(`--out must end in .svg or .html, but is ${out}`);
 }
 
-/** Faults, grants and ends of the lock, in the order of true time. */
+/** Up to the end of the last lock. */
 function eventsOf(picture: Picture): readonly string[] {
-  const { faults, holds, overlaps } = picture;
-  const last = Math.max(...holds.map(({ until }) => until));
-  const events: ReadonlyArray<readonly [at: number, text: string]> = [
-    ...faults.filter(({ from }) => from <= last).map(({ from, words }) => [from, named(words)] as const),
-    ...holds.flatMap((hold) => [
-      [
-        hold.from,
-        `client ${hold.client} gets the lock, by the votes of ${namesOf(votersOf(picture, hold))}`,
-      ] as const,
-      [hold.until, `client ${hold.client} releases the lock`] as const,
-    ]),
-    ...overlaps.map(({ from, until }) => [from, `two holders at once, for ${ms(until - from)} ms`] as const),
-  ];
-  return events.toSorted(([a], [b]) => a - b).map(([at, text]) => `${ms(at).padStart(7)} ms  ${text}`);
+  const last = Math.max(...picture.holds.map(({ until }) => until));
+  const told = tellRun(picture).filter(({ at }) => at <= last);
+  return told.map(({ at, text }) => `${ms(at).padStart(7)} ms  ${text}`);
 }
 
 function remedyLines(): readonly string[] {

@@ -3,11 +3,12 @@ import { join } from "node:path";
 import { systemRuntime } from "@quorlock/redlock";
 import { interruptedCode } from "../command-line/interruption.ts";
 import { type Arguments, flag, parse, text, UsageError } from "../command-line/options.ts";
+import { wholeNumber } from "../command-line/program.ts";
 import type { Plan } from "../plan/plan.ts";
 import { beyondPlan, promisedPlan } from "../plan/swarm.ts";
 import { shrink as shrinkPlan } from "../search/shrink.ts";
 import { storyOf } from "../search/story.ts";
-import { subjectFrom, subjectOptions, wholeNumber } from "./arguments.ts";
+import { subjectFrom, subjectOptions } from "./arguments.ts";
 import { type Command, exitCodes, neverInterrupted } from "./command.ts";
 import { readReplay, writeReplay } from "./files.ts";
 import { Pool } from "./pool.ts";
@@ -23,7 +24,7 @@ const options = {
 
 export const shrink: Command = {
   usage: "shrink FILE | --seed N [--beyond] [--out FILE] [--subject NAME | --mutant NAME] [--workers N]",
-  purpose: "finds the smallest plan with the same violation, and prints its events in words",
+  about: "finds the smallest plan with the same violation, and prints its events in words",
   options,
   examples: ["shrink plan.json", "shrink --seed 7 --beyond --out smallest.json"],
   isInterruptible: true,
@@ -32,7 +33,7 @@ export const shrink: Command = {
     const { out, workers } = parsed.values;
     const { plan, defaultSubject } = await planFrom(parsed);
     const { subject, subjectName } = await subjectFrom(parsed.values, defaultSubject);
-    await using pool = new Pool(workers === undefined ? undefined : wholeNumber("workers", workers, 1));
+    await using pool = new Pool(workers === undefined ? undefined : wholeNumber("workers", workers));
     const begun = systemRuntime.monotonic();
     console.error(`looks for a smaller plan than this: ${sizeOf(plan)}`);
     const shrunk = await shrinkPlan(plan, pool.runner(subjectName), { interrupted });
@@ -71,7 +72,7 @@ async function planFrom({
   if ((path === undefined) === (seed === undefined))
     throw new UsageError("either a file or --seed has to be given, and not both");
   if (path === undefined) {
-    const number = wholeNumber("seed", seed);
+    const number = wholeNumber("seed", seed, 0);
     return { plan: beyond === true ? beyondPlan(number) : promisedPlan(number) };
   }
   if (beyond === true) throw new UsageError("--beyond needs --seed: a file has its plan");

@@ -11,10 +11,14 @@ export function nearest(given: string, candidates: Iterable<string>): string | u
   return best?.name;
 }
 
-/** The words that answer an unknown name: the nearest one, or all of them where none is near. */
-export function suggestion(given: string, candidates: readonly string[]): string {
+/** The words that answer an unknown name: the nearest one, or the choice where none is near; default: all of them. */
+export function suggestion(
+  given: string,
+  candidates: readonly string[],
+  choice: string = candidates.join(", "),
+): string {
   const name = nearest(given, candidates);
-  return name === undefined ? `choose from ${candidates.join(", ")}` : `did you mean "${name}"?`;
+  return name === undefined ? `choose from ${choice}` : `did you mean "${name}"?`;
 }
 
 /** Insertions, deletions, replacements and swaps of neighbours that turn `from` into `to`. */

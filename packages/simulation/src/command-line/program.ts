@@ -17,16 +17,21 @@ export interface Program<O extends Options = Options> {
   readonly examples: readonly string[];
 }
 
-export function helpText({ usage, about, options = {}, names, exit, examples }: Program): string {
+/** `called`: what stands before its name in a sentence, and `typed`: what its user types there. */
+export function helpText(
+  { usage, about, options = {}, names, exit, examples }: Program,
+  called = "pnpm",
+  typed = "npx -y pnpm@12",
+): string {
   return [
-    ...[usage].flat().map((line, index) => `${index === 0 ? "Usage:" : "      "} pnpm ${line}`),
+    ...[usage].flat().map((line, index) => `${index === 0 ? "Usage:" : "      "} ${called} ${line}`),
     ...[about].flat().map((line) => `  ${line}`),
     ...(names ? [`${names.what}: ${names.known.join(", ")}`] : []),
     "Options:",
     ...optionLines(options),
     `Exit: 0 ok, ${exit ? `${exit}, ` : ""}64 bad usage, 130 interrupted.`,
     "Examples:",
-    ...examples.map((example) => `  npx -y pnpm@12 ${example}`),
+    ...examples.map((example) => `  ${typed} ${example}`),
   ].join("\n");
 }
 
@@ -62,8 +67,9 @@ export function argumentsOf<const O extends Options, T = Arguments<O>>(
   process.exit();
 }
 
-/** The whole number that an option has. @throws UsageError for any other text, and below `least`. */
-export function wholeNumber(option: string, given: string, least = 1): number {
+/** The whole number that an option has. @throws UsageError for none, any other text, and below `least`. */
+export function wholeNumber(option: string, given: string | undefined, least = 1): number {
+  if (given === undefined) throw new UsageError(`--${option} is missing`);
   if (/^\d{1,15}$/.test(given) && Number(given) >= least) return Number(given);
   throw new UsageError(`--${option} must be a whole number of at least ${least}, but is ${given}`);
 }

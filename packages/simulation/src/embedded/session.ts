@@ -9,23 +9,16 @@ type Command = (args: readonly string[]) => WireReply;
 /** The only commands that are executed while a script runs for long. */
 const ofBusy: ReadonlySet<string> = new Set(["AUTH", "HELLO", "QUIT"]);
 
-/** The only commands that a connection may send while it is subscribed, before RESP3. */
-const ofListeners: ReadonlySet<string> = new Set([
-  "SUBSCRIBE",
-  "UNSUBSCRIBE",
-  "PSUBSCRIBE",
-  "PUNSUBSCRIBE",
-  "PING",
-  "QUIT",
+/** Of a command that subscribes or unsubscribes: to what. */
+const subscribing: ReadonlyMap<string, "channel" | "pattern"> = new Map([
+  ["SUBSCRIBE", "channel"],
+  ["UNSUBSCRIBE", "channel"],
+  ["PSUBSCRIBE", "pattern"],
+  ["PUNSUBSCRIBE", "pattern"],
 ]);
 
-const subscriptionVerbs: ReadonlyMap<string, { readonly isEnd: boolean; readonly isOfPatterns: boolean }> =
-  new Map([
-    ["SUBSCRIBE", { isEnd: false, isOfPatterns: false }],
-    ["UNSUBSCRIBE", { isEnd: true, isOfPatterns: false }],
-    ["PSUBSCRIBE", { isEnd: false, isOfPatterns: true }],
-    ["PUNSUBSCRIBE", { isEnd: true, isOfPatterns: true }],
-  ]);
+/** The only commands that a connection may send while it is subscribed, before RESP3. */
+const ofListeners: ReadonlySet<string> = new Set([...subscribing.keys(), "PING", "QUIT"]);
 
 const ok = new Status("OK");
 
@@ -35,8 +28,7 @@ export class Session implements Subscriber {
   readonly #id: number;
   readonly #port: number;
   readonly #write: (text: string) => void;
-  readonly #channels = new Set<string>();
-  readonly #patterns = new Set<string>();
+  readonly #subscribed = { channel: new Set<string>(), pattern: new Set<string>() };
   #protocol: Protocol = 2;
   #database = 0;
   #name = "";
@@ -125,20 +117,17 @@ export class Session implements Subscriber {
   /** The replies of a command that subscribes or unsubscribes; undefined for any other command. */
   #subscription([name, ...names]: readonly string[]): readonly Push[] | undefined {
     const command = name!.toUpperCase();
-    const verb = subscriptionVerbs.get(command);
-    if (!this.#isAuthenticated || !verb) return undefined;
+    const kind = subscribing.get(command);
+    if (!this.#isAuthenticated || !kind) return undefined;
     checkArity([name!], names.length + 1);
-    const { isEnd, isOfPatterns } = verb;
-    const subscribed = isOfPatterns ? this.#patterns : this.#channels;
+    const isEnd = command.includes("UNSUBSCRIBE");
+    const subscribed = this.#subscribed[kind];
     const named = isEnd && names.length === 0 ? [...subscribed] : names;
     const answer = command.toLowerCase();
     if (named.length === 0) return [new Push(answer, null, this.#subscriptions)];
     return named.map((one) => {
-      if (isEnd) subscribed.delete(one);
-      else subscribed.add(one);
-      const { channels } = this.#redis;
-      if (isOfPatterns) channels[isEnd ? "unsubscribeFromPattern" : "subscribeToPattern"](one, this);
-      else channels[isEnd ? "unsubscribe" : "subscribe"](one, this);
+      subscribed[isEnd ? "delete" : "add"](one);
+      this.#redis.channels[isEnd ? "unsubscribe" : "subscribe"](one, this, kind);
       return new Push(answer, one, this.#subscriptions);
     });
   }
@@ -157,7 +146,7 @@ export class Session implements Subscriber {
   }
 
   get #subscriptions(): number {
-    return this.#channels.size + this.#patterns.size;
+    return this.#subscribed.channel.size + this.#subscribed.pattern.size;
   }
 
   #hello([version, ...options]: readonly string[]): WireReply {

@@ -48,9 +48,8 @@ function hotLock(isQueueing: boolean): (seed: number) => Plan {
   });
 }
 
-export const stories: readonly Story[] = [
-  {
-    name: "pause",
+const table: Readonly<Record<string, Omit<Story, "name">>> = {
+  pause: {
     title: "A pause, and the write that comes late",
     text:
       "Client 0 looks at its lock and is paused for longer than the ttl before it writes. No lock can prevent this write: " +
@@ -59,8 +58,7 @@ export const stories: readonly Story[] = [
     plan: either("pause-after-the-check-fenced", "pause-after-the-check"),
     expected: { quorlock: ["safe", "stale write"], "redlock-5": "stale write" },
   },
-  {
-    name: "clock",
+  clock: {
     title: "The clock of one master jumps",
     text:
       "Client 0 reaches A, B and C only, client 1 reaches C, D and E only. The clock of C jumps 20 s forward: its key expires, and " +
@@ -69,8 +67,7 @@ export const stories: readonly Story[] = [
     plan: either("clock-jump-on-c-excluded", "clock-jump-on-c"),
     expected: { quorlock: ["safe", "overlap"], "redlock-5": "overlap" },
   },
-  {
-    name: "crash",
+  crash: {
     title: "A master crashes without fsync",
     text:
       "C crashes and is back after 10 ms with no key, and could vote a second time. With `restartGuard` C gives no vote until " +
@@ -79,8 +76,7 @@ export const stories: readonly Story[] = [
     plan: either("crash-without-persistence-guarded", "crash-without-persistence"),
     expected: { quorlock: ["safe", "overlap"], "redlock-5": "overlap" },
   },
-  {
-    name: "full",
+  full: {
     title: "Full masters",
     text:
       "The memory of three of five masters is full for 2.5 s while client 0 works. Redis refuses commands that may need memory, " +
@@ -88,15 +84,13 @@ export const stories: readonly Story[] = [
     plan: (seed) => fullMasters(seed),
     expected: { quorlock: ["safe", "safe"], "redlock-5": "told late" },
   },
-  {
-    name: "split",
+  split: {
     title: "The split vote",
     text: scenarios.find(({ name }) => name === "split-vote")!.story,
     plan: scenarioPlan("split-vote"),
     expected: { quorlock: ["safe", "safe"], "redlock-5": "expired grant" },
   },
-  {
-    name: "queue",
+  queue: {
     title: "The fair queue, beside polling",
     text:
       "Six clients use one lock, again and again. In the queue each is served in the order of its calls, as soon as the lock is " +
@@ -105,4 +99,6 @@ export const stories: readonly Story[] = [
     plan: (seed, isWith) => hotLock(isWith)(seed),
     expected: { quorlock: ["safe", "safe"], "redlock-5": "expired grant" },
   },
-];
+};
+
+export const stories: readonly Story[] = Object.entries(table).map(([name, story]) => ({ name, ...story }));

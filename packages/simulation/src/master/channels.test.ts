@@ -14,9 +14,9 @@ describe("a pattern subscriber", () => {
   test("receives nothing after it has unsubscribed, or its connection has ended", () => {
     const channels = new Channels();
     const [one, other] = [listener(), listener()];
-    channels.subscribeToPattern("a*", one);
-    channels.unsubscribeFromPattern("a*", one);
-    channels.subscribeToPattern("a*", other);
+    channels.subscribe("a*", one, "pattern");
+    channels.unsubscribe("a*", one, "pattern");
+    channels.subscribe("a*", other, "pattern");
     channels.forget(other);
     expect(channels.publish("ab", "1")).toBe(0);
   });

@@ -9,44 +9,43 @@ export interface Subscriber {
 /** Subscribers by channel, or by pattern. */
 type Subscribers = Map<string, Set<Subscriber>>;
 
+type Kind = "channel" | "pattern";
+
 /** The listeners of each channel of one master. They do not survive the process, and are never on a disk. */
 export class Channels {
-  readonly #channels: Subscribers = new Map();
-  readonly #patterns: Subscribers = new Map();
+  readonly #all: Readonly<Record<Kind, Subscribers>> = { channel: new Map(), pattern: new Map() };
 
-  subscribe(channel: string, subscriber: Subscriber): void {
-    add(this.#channels, channel, subscriber);
+  /** `kind`: whether `name` is a pattern for channels. */
+  subscribe(name: string, subscriber: Subscriber, kind: Kind = "channel"): void {
+    const all = this.#all[kind];
+    const subscribers = all.get(name);
+    if (subscribers) subscribers.add(subscriber);
+    else all.set(name, new Set([subscriber]));
   }
 
-  unsubscribe(channel: string, subscriber: Subscriber): void {
-    remove(this.#channels, channel, subscriber);
-  }
-
-  subscribeToPattern(pattern: string, subscriber: Subscriber): void {
-    add(this.#patterns, pattern, subscriber);
-  }
-
-  unsubscribeFromPattern(pattern: string, subscriber: Subscriber): void {
-    remove(this.#patterns, pattern, subscriber);
+  unsubscribe(name: string, subscriber: Subscriber, kind: Kind = "channel"): void {
+    const all = this.#all[kind];
+    const subscribers = all.get(name);
+    if (subscribers?.delete(subscriber) && subscribers.size === 0) all.delete(name);
   }
 
   /** Its connection is gone. */
   forget(subscriber: Subscriber): void {
-    for (const subscribers of [this.#channels, this.#patterns])
-      for (const name of [...subscribers.keys()]) remove(subscribers, name, subscriber);
+    for (const kind of ["channel", "pattern"] as const)
+      for (const name of [...this.#all[kind].keys()]) this.unsubscribe(name, subscriber, kind);
   }
 
   /** How many listen to the channel itself: PUBSUB NUMSUB counts no patterns. */
   count(channel: string): number {
-    return this.#channels.get(channel)?.size ?? 0;
+    return this.#all.channel.get(channel)?.size ?? 0;
   }
 
   /** The number of subscriptions it was sent to, patterns included. A message that was sent may not arrive. */
   publish(channel: string, message: string): number {
-    const subscribers = [...(this.#channels.get(channel) ?? [])];
+    const subscribers = [...(this.#all.channel.get(channel) ?? [])];
     for (const subscriber of subscribers) subscriber.push(channel, message);
     let count = subscribers.length;
-    for (const [pattern, matched] of [...this.#patterns]) {
+    for (const [pattern, matched] of [...this.#all.pattern]) {
       if (!matchesGlob(pattern, channel)) continue;
       for (const subscriber of [...matched]) subscriber.push(channel, message, pattern);
       count += matched.size;
@@ -56,18 +55,6 @@ export class Channels {
 
   /** The process has ended, and every connection with it. */
   clear(): void {
-    this.#channels.clear();
-    this.#patterns.clear();
+    for (const all of Object.values(this.#all)) all.clear();
   }
-}
-
-function add(all: Subscribers, name: string, subscriber: Subscriber): void {
-  const subscribers = all.get(name);
-  if (subscribers) subscribers.add(subscriber);
-  else all.set(name, new Set([subscriber]));
-}
-
-function remove(all: Subscribers, name: string, subscriber: Subscriber): void {
-  const subscribers = all.get(name);
-  if (subscribers?.delete(subscriber) && subscribers.size === 0) all.delete(name);
 }

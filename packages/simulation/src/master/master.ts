@@ -157,7 +157,7 @@ export class Master {
   }
 
   #letForeignersListen(): void {
-    if (this.#foreign.includes("pattern")) this.channels.subscribeToPattern("*", foreigner);
+    if (this.#foreign.includes("pattern")) this.channels.subscribe("*", foreigner, "pattern");
   }
 
   /** It answers from now on, and refuses to write, until what is returned is called. */

@@ -1,15 +1,13 @@
-import type { Mutant } from "./mutant.ts";
+import type { MutantRows } from "./mutant.ts";
 
 /** Faults in what callers of one process share: PROTOCOL 1.10, 7.2, 7.15. */
-export const callerMutants: readonly Mutant[] = [
-  {
-    name: "a lease is handed on to all who wait in its process",
+export const callerMutants: MutantRows = {
+  "a lease is handed on to all who wait in its process": {
     breaks: ["7.15"],
     from: 69,
     edits: { "waiting/line.ts onFinished #bound value": "Number.POSITIVE_INFINITY" },
   },
-  {
-    name: "a lease that is not fresh is released before the next caller enters the queues",
+  "a lease that is not fresh is released before the next caller enters the queues": {
     breaks: ["7.17"],
     from: 30,
     edits: {
@@ -17,14 +15,12 @@ export const callerMutants: readonly Mutant[] = [
         body.replace("this.#clearLease(lease)", "void Promise.resolve().then(() => this.#clearLease(lease))"),
     },
   },
-  {
-    name: "the end of using waits for the nodeTimeout of the constructor",
+  "the end of using waits for the nodeTimeout of the constructor": {
     breaks: ["1.10"],
     from: 516,
     edits: { "holding/lock.ts releaseWithin value": "lock.#owner.release(lock)" },
   },
-  {
-    name: "the next waiter is not enqueued while the first backs off",
+  "the next waiter is not enqueued while the first backs off": {
     breaks: ["7.15"],
     from: 18,
     edits: {
@@ -32,14 +28,12 @@ export const callerMutants: readonly Mutant[] = [
         body.replace("waiter)) continue;", "waiter)) if (hasEntered) return; else continue;"),
     },
   },
-  {
-    name: "a call that demands more than a lease has keeps its place before others",
+  "a call that demands more than a lease has keeps its place before others": {
     from: 19,
     breaks: ["2.5"],
     edits: { "waiting/wait.ts #backOffFromTooLate condition": "false" },
   },
-  {
-    name: "the ticket is drawn when the call begins to wait",
+  "the ticket is drawn when the call begins to wait": {
     breaks: ["7.2"],
     from: 77,
     edits: {
@@ -47,26 +41,27 @@ export const callerMutants: readonly Mutant[] = [
         call.replace(/, call.calledAt\)$/, ", Math.floor(context.runtime.monotonic() * 1000))"),
     },
   },
-];
+};
 
 /** Found where calls demand most of a lease, and waits end between two heartbeats. */
-export const lateGrantMutant: Mutant = {
-  name: "a waiter that is handed votes too late for it makes no other round",
-  breaks: ["2.5"],
-  edits: { "waiting/wait.ts onGrant hasWaited value": "false" },
+export const lateGrantMutant: MutantRows = {
+  "a waiter that is handed votes too late for it makes no other round": {
+    breaks: ["2.5"],
+    edits: { "waiting/wait.ts onGrant hasWaited value": "false" },
+  },
 };
 
 /** Found by an error that nothing catches: only a thread of a pool survives that. */
-export const throwingMutant: Mutant = {
-  name: "a backoff that throws ends the process",
-  breaks: ["7.15"],
-  edits: { "waiting/wait.ts #unlessItThrows body": "{ step(); }" },
+export const throwingMutant: MutantRows = {
+  "a backoff that throws ends the process": {
+    breaks: ["7.15"],
+    edits: { "waiting/wait.ts #unlessItThrows body": "{ step(); }" },
+  },
 };
 
 /** Too rare for the budget of the others: the seed bank keeps a run that shows it. */
-export const rareCallerMutants: readonly Mutant[] = [
-  {
-    name: "a later call keeps the smaller ticket of another reading",
+export const rareCallerMutants: MutantRows = {
+  "a later call keeps the smaller ticket of another reading": {
     breaks: ["7.2"],
     edits: {
       "waiting/line.ts #keepOrder body": `{
@@ -78,8 +73,7 @@ export const rareCallerMutants: readonly Mutant[] = [
       }`,
     },
   },
-  {
-    name: "the time that the masters tell is behind tickets of others",
+  "the time that the masters tell is behind tickets of others": {
     breaks: ["7.2"],
     edits: {
       "waiting/ticket-clock.ts ticketOf offset value":
@@ -87,22 +81,19 @@ export const rareCallerMutants: readonly Mutant[] = [
       "waiting/place.ts observe wasBehind value": (observed) => `${observed} && this.#clock.isAlone`,
     },
   },
-  {
-    name: "a ticket that was named keeps the time of a fast clock ahead for ever",
+  "a ticket that was named keeps the time of a fast clock ahead for ever": {
     breaks: ["7.2"],
     edits: { "waiting/ticket-clock.ts #lowerFloor body": "{}" },
   },
-  {
-    name: "a waiter leaves the queues before the next caller of its process enters them",
+  "a waiter leaves the queues before the next caller of its process enters them": {
     breaks: ["7.15"],
     edits: {
       "waiting/wait.ts #backOff onAway": "undefined",
       "waiting/wait.ts #backOff #leaveQueues": (leave) => `${leave}, this.#line.onAway()`,
     },
   },
-  {
-    name: "a ticket that is raised does not raise those behind it",
+  "a ticket that is raised does not raise those behind it": {
     breaks: ["7.2"],
     edits: { "waiting/line.ts onRaised body": "{}" },
   },
-];
+};

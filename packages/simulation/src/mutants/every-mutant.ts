@@ -1,5 +1,6 @@
 import type { ViolationKind } from "../checkers/findings.ts";
 import { lateAttemptMutant, onceMutants } from "../once/mutants.ts";
+import { onceSubject } from "../once/once-client.ts";
 import { membershipPlan } from "../plan/membership.ts";
 import type { Plan } from "../plan/plan.ts";
 import {
@@ -13,19 +14,15 @@ import {
   watchedPlan,
 } from "../plan/swarm.ts";
 import { mixedBatchMutants, readWriteMutants, undeclaredMutant } from "../read-write/mutants.ts";
+import { mixedSubject, readWriteSubject } from "../read-write/read-write-client.ts";
 import { scenarios } from "../scenarios/scenarios.ts";
 import { semaphoreMutants } from "../semaphore/mutants.ts";
 import { roundsPlan } from "../semaphore/rounds-plan.ts";
+import { semaphoreSubject } from "../semaphore/semaphore-client.ts";
 import { lateGrantMutant, throwingMutant } from "./caller-mutants.ts";
-import {
-  crowdedGuardMutant,
-  fastBootMutant,
-  guardMutants,
-  rareGuardMutants,
-  slowBootMutants,
-} from "./guard-mutants.ts";
+import { crowdedGuardMutant, fastBootMutant, guardMutants, slowBootMutants } from "./guard-mutants.ts";
 import { membershipMutants } from "./membership-mutants.ts";
-import type { Mutant } from "./mutant.ts";
+import { type Mutant, named } from "./mutant.ts";
 import { leftDatabaseMutant, mutants, rareMutants } from "./mutants.ts";
 import {
   crowdedPlan,
@@ -62,36 +59,35 @@ export interface Hunt {
 const firstPromised = 8;
 
 export const hunts: readonly Hunt[] = [
-  { mutants, planOf: promisedPlan, from: firstPromised, seeds: 400 },
-  { mutants: [lateGrantMutant], planOf: demandingPlan, seeds: 30 },
-  { mutants: guardMutants, planOf: guardedPlan, seeds: 400 },
-  { mutants: [crowdedGuardMutant], planOf: crowdedPlan, seeds: 400 },
-  { mutants: slowBootMutants, planOf: planOfScenario("slow-boot-guarded"), seeds: 10 },
-  { mutants: [fastBootMutant], planOf: fastBootPlan, shownBy: "stuck", seeds: 4 },
-  { mutants: sharedServerMutants, planOf: sharedServerPlan, seeds: 30 },
-  { mutants: [movedVoteMutant], planOf: holderMovesPlan, seeds: 20 },
-  { mutants: [leftDatabaseMutant], planOf: switchedPlan, seeds: 20 },
-  { mutants: [waitingClaimMutant], planOf: lateConnectionPlan, seeds: 20 },
-  { mutants: [busyServerMutant], planOf: movedPlan, seeds: 100 },
-  { mutants: membershipMutants, planOf: membershipPlan, shownBy: "belief", seeds: 40 },
-  { mutants: removalMutants, planOf: removalPlan, shownBy: "unheard", seeds: 100 },
-  { mutants: watchMutants, planOf: watchedPlan, seeds: 100 },
-  { mutants: [contradictedMutant], planOf: planOfScenario("clock-jump-on-c-excluded"), seeds: 100 },
-  { mutants: [unreadVoteMutant], planOf: outlierPlan, seeds: 100 },
-  { mutants: semaphoreMutants, planOf: roundsPlan, seeds: 20 },
-  { mutants: readWriteMutants, planOf: promisedPlan, seeds: 200 },
-  { mutants: onceMutants, planOf: promisedPlan, seeds: 40 },
-  { mutants: [lateAttemptMutant], planOf: lateJobsPlan, shownBy: "twice", seeds: 10 },
-  { mutants: [undeclaredMutant], planOf: clusterPlan, seeds: 40 },
-  { mutants: mixedBatchMutants, planOf: mixedPlan, seeds: 12 },
+  { mutants: named(mutants), planOf: promisedPlan, from: firstPromised, seeds: 400 },
+  { mutants: named(lateGrantMutant), planOf: demandingPlan, seeds: 30 },
+  { mutants: named(guardMutants), planOf: guardedPlan, seeds: 400 },
+  { mutants: named(crowdedGuardMutant), planOf: crowdedPlan, seeds: 400 },
+  { mutants: named(slowBootMutants), planOf: planOfScenario("slow-boot-guarded"), seeds: 10 },
+  { mutants: named(fastBootMutant), planOf: fastBootPlan, shownBy: "stuck", seeds: 4 },
+  { mutants: named(sharedServerMutants), planOf: sharedServerPlan, seeds: 30 },
+  { mutants: named(movedVoteMutant), planOf: holderMovesPlan, seeds: 20 },
+  { mutants: named(leftDatabaseMutant), planOf: switchedPlan, seeds: 20 },
+  { mutants: named(waitingClaimMutant), planOf: lateConnectionPlan, seeds: 20 },
+  { mutants: named(busyServerMutant), planOf: movedPlan, seeds: 100 },
+  { mutants: named(membershipMutants), planOf: membershipPlan, shownBy: "belief", seeds: 40 },
+  { mutants: named(removalMutants), planOf: removalPlan, shownBy: "unheard", seeds: 100 },
+  { mutants: named(watchMutants), planOf: watchedPlan, seeds: 100 },
+  { mutants: named(contradictedMutant), planOf: planOfScenario("clock-jump-on-c-excluded"), seeds: 100 },
+  { mutants: named(unreadVoteMutant), planOf: outlierPlan, seeds: 100 },
+  { mutants: named(semaphoreMutants, semaphoreSubject), planOf: roundsPlan, seeds: 20 },
+  { mutants: named(readWriteMutants, readWriteSubject), planOf: promisedPlan, seeds: 200 },
+  { mutants: named(onceMutants, onceSubject), planOf: promisedPlan, seeds: 40 },
+  { mutants: named(lateAttemptMutant, onceSubject), planOf: lateJobsPlan, shownBy: "twice", seeds: 10 },
+  { mutants: named(undeclaredMutant, readWriteSubject), planOf: clusterPlan, seeds: 40 },
+  { mutants: named(mixedBatchMutants, mixedSubject), planOf: mixedPlan, seeds: 12 },
 ];
 
 /** Those of the client and of its primitives. */
 export const everyMutant: readonly Mutant[] = [
   ...hunts.flatMap((hunt) => hunt.mutants),
-  throwingMutant,
   // Too rare for a hunt: the seed bank keeps a run that shows each.
-  ...[rareMutants, rareGuardMutants].flat(),
+  ...named({ ...throwingMutant, ...rareMutants }),
 ];
 
 function planOfScenario(wanted: string): Hunt["planOf"] {

@@ -1,4 +1,4 @@
-import type { Edits, Mutant } from "./mutant.ts";
+import type { Edits, MutantRows } from "./mutant.ts";
 
 const noSecondRound: Edits = { "protocol/ballot.ts fence 8.2 condition": "true" };
 
@@ -6,9 +6,8 @@ const noSecondRound: Edits = { "protocol/ballot.ts fence 8.2 condition": "true" 
  * Faults in fencing tokens: PROTOCOL 8. (The exhaustive model and the tests of fencing.ts find the fault that an
  * acknowledgement counts though the counter was not below the token; here it is too rare.)
  */
-export const fencingMutants: readonly Mutant[] = [
-  {
-    name: "a fencing token is written back without looking whose the key is",
+export const fencingMutants: MutantRows = {
+  "a fencing token is written back without looking whose the key is": {
     breaks: ["8.2"],
     from: 367,
     lua: {
@@ -18,13 +17,11 @@ export const fencingMutants: readonly Mutant[] = [
         `if kind == "e" and proposal ~= "" and type(reply) ~= "number" then reply = tonumber(number) end\n${refused}`,
     },
   },
-  {
-    name: "a fencing token that is not the proposal is stored nowhere",
+  "a fencing token that is not the proposal is stored nowhere": {
     breaks: ["8.2"],
     edits: { ...noSecondRound },
   },
-  {
-    name: "the fencing token is the largest of counters that each master counts up",
+  "the fencing token is the largest of counters that each master counts up": {
     breaks: ["8.1"],
     edits: { ...noSecondRound, "protocol/fencing.ts tokenOf max": "largest + 1" },
     lua: {
@@ -33,9 +30,8 @@ export const fencingMutants: readonly Mutant[] = [
       "raise({key}, math.max(largest, tonumber(proposal)))": "raise({key}, largest + 1)",
     },
   },
-  {
-    name: "the fencing token is the proposal, whatever the masters had",
+  "the fencing token is the proposal, whatever the masters had": {
     breaks: ["8.2"],
     edits: { "protocol/fencing.ts tokenOf max": "proposal" },
   },
-];
+};

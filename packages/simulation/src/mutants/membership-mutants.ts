@@ -1,27 +1,24 @@
 import type { ClientPlan, Plan } from "../plan/plan.ts";
-import type { Mutant } from "./mutant.ts";
+import type { MutantRows } from "./mutant.ts";
 
 /** Faults in how the list of masters is changed: PROTOCOL 1.13. Each must give two holders where it is changed under load. */
-export const membershipMutants: readonly Mutant[] = [
-  {
-    name: "two masters are added at once",
+export const membershipMutants: MutantRows = {
+  "two masters are added at once": {
     breaks: ["1.13"],
     from: 75,
     planOf: (plan) => (growth(plan) === 2 ? inOneStep(plan) : plan),
   },
-  {
-    name: "a master is replaced in one step",
+  "a master is replaced in one step": {
     breaks: ["1.13"],
     from: 9,
     planOf: (plan) => (growth(plan) === 0 ? inOneStep(plan) : plan),
   },
-  {
-    name: "the next change of the list begins without the wait for the longest ttl",
+  "the next change of the list begins without the wait for the longest ttl": {
     breaks: ["1.13"],
     from: 2,
     planOf: withoutWait,
   },
-];
+};
 
 /** The number of masters that the last list has more than the first. */
 function growth({ clients }: Plan): number {

@@ -37,6 +37,15 @@ export interface Mutant {
   readonly subjectOf?: (client: MutatedModule) => Omit<Subject, "name">;
 }
 
+/** Mutants by their names. */
+export type MutantRows = Readonly<Record<string, Omit<Mutant, "name">>>;
+
+/** Those of some tables as a list. `subjectOf`: for all of them. */
+export function named(rows: MutantRows, subjectOf?: Mutant["subjectOf"]): readonly Mutant[] {
+  const shared = subjectOf ? { subjectOf } : {};
+  return Object.entries(rows).map(([name, row]) => ({ name, ...shared, ...row }));
+}
+
 /**
  * Parts of the client's source, and the text of each in the mutant, or what makes it of the old one. A part is found
  * by its file in packages/redlock/src and words that each lead further in, to exactly one place:

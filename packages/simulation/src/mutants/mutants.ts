@@ -1,7 +1,8 @@
 import { type Connection, guardedLeaveScript, leaveScript, releaseScript } from "@quorlock/redlock/internal";
 import { callerMutants, rareCallerMutants } from "./caller-mutants.ts";
 import { fencingMutants } from "./fencing-mutants.ts";
-import type { Edits, Mutant } from "./mutant.ts";
+import { rareGuardMutants } from "./guard-mutants.ts";
+import type { Edits, MutantRows } from "./mutant.ts";
 
 /** The deadline is not looked at when an answer comes. */
 const revival: Edits = { "protocol/lease.ts renew 4.1": "" };
@@ -10,41 +11,35 @@ const revival: Edits = { "protocol/lease.ts renew 4.1": "" };
 const noEnd: Edits = { "protocol/lease.ts onDue body": "{}" };
 
 /** Faults in the queue: PROTOCOL 2.13, 2.14, 7. */
-const queueMutants: readonly Mutant[] = [
-  {
-    name: "a lease that is handed off as it is counts from the hand-off",
+const queueMutants: MutantRows = {
+  "a lease that is handed off as it is counts from the hand-off": {
     breaks: ["7.16"],
     from: 20,
     edits: {
       "waiting/line.ts successorFor token": "successor.votes.deadlines.fill(context.clock.now() + ttl);",
     },
   },
-  {
-    name: "a waiter uses one token in all its rounds",
+  "a waiter uses one token in all its rounds": {
     breaks: ["2.13"],
     edits: { "protocol/ballot.ts ask 2.13": "if (entry) this.rounds = 1;" },
   },
-  {
-    name: "a grant counts in whichever round it is heard",
+  "a grant counts in whichever round it is heard": {
     breaks: ["2.14"],
     edits: { "protocol/ballot.ts hear 2.14 condition": "!claim" },
   },
-  {
-    name: "a vote that was given up counts again",
+  "a vote that was given up counts again": {
     breaks: ["7.9"],
     from: 13,
     edits: {
       "protocol/ballot.ts ask unheard value": (none) => `((this as any).votes ??= ${none})`,
     },
   },
-  {
-    name: "the commands of a waiter touch the votes of all its rounds",
+  "the commands of a waiter touch the votes of all its rounds": {
     breaks: ["2.13"],
     from: 20,
     lua: { " and tonumber(earlier) < tonumber(round)": "" },
   },
-  {
-    name: "a key is granted to a waiter that does not listen",
+  "a key is granted to a waiter that does not listen": {
     breaks: ["7.4"],
     from: 29,
     lua: {
@@ -53,8 +48,7 @@ const queueMutants: readonly Mutant[] = [
       "and counts[2] > 0 and isAllowed": "and isAllowed",
     },
   },
-  {
-    name: "a grant is pushed before its key is set",
+  "a grant is pushed before its key is set": {
     breaks: ["7.5"],
     lua: {
       "set(key, token, ttl)\nif counter then": "if counter then",
@@ -64,37 +58,31 @@ const queueMutants: readonly Mutant[] = [
         `${push}\ncall("SET", key, given, "PX", ttl)`,
     },
   },
-  {
-    name: "the deadline of a grant counts from its receipt",
+  "the deadline of a grant counts from its receipt": {
     breaks: ["7.7"],
     edits: { "protocol/ballot.ts hear #count argument": "this.#context.clock.now()" },
   },
-  {
-    name: "a waiter that few masters answer stays in the queues",
+  "a waiter that few masters answer stays in the queues": {
     breaks: ["7.12"],
     from: 21,
     edits: { "waiting/wait.ts 7.12 condition": "false" },
   },
-  {
-    name: "the next round waits for masters that hang",
+  "the next round waits for masters that hang": {
     breaks: ["7.11"],
     edits: {
       "waiting/wait.ts onAnswer #unlessItThrows": "void 0",
       "waiting/wait.ts onClosed #contention": "this.#onHeard(answers);",
     },
   },
-  {
-    name: "no heartbeat follows an answered round",
+  "no heartbeat follows an answered round": {
     breaks: ["7.11"],
     edits: { "waiting/wait.ts #onHeard #scheduleNextRound": "void 0" },
   },
-  {
-    name: "a wake starts no round",
+  "a wake starts no round": {
     breaks: ["7.11", "7.13"],
     edits: { "waiting/wait.ts onWake askAgain": "void 0" },
   },
-  {
-    name: "a waiter stays in the queue after its grant",
+  "a waiter stays in the queue after its grant": {
     breaks: ["7.4"],
     from: 17,
     lua: {
@@ -104,15 +92,16 @@ const queueMutants: readonly Mutant[] = [
       'elseif call("ZREM", queue, first) == 1 then call("DEL", place) end': "end",
     },
   },
-];
+};
 
 /** Found where the masters are switched one after the other: what several have forgotten at one time is told (PROTOCOL 4.7). */
-export const leftDatabaseMutant: Mutant = {
-  name: "a lease is repaired in another database than its votes are in",
-  breaks: ["2.15"],
-  edits: {
-    "protocol/placement.ts #leave whyLeft": "void why;",
-    "protocol/placement.ts #leave lose": "undefined",
+export const leftDatabaseMutant: MutantRows = {
+  "a lease is repaired in another database than its votes are in": {
+    breaks: ["2.15"],
+    edits: {
+      "protocol/placement.ts #leave whyLeft": "void why;",
+      "protocol/placement.ts #leave lose": "undefined",
+    },
   },
 };
 
@@ -120,111 +109,94 @@ export const leftDatabaseMutant: Mutant = {
  * Faults in locks that are moved to another database, handed to another client, or renewed (PROTOCOL 2.12, 2.15,
  * 5.6).
  */
-const holdMutants: readonly Mutant[] = [
-  {
-    name: "a predecessor takes back a grant to the token that it gave away",
+const holdMutants: MutantRows = {
+  "a predecessor takes back a grant to the token that it gave away": {
     breaks: ["5.6", "7.18"],
     from: 112,
     edits: { "waiting/line.ts 5.6 condition": "false" },
   },
-  {
-    name: "a lease is renewed by setting its key again",
+  "a lease is renewed by setting its key again": {
     breaks: ["7.5"],
     lua: {
       'call("PEXPIRE", KEYS[index], lives)': 'call("SET", KEYS[index], token, "PX", lives)',
       'call("PEXPIRE", KEYS[1], ttl) == 0': "true",
     },
   },
-];
+};
 
 /** Each must be found by the harness; one that survives is a failing test. */
-export const mutants: readonly Mutant[] = [
+export const mutants: MutantRows = {
   ...queueMutants,
   ...holdMutants,
   ...fencingMutants,
   ...callerMutants,
-  {
-    name: "half of the masters are a quorum",
+  "half of the masters are a quorum": {
     breaks: ["2.3"],
     from: 38,
     edits: { "protocol/quorum.ts quorumOf value": "Math.ceil(members / 2)" },
   },
-  {
-    name: "a minority is a quorum",
+  "a minority is a quorum": {
     breaks: ["2.3"],
     edits: { "protocol/quorum.ts quorumOf value": "Math.max(1, Math.floor(members / 2))" },
   },
-  {
-    name: "no drift is taken off",
+  "no drift is taken off": {
     breaks: ["1.1", "3.1"],
     edits: { "time/lease-clock.ts 3.1 value": "sentAt + ttl" },
   },
-  {
-    name: "the time is read when the reply comes, not before the send",
+  "the time is read when the reply comes, not before the send": {
     breaks: ["2.4"],
     edits: { "protocol/ballot.ts #heard #count argument": "this.#context.clock.now()" },
   },
-  {
-    name: "an extension counts from its reply",
+  "an extension counts from its reply": {
     breaks: ["3.3"],
     edits: { "protocol/extend.ts renew argument": (sentAt) => `${sentAt} + round.timeout` },
   },
-  {
-    name: "a lease lasts as long as its longest master",
+  "a lease lasts as long as its longest master": {
     breaks: ["3.2"],
     edits: { "time/lease-clock.ts 3.2 condition": "reached >= 1 && candidate > latest" },
   },
-  {
-    name: "a client uses one token for ever",
+  "a client uses one token for ever": {
     breaks: ["2.1", "6.2"],
     edits: { "protocol/ballot.ts id 2.1": "return (this.#context as any).t ??= this.#context.tokens.next()" },
   },
-  {
-    name: "a holder is told at the deadline, not before it",
+  "a holder is told at the deadline, not before it": {
     breaks: ["1.11"],
     edits: { "protocol/lease.ts noticeOf value": "deadline" },
   },
-  {
-    name: "the deadline has no timer",
+  "the deadline has no timer": {
     breaks: ["1.11", "3.6"],
     from: 14,
     edits: { "protocol/lease.ts #watch #timerHandle value": "timers.add(due, { onDue: () => {} })" },
   },
-  {
-    name: "a silent master is waited for",
+  "a silent master is waited for": {
     breaks: ["1.10", "2.2"],
     from: 13,
     edits: { "protocol/round.ts #setTimer #expire": "void due" },
   },
-  {
-    name: "only the wall clock counts",
+  "only the wall clock counts": {
     breaks: ["3.4"],
     from: 15,
     runtime: (runtime) => changed(runtime, { monotonic: () => 0 }),
   },
-  {
-    name: "only the monotonic clock counts",
+  "only the monotonic clock counts": {
     breaks: ["3.4"],
     from: 26,
     runtime: (runtime) => changed(runtime, { wall: () => 0 }),
   },
-  {
-    name: "a vote overwrites the token that is there",
+  "a vote overwrites the token that is there": {
     breaks: ["1.9", "2.2"],
     connections: each(
       (send) => (command, args) =>
         send(command, command === "SET" ? args.filter((arg) => arg !== "NX") : args),
     ),
   },
-  {
-    name: "a release deletes without comparing",
+  "a release deletes without comparing": {
     breaks: ["5.1"],
     connections: each(
       (send) => (command, args) => (isRelease(args) ? send("DEL", keysOf(args)) : send(command, args)),
     ),
   },
-  {
-    name: "the key is set first and its expiry afterwards",
+  "the key is set first and its expiry afterwards": {
     breaks: ["6.1", "13.1"],
     connections: each((send) => async (command, args) => {
       if (command !== "SET") return send(command, args);
@@ -234,8 +206,7 @@ export const mutants: readonly Mutant[] = [
       return reply;
     }),
   },
-  {
-    name: "a release looks first and deletes afterwards",
+  "a release looks first and deletes afterwards": {
     breaks: ["5.1"],
     connections: each((send) => async (command, args) => {
       if (!isRelease(args)) return send(command, args);
@@ -247,52 +218,44 @@ export const mutants: readonly Mutant[] = [
       return deleted;
     }),
   },
-  { name: "the masters are asked one after the other", breaks: ["2.2"], connections: inSequence },
-  {
-    name: "a failed attempt is not rolled back",
+  "the masters are asked one after the other": { breaks: ["2.2"], connections: inSequence },
+  "a failed attempt is not rolled back": {
     breaks: ["2.6"],
     edits: { "protocol/vote.ts plainVote rolledBack value": "Promise.resolve()" },
   },
-  {
-    name: "only masters that said yes are rolled back",
+  "only masters that said yes are rolled back": {
     breaks: ["2.6"],
     edits: { "protocol/vote.ts mayHold body": '{ return answer?.is === "yes"; }' },
   },
-  {
-    name: "late votes make a lock",
+  "late votes make a lock": {
     breaks: ["2.5"],
     from: 178,
     edits: { "protocol/vote.ts 2.5 value": "!won" },
   },
-  {
-    name: "an extension that is answered after the deadline revives the lease",
+  "an extension that is answered after the deadline revives the lease": {
     breaks: ["4.1"],
     from: 14,
     edits: { ...revival, ...noEnd },
   },
-  {
-    name: "an expired lease is repaired",
+  "an expired lease is repaired": {
     breaks: ["4.2"],
     edits: { ...revival, ...noEnd, "protocol/lease.ts remaining 3.6": "" },
   },
-  {
-    name: "an extension may shorten a key",
+  "an extension may shorten a key": {
     breaks: ["2.11"],
     lua: {
       "isShort = left ~= -1 and left < least": "isShort = left ~= -1",
       "if left ~= -1 and left < tonumber(ttl) then": "if left ~= -1 then",
     },
   },
-  {
-    name: "a key that holds the token already is not renewed, and still counts",
+  "a key that holds the token already is not renewed, and still counts": {
     breaks: ["2.12"],
     lua: {
       'call("PEXPIRE", KEYS[index], lives)': "",
       'if call("PEXPIRE", KEYS[1], ttl) == 0 then call("SET", KEYS[1], token, "PX", ttl) end': "",
     },
   },
-  {
-    name: "a lease ends when its release is answered, not before it is sent",
+  "a lease ends when its release is answered, not before it is sent": {
     breaks: ["5.3"],
     edits: {
       "protocol/release.ts 5.3": "",
@@ -300,20 +263,17 @@ export const mutants: readonly Mutant[] = [
         `${send} if (!lease.hasEnded) void lease.releasing.then(() => lease.end());`,
     },
   },
-  {
-    name: "a reply counts for the wrong question of a batch",
+  "a reply counts for the wrong question of a batch": {
     breaks: ["12.3"],
     edits: { "redis/script-wire.ts 12.3 ownReply value": "replies[posted.length - 1 - index]" },
   },
-  {
-    name: "a master is sent what another one was asked",
+  "a master is sent what another one was asked": {
     breaks: ["12.1"],
     edits: {
       "redis/turn.ts isEncodingOf": "this.#latest.posted.length === posted.length",
     },
   },
-  {
-    name: "an abandoned vote is sent behind its rollback",
+  "an abandoned vote is sent behind its rollback": {
     breaks: ["2.6", "12.2", "12.8"],
     from: 13,
     edits: {
@@ -322,56 +282,49 @@ export const mutants: readonly Mutant[] = [
         `if (posted.purpose === "release") this.#new.unshift(posted); else ${statement}`,
     },
   },
-  {
-    name: "one deadline for two ttls",
+  "one deadline for two ttls": {
     breaks: ["12.4"],
     from: 80,
     edits: { "redis/commands.ts 12.4": "true" },
   },
-  {
-    name: "a late reply of one round counts in the next",
+  "a late reply of one round counts in the next": {
     breaks: ["2.14"],
     from: 82,
     edits: { "protocol/ballot.ts #heard 2.14": (it) => it.replace(/claim( === .*#claim)?/g, "this.#claim") },
   },
-];
+};
 
 /** Too rare for the budget of the others: the seed bank keeps a run that shows it. */
-export const rareMutants: readonly Mutant[] = [
+export const rareMutants: MutantRows = {
   ...rareCallerMutants,
-  {
-    name: "a late vote counts for the longest ttl that its lease has asked for",
+  ...rareGuardMutants,
+  "a late vote counts for the longest ttl that its lease has asked for": {
     breaks: ["3.3"],
     edits: { "protocol/ballot.ts #count renew": "this.lease.renew(sentAt, index, votes.ttl)" },
   },
-  {
-    name: "a call whose time is over waits in the queue",
+  "a call whose time is over waits in the queue": {
     breaks: ["1.10"],
     edits: { "waiting/retry-budget.ts constructor 1.10 end statement": "void 0;" },
   },
-  {
-    name: "a late queue entry grants the key of a detached lease",
+  "a late queue entry grants the key of a detached lease": {
     breaks: ["5.8"],
     lua: { "if isHeld then return claimOnly(false) end": "" },
   },
-  {
-    name: "a refused waiter keeps what it was given before",
+  "a refused waiter keeps what it was given before": {
     breaks: ["7.8"],
     lua: {
       "if not isTaken[index] then give(KEYS[index], token) end": "",
     },
   },
-  {
-    name: "two milliseconds of the wall clock are forgiven after each suspension",
+  "two milliseconds of the wall clock are forgiven after each suspension": {
     breaks: ["3.5"],
     edits: { "time/lease-clock.ts now #elapsed value": "Math.max(byMonotonic, byWall - 2)" },
   },
-  {
-    name: "a pause between reading the two clocks is not seen",
+  "a pause between reading the two clocks is not seen": {
     breaks: ["3.5"],
     edits: { "time/lease-clock.ts now monotonic value": "before" },
   },
-];
+};
 
 type Send = Connection["send"];
 type Args = Parameters<Send>[1];

@@ -1,66 +1,61 @@
-import type { Mutant } from "./mutant.ts";
+import type { MutantRows } from "./mutant.ts";
 
 /**
  * Faults in the watch of the masters' clocks: PROTOCOL 11. Each must be found in runs in which the clocks are watched.
  */
-export const watchMutants: readonly Mutant[] = [
-  {
-    name: "a suspension of the client counts as a step of every master",
+export const watchMutants: MutantRows = {
+  "a suspension of the client counts as a step of every master": {
     breaks: ["11.1"],
     from: 14,
     edits: { "safeguards/clock-watch.ts agreedDifference body": "{ return byMonotonic; }" },
   },
-  {
-    name: "a step of the client's clock counts as a step of every master",
+  "a step of the client's clock counts as a step of every master": {
     breaks: ["11.1"],
     from: 13,
     edits: { "safeguards/clock-watch.ts agreedDifference body": "{ return byWall; }" },
   },
-  {
-    name: "a clock reading is as precise across a suspension of the client as without one",
+  "a clock reading is as precise across a suspension of the client as without one": {
     breaks: ["11.1"],
     from: 14,
     edits: { "protocol/reading.ts readingOf uncertainty value": "half + wallResolution" },
   },
-  {
-    name: "the masters' clocks stand still during a suspension of the client",
+  "the masters' clocks stand still during a suspension of the client": {
     breaks: ["11.1"],
     from: 28,
     edits: {
       "safeguards/clock-watch.ts stepBetween elapsed": "after.heard.monotonic - before.sent.monotonic",
     },
   },
-  {
-    name: "a clock step is never reported",
+  "a clock step is never reported": {
     breaks: ["1.3", "11.1"],
     from: 8,
     edits: { "safeguards/clock-watch.ts #hear #steppedAt condition": "false" },
   },
-  {
-    name: "the votes of an excluded master count",
+  "the votes of an excluded master count": {
     breaks: ["11.3"],
     from: 66,
     edits: { "protocol/round-clocks.ts #verdictOn hasSteppedLately": "false" },
   },
-  {
-    name: "the grants of an excluded master count",
+  "the grants of an excluded master count": {
     breaks: ["11.4"],
     from: 28,
     edits: { "redis/redis-node.ts #onPush condition": "judge" },
   },
-];
+};
 
 /** To be found where the clocks of a minority are set before a client connects, and clients exclude those. */
-export const contradictedMutant: Mutant = {
-  name: "a yes counts as long as no clock contradicts it",
-  breaks: ["11.2"],
-  edits: { "protocol/round-clocks.ts #verdictOn 11.2 value": '"counts"' },
+export const contradictedMutant: MutantRows = {
+  "a yes counts as long as no clock contradicts it": {
+    breaks: ["11.2"],
+    edits: { "protocol/round-clocks.ts #verdictOn 11.2 value": '"counts"' },
+  },
 };
 
 /** To be found where the clocks of a minority are set, and all clients exclude those. */
-export const unreadVoteMutant: Mutant = {
-  name: "a vote comes without its reading",
-  breaks: ["11.4"],
-  from: 5,
-  edits: { "redis/redis-node.ts settled 11.4 value": "undefined" },
+export const unreadVoteMutant: MutantRows = {
+  "a vote comes without its reading": {
+    breaks: ["11.4"],
+    from: 5,
+    edits: { "redis/redis-node.ts settled 11.4 value": "undefined" },
+  },
 };

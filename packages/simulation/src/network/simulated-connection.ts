@@ -3,7 +3,8 @@ import { shortestDelay } from "../engine/engine.ts";
 import type { Kernel } from "../engine/kernel.ts";
 import type { Master } from "../master/master.ts";
 import { ReplyError } from "../master/reply.ts";
-import { type ConnectionOptions, Server, type SimulatedSubscription } from "./simulated-subscription.ts";
+import { type ConnectionOptions, Dialer } from "./dialer.ts";
+import type { SimulatedSubscription } from "./simulated-subscription.ts";
 
 /** The connection is gone, and with it whatever was not answered. */
 class ConnectionError extends Error {
@@ -53,11 +54,9 @@ export interface Witness {
  * TCP does not lose single messages. So nothing here does either: a direction can be slow or cut (kept on the
  * way), and the connection can be reset, with requests on the way delivered or lost, and all replies lost.
  */
-export class SimulatedConnection implements Connection {
+export class SimulatedConnection extends Dialer implements Connection {
   readonly name: string;
   readonly client: object = {};
-  readonly #kernel: Kernel;
-  readonly #options: ConnectionOptions;
   readonly #witness: Witness;
   serverIds: readonly string[] = [];
   session = 0;
@@ -70,8 +69,6 @@ export class SimulatedConnection implements Connection {
   #database = 0;
   #state: "first" | "ready" | "lost" | "closed" = "first";
   #first: { readonly promise: Promise<void>; readonly resolve: () => void };
-  /** Changes with each connection: what belongs to an older one is void. */
-  #generation = 0;
   /** The connection that the client takes for the current one. */
   #standing = 0;
   /** Of the master that it leads to. */
@@ -79,7 +76,6 @@ export class SimulatedConnection implements Connection {
   /** In the order of sending. */
   #unanswered: Request[] = [];
   #sent = 0;
-  readonly #server: Server;
   /** All keys are in one slot of it. */
   readonly isCluster: boolean;
   /** For a mutant: a server that refuses INFO with BUSY has no id, and the connection is used (PROTOCOL 2.9). */
@@ -92,14 +88,12 @@ export class SimulatedConnection implements Connection {
     witness: Witness,
     listen?: () => SimulatedSubscription,
   ) {
-    this.#kernel = kernel;
-    this.#options = options;
+    super(kernel, options);
     this.#witness = witness;
     this.#listen = listen;
     this.name = options.name ?? options.master.name;
     const { promise, resolve } = deferred();
     this.#first = { promise, resolve };
-    this.#server = new Server(options, () => this.reset("lost"));
     this.isCluster = options.isCluster ?? false;
     this.#connect();
   }
@@ -112,11 +106,6 @@ export class SimulatedConnection implements Connection {
     return this.#database;
   }
 
-  /** Whether its latest connection was made to another server than the one at home. */
-  get isAway(): boolean {
-    return this.#server.dialed !== this.#options.master;
-  }
-
   onMove(listener: (why: string) => void): void {
     this.#moveListeners.push(listener);
   }
@@ -126,14 +115,14 @@ export class SimulatedConnection implements Connection {
    * the previous one, and are answered to nobody.
    */
   select(database: number): void {
-    this.#notifyClient(() => {
+    this.later(() => {
       const left = this.#database;
       if (this.#state === "closed" || database === left) return;
       this.#database = database;
-      this.#kernel.trace.add(this.#kernel.now, this.#options.client.name, "selects", this.name, database);
+      this.kernel.trace.add(this.kernel.now, this.options.client.name, "selects", this.name, database);
       for (const { command, hasArrived } of this.#unanswered)
         if (hasArrived) this.#witness.replyLost(command);
-      this.#generation += 1;
+      this.generation += 1;
       if (this.#state !== "first") this.#first = deferred();
       this.#state = "first";
       this.#abandon("delivered");
@@ -149,16 +138,16 @@ export class SimulatedConnection implements Connection {
 
   send(command: string, args: readonly (string | number)[]): Promise<unknown> {
     if (this.#state !== "ready") return Promise.reject(new ConnectionError("not connected"));
-    const { client, requests } = this.#options;
-    const master = this.#server.dialed;
+    const { client, requests } = this.options;
+    const master = this.dialed;
     this.#sent += 1;
     const number = this.#sent;
-    const { trace } = this.#kernel;
+    const { trace } = this.kernel;
     if (trace.isOn) trace.add(client.now, client.name, "sends", master.name, number, command, ...args);
     return new Promise((resolve, reject) => {
       const generation = this.#standing;
       // It may be broken already, and the client not have heard of it.
-      const isLost = generation !== this.#generation;
+      const isLost = generation !== this.generation;
       const sentAt = client.now;
       const request: Request = {
         number,
@@ -220,14 +209,14 @@ export class SimulatedConnection implements Connection {
   reset(inFlight: InFlight, late = 0): void {
     if (this.#state === "closed") return;
     const wasReady = this.#state === "ready";
-    this.#generation += 1;
-    const generation = this.#generation;
+    this.generation += 1;
+    const generation = this.generation;
     for (const request of this.#unanswered) {
       if (request.hasArrived) this.#witness.replyLost(request.command);
       else if (inFlight === "lost") request.isLost = true;
       else request.delay = late;
     }
-    if (wasReady) this.#notifyClient(() => this.#lose(inFlight), shortestDelay);
+    if (wasReady) this.later(() => this.#lose(inFlight), shortestDelay);
     this.#retryLater(generation);
   }
 
@@ -237,37 +226,37 @@ export class SimulatedConnection implements Connection {
     if (request.isLost || !master.isUp || master.incarnation !== incarnation) return;
     if (delay > 0) {
       request.delay = 0;
-      this.#kernel.engine.schedule(() => this.#arrive(request), delay);
+      this.kernel.engine.schedule(() => this.#arrive(request), delay);
       return;
     }
     request.hasArrived = true;
     master.process.deliver(() => {
       if (!master.isUp || master.incarnation !== incarnation) return;
       const reply = this.#execute(request);
-      const { now, trace } = this.#kernel;
+      const { now, trace } = this.kernel;
       const { number, command } = request;
       if (trace.isOn)
-        trace.add(now, master.name, "runs", this.#options.client.name, number, command, textOf(reply));
+        trace.add(now, master.name, "runs", this.options.client.name, number, command, textOf(reply));
       if (request.database === 0)
         this.#witness.executed(request.command, request.args, reply, now - request.sentAt);
-      if (request.generation === this.#generation) this.#reply(request, reply, master.steps.by);
+      if (request.generation === this.generation) this.#reply(request, reply, master.steps.by);
       else this.#witness.replyLost(request.command);
     });
   }
 
   #execute({ master, command, args, database }: Request): unknown {
-    const { client } = this.#options;
+    const { client } = this.options;
     return database === 0 ? master.execute(command, args, client) : master.executeIn(database, command, args);
   }
 
   #reply(request: Request, reply: unknown, steppedBy: number): void {
-    const { client, replies } = this.#options;
+    const { client, replies } = this.options;
     const { master } = request;
     replies.send(master.process.now, () => {
-      if (request.generation !== this.#generation) return;
+      if (request.generation !== this.generation) return;
       client.deliver(() => {
         if (!this.#forget(request)) return;
-        this.#kernel.trace.add(this.#kernel.now, client.name, "hears", master.name, request.number);
+        this.kernel.trace.add(this.kernel.now, client.name, "hears", master.name, request.number);
         if (reply instanceof ReplyError) request.reject(reply);
         else {
           this.#witness.heard?.(request.command, request.args, steppedBy, request.sentAt);
@@ -285,7 +274,7 @@ export class SimulatedConnection implements Connection {
   }
 
   #lose(inFlight: InFlight): void {
-    this.#kernel.trace.add(this.#kernel.now, this.#options.client.name, "loses", this.name);
+    this.kernel.trace.add(this.kernel.now, this.options.client.name, "loses", this.name);
     if (this.#state === "ready") this.#state = "lost";
     this.#abandon(inFlight);
   }
@@ -300,35 +289,27 @@ export class SimulatedConnection implements Connection {
     }
   }
 
-  /** A round trip; cut directions hold it up like everything else. */
+  protected override onDown(): void {
+    this.reset("lost");
+  }
+
   #connect(): void {
-    const { client, requests, replies } = this.#options;
-    const master = this.#server.dial();
-    const generation = this.#generation;
+    const { generation } = this;
     const isVoid = (): boolean =>
-      generation !== this.#generation || this.#state === "ready" || this.#state === "closed";
-    requests.send(client.now, () => {
-      if (isVoid()) return;
-      const { isBusy, isUp, incarnation } = master;
-      replies.send(this.#kernel.now, () => {
-        if (isVoid()) return;
-        client.deliver(() => {
-          if (isVoid()) return;
-          const isUsable = isUp && master.isUp && master.incarnation === incarnation;
-          // A server that does not say which one it is may be that of another address (PROTOCOL 2.9).
-          if (isUsable && (!isBusy || this.takesBusyForNoId)) this.#stand(isBusy ? [] : [master.runId]);
-          else this.#fail();
-        });
-      });
+      generation !== this.generation || this.#state === "ready" || this.#state === "closed";
+    this.dial(isVoid, (isUp, isBusy) => {
+      // A server that does not say which one it is may be that of another address (PROTOCOL 2.9).
+      if (isUp && (!isBusy || this.takesBusyForNoId)) this.#stand(isBusy ? [] : [this.dialed.runId]);
+      else this.#fail();
     });
   }
 
   #stand(serverIds: readonly string[]): void {
-    this.#kernel.trace.add(this.#kernel.now, this.#options.client.name, "connects", this.name);
+    this.kernel.trace.add(this.kernel.now, this.options.client.name, "connects", this.name);
     this.#state = "ready";
-    this.#standing = this.#generation;
+    this.#standing = this.generation;
     this.session += 1;
-    this.#incarnation = this.#server.dialed.incarnation;
+    this.#incarnation = this.dialed.incarnation;
     this.serverIds = serverIds;
     this.#first.resolve();
     for (const listener of [...this.#readyListeners]) listener();
@@ -337,19 +318,14 @@ export class SimulatedConnection implements Connection {
   #fail(): void {
     this.#state = "lost";
     this.#first.resolve();
-    this.#retryLater(this.#generation);
+    this.#retryLater(this.generation);
   }
 
   #retryLater(generation: number): void {
-    this.#notifyClient(() => {
-      if (generation !== this.#generation || this.#state === "ready" || this.#state === "closed") return;
+    this.later(() => {
+      if (generation !== this.generation || this.#state === "ready" || this.#state === "closed") return;
       this.#connect();
-    }, this.#options.reconnectDelay * 1000);
-  }
-
-  /** As a separate event: what breaks one connection often breaks others, of other clients. */
-  #notifyClient(act: () => void, delay: number): void {
-    this.#kernel.engine.schedule(() => this.#options.client.deliver(act), delay);
+    }, this.options.reconnectDelay * 1000);
   }
 }
 

@@ -1,61 +1,7 @@
 import type { Kernel } from "../engine/kernel.ts";
-import type { Process } from "../engine/process.ts";
 import type { Subscriber } from "../master/channels.ts";
-import type { Master } from "../master/master.ts";
 import type { ReplyError } from "../master/reply.ts";
-import type { OneWay } from "./one-way.ts";
-
-export interface ConnectionOptions {
-  readonly client: Process;
-  /** The server at home at this address. */
-  readonly master: Master;
-  /** The server that the address leads to. Default: the one at home. */
-  readonly leadsTo?: () => Master;
-  readonly requests: OneWay;
-  readonly replies: OneWay;
-  /** From a failed or lost connection to the next try, ms. */
-  readonly reconnectDelay: number;
-  /** Default: the master's own name. */
-  readonly name?: string;
-  /** Whether the master is a Cluster: its waiters ask, and listen to nothing. */
-  readonly isCluster?: boolean;
-}
-
-/** The server that the connections by one address are made to: the one that the address leads to when they are dialed. */
-export class Server {
-  readonly #options: Pick<ConnectionOptions, "master" | "leadsTo">;
-  readonly #onDown: () => void;
-  /** Those of which it hears that they go down. */
-  readonly #known = new Set<Master>();
-  #dialed: Master;
-
-  /** `onDown`: the server of the latest connection has gone down. */
-  constructor(options: Pick<ConnectionOptions, "master" | "leadsTo">, onDown: () => void) {
-    this.#options = options;
-    this.#onDown = onDown;
-    this.#dialed = options.master;
-    this.dial();
-  }
-
-  /** Of the latest connection. */
-  get dialed(): Master {
-    return this.#dialed;
-  }
-
-  /** For one more connection. */
-  dial(): Master {
-    const { master, leadsTo } = this.#options;
-    const dialed = leadsTo?.() ?? master;
-    this.#dialed = dialed;
-    if (!this.#known.has(dialed)) {
-      this.#known.add(dialed);
-      dialed.onDown(() => {
-        if (this.#dialed === dialed) this.#onDown();
-      });
-    }
-    return dialed;
-  }
-}
+import { type ConnectionOptions, Dialer } from "./dialer.ts";
 
 /** One channel that a client listens to. */
 interface Ear {
@@ -80,28 +26,16 @@ export interface PushWitness {
  * A message is lost with the connection it is on. The master hears later than the client that the connection is gone,
  * by as long as the way takes or is cut: what it publishes meanwhile counts as heard and is lost.
  */
-export class SimulatedSubscription {
-  readonly #kernel: Kernel;
-  readonly #options: ConnectionOptions;
+export class SimulatedSubscription extends Dialer {
   readonly #witness: PushWitness;
   readonly #ears = new Map<string, Ear>();
   #state: "unused" | "connecting" | "ready" | "lost" | "closed" = "unused";
-  /** Changes with each connection: what belongs to an older one is void. */
-  #generation = 0;
   /** This connection, as the master knows it. */
   #subscriber: Subscriber | undefined;
-  readonly #server: Server;
 
   constructor(kernel: Kernel, options: ConnectionOptions, witness: PushWitness) {
-    this.#kernel = kernel;
-    this.#options = options;
+    super(kernel, options);
     this.#witness = witness;
-    this.#server = new Server(options, () => this.reset());
-  }
-
-  /** Whether its latest connection was made to another server than the one at home. */
-  get isAway(): boolean {
-    return this.#server.dialed !== this.#options.master;
   }
 
   subscribe(channel: string, hear: Ear["hear"], changed: Ear["changed"]): void {
@@ -118,9 +52,9 @@ export class SimulatedSubscription {
 
   /** The client's end is gone, and so is the connection as soon as the master hears of it. */
   hangUp(): void {
-    this.#generation += 1;
-    const { client, requests } = this.#options;
-    const master = this.#server.dialed;
+    this.generation += 1;
+    const { client, requests } = this.options;
+    const master = this.dialed;
     const subscriber = this.#subscriber;
     this.#subscriber = undefined;
     if (!subscriber) return;
@@ -130,66 +64,63 @@ export class SimulatedSubscription {
   /** The connection breaks. The client hears of it as soon as it runs. */
   reset(): void {
     if (this.#state === "closed" || this.#state === "unused") return;
-    const { client, reconnectDelay } = this.#options;
+    const { client, reconnectDelay } = this.options;
     this.hangUp();
-    const generation = this.#generation;
-    this.#later(() => this.#lose(), 1);
-    this.#later(() => {
+    const generation = this.generation;
+    this.later(() => this.#lose(), 1);
+    this.later(() => {
       const isOver = this.#state === "ready" || this.#state === "closed";
-      if (generation === this.#generation && !isOver && !client.isDead) this.#connect();
+      if (generation === this.generation && !isOver && !client.isDead) this.#connect();
     }, reconnectDelay * 1000);
   }
 
   #lose(): void {
     if (this.#state !== "ready" && this.#state !== "connecting") return;
     this.#state = "lost";
-    const { now, trace } = this.#kernel;
-    trace.add(now, this.#options.client.name, "is deaf to", this.#server.dialed.name);
+    const { now, trace } = this.kernel;
+    trace.add(now, this.options.client.name, "is deaf to", this.dialed.name);
     for (const ear of [...this.#ears.values()]) ear.changed(false);
   }
 
-  /** A round trip; where the master is down it is tried again later. */
+  protected override onDown(): void {
+    this.reset();
+  }
+
+  /** Where the master is down it is tried again later. */
   #connect(): void {
-    const { client, requests, replies } = this.#options;
-    const master = this.#server.dial();
     this.#state = "connecting";
-    const generation = this.#generation;
-    requests.send(client.now, () => {
-      if (generation !== this.#generation) return;
-      const { isBusy, isUp, incarnation } = master;
-      replies.send(this.#kernel.now, () => {
-        if (generation !== this.#generation) return;
-        client.deliver(() => {
-          if (generation !== this.#generation) return;
-          if (isUp && !isBusy && master.isUp && master.incarnation === incarnation) this.#stand();
-          else this.reset();
-        });
-      });
-    });
+    const { generation } = this;
+    this.dial(
+      () => generation !== this.generation,
+      (isUp, isBusy) => {
+        if (isUp && !isBusy) this.#stand();
+        else this.reset();
+      },
+    );
   }
 
   #stand(): void {
     this.#state = "ready";
-    const generation = this.#generation;
+    const generation = this.generation;
     this.#subscriber = { push: (channel, message) => this.#push(generation, channel, message) };
     for (const channel of this.#ears.keys()) this.#subscribe(channel);
   }
 
   #subscribe(channel: string): void {
-    const { client, requests, replies } = this.#options;
-    const master = this.#server.dialed;
+    const { client, requests, replies } = this.options;
+    const master = this.dialed;
     const subscriber = this.#subscriber!;
-    const generation = this.#generation;
+    const generation = this.generation;
     requests.send(client.now, () => {
-      if (generation !== this.#generation || !master.isUp) return;
+      if (generation !== this.generation || !master.isUp) return;
       const { incarnation } = master;
       master.process.deliver(() => {
         if (!master.isUp || master.incarnation !== incarnation) return;
         const error = master.subscribe(channel, subscriber);
-        const { now, trace } = this.#kernel;
+        const { now, trace } = this.kernel;
         trace.add(now, master.name, "subscribes", client.name, channel, error?.message ?? "OK");
         // It had hung up before the master came to it.
-        if (generation !== this.#generation) master.channels.forget(subscriber);
+        if (generation !== this.generation) master.channels.forget(subscriber);
         replies.send(master.process.now, () =>
           this.#deliver(generation, () => this.#acknowledge(channel, error)),
         );
@@ -198,22 +129,22 @@ export class SimulatedSubscription {
   }
 
   #acknowledge(channel: string, error: ReplyError | undefined): void {
-    const { now, trace } = this.#kernel;
-    const { name } = this.#server.dialed;
-    trace.add(now, this.#options.client.name, "listens to", name, error === undefined);
+    const { now, trace } = this.kernel;
+    const { name } = this.dialed;
+    trace.add(now, this.options.client.name, "listens to", name, error === undefined);
     this.#ears.get(channel)?.changed(error === undefined, error);
   }
 
   /** In a turn of the master, in the middle of a command. */
   #push(generation: number, channel: string, message: string): void {
-    const { client, replies } = this.#options;
-    const master = this.#server.dialed;
-    this.#kernel.trace.add(this.#kernel.now, master.name, "pushes", client.name, channel, message);
+    const { client, replies } = this.options;
+    const master = this.dialed;
+    this.kernel.trace.add(this.kernel.now, master.name, "pushes", client.name, channel, message);
     this.#witness.pushed();
     replies.send(master.process.now, () => {
-      if (generation !== this.#generation) this.#witness.lost();
+      if (generation !== this.generation) this.#witness.lost();
       this.#deliver(generation, () => {
-        this.#kernel.trace.add(this.#kernel.now, client.name, "is pushed", master.name, channel, message);
+        this.kernel.trace.add(this.kernel.now, client.name, "is pushed", master.name, channel, message);
         this.#witness.heard();
         this.#ears.get(channel)?.hear(message);
       });
@@ -222,14 +153,9 @@ export class SimulatedSubscription {
 
   /** Delivers a message in a turn of the client, if the connection is still open. */
   #deliver(generation: number, act: () => void): void {
-    if (generation !== this.#generation) return;
-    this.#options.client.deliver(() => {
-      if (generation === this.#generation && this.#state === "ready") act();
+    if (generation !== this.generation) return;
+    this.options.client.deliver(() => {
+      if (generation === this.generation && this.#state === "ready") act();
     });
-  }
-
-  /** As a separate event, in a turn of the client. */
-  #later(act: () => void, delay: number): void {
-    this.#kernel.engine.schedule(() => this.#options.client.deliver(act), Math.max(1, delay));
   }
 }

@@ -1,33 +1,27 @@
-import type { Mutant } from "../mutants/mutant.ts";
-import { onceSubject } from "./once-client.ts";
+import type { MutantRows } from "../mutants/mutant.ts";
 
-const rows: readonly Mutant[] = [
-  {
-    name: "a job's lock is released at its end",
+export const onceMutants: MutantRows = {
+  "a job's lock is released at its end": {
     breaks: ["10.9"],
     edits: { "primitives/once.ts keep body": "{}" },
   },
-  {
-    name: "keepFor counts from the end of the job",
+  "keepFor counts from the end of the job": {
     breaks: ["10.9"],
     edits: {
       "primitives/once.ts runAndKeep left value":
         "((end?: number) => () => Math.ceil((end ??= runtime.monotonic()) + job.keepFor - runtime.monotonic()))()",
     },
   },
-  {
-    name: "a kept lock is not detached",
+  "a kept lock is not detached": {
     breaks: ["10.9"],
     edits: { "primitives/once.ts keep detached value": "undefined as never" },
   },
-];
-
-/** Found where calls find no quorum until then. */
-export const lateAttemptMutant: Mutant = {
-  name: "an attempt of once after keepFor",
-  breaks: ["10.9"],
-  edits: { "primitives/once.ts tryUntilDecided end value": "Number.MAX_SAFE_INTEGER" },
-  subjectOf: onceSubject,
 };
 
-export const onceMutants: readonly Mutant[] = rows.map((row) => ({ ...row, subjectOf: onceSubject }));
+/** Found where calls find no quorum until then. */
+export const lateAttemptMutant: MutantRows = {
+  "an attempt of once after keepFor": {
+    breaks: ["10.9"],
+    edits: { "primitives/once.ts tryUntilDecided end value": "Number.MAX_SAFE_INTEGER" },
+  },
+};

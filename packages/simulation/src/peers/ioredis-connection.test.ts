@@ -1,10 +1,32 @@
 import { expect, test } from "vitest";
-import { ms, oneToOne } from "../network/one-to-one.ts";
+import { Engine } from "../engine/engine.ts";
+import { Kernel } from "../engine/kernel.ts";
 import { SimulatedConnection } from "../network/simulated-connection.ts";
+import { Cluster } from "../run/cluster.ts";
+import { sketched } from "../scenarios/sketch.ts";
 import { IoredisConnection } from "./ioredis-connection.ts";
 import { redlock5 } from "./redlock-5.ts";
 import { scriptsOf } from "./redlock-5-module.ts";
 import { redlock5Package } from "./redlock-5-package.ts";
+
+/** A millisecond of true time. */
+const ms = 1000;
+
+/** One client and one master, 10 ms apart each way, whose clocks are right. */
+function oneToOne() {
+  const kernel = new Kernel(new Engine());
+  const latency = { shape: "constant", ms: 10 } as const;
+  const plan = sketched({ script: [[]], faults: [], masters: 1, areClocksSynced: true })(1);
+  const network = { latency, longestLatency: 1000, reconnectDelay: 50 };
+  const { clients, masters, links } = new Cluster(kernel, {
+    ...plan,
+    network,
+    clients: [{ offset: 0, rate: 0, timerLateness: 0 }],
+  });
+  const { requests, replies } = links[0]![0]!.commands;
+  const at = (time: number, act: () => void): void => void kernel.engine.schedule(act, time * ms);
+  return { kernel, client: clients[0]!, master: masters[0]!, requests, replies, at };
+}
 
 /** A connection between them, that stands from 20 ms on; redlock 5's scripts are loaded. */
 async function setting() {

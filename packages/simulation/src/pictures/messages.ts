@@ -25,31 +25,27 @@ export class MessagesDrawing {
   /** Messages in flight, by connection and then by number. */
   readonly #underWay = new Map<string, Map<unknown, Sent>>();
 
-  send(at: number, client: number, master: number, [number, command, ...rest]: readonly TraceValue[]): void {
-    const args = rest.map(String);
-    const text = this.#texts.numberOf(commandText(String(command), args));
-    const sent = { client, master, sent: at, ran: -1, heard: -1, lost: -1, command: text, reply: -1, args };
-    this.#all.push(sent);
-    this.#on(client, master).set(number, sent);
-  }
-
-  run(at: number, client: number, master: number, [number, , reply]: readonly TraceValue[]): void {
-    const sent = this.#on(client, master).get(number);
-    if (!sent) return;
-    sent.ran = at;
-    sent.reply = this.#texts.numberOf(shortened(String(reply)));
-  }
-
-  hear(at: number, client: number, master: number, [number]: readonly TraceValue[]): void {
+  see(at: number, verb: string, client: number, master: number, args: readonly TraceValue[]): void {
     const connection = this.#on(client, master);
+    const [number, second, third] = args;
+    if (verb === "sends") {
+      const words = args.slice(2).map(String);
+      const command = this.#texts.numberOf(commandText(String(second), words));
+      const never = { ran: -1, heard: -1, lost: -1, reply: -1 };
+      const its = { client, master, sent: at, ...never, command, args: words };
+      this.#all.push(its);
+      connection.set(number, its);
+    }
     const sent = connection.get(number);
-    if (sent) sent.heard = at;
-    connection.delete(number);
-  }
-
-  /** The client learns that its connection is gone: what is unanswered stays so, though it may still be run. */
-  lose(at: number, client: number, master: number): void {
-    for (const sent of this.#on(client, master).values()) if (sent.lost < 0) sent.lost = at;
+    if (verb === "runs" && sent) {
+      sent.ran = at;
+      sent.reply = this.#texts.numberOf(shortened(String(third)));
+    } else if (verb === "hears") {
+      if (sent) sent.heard = at;
+      connection.delete(number);
+    }
+    // The client learns that its connection is gone: what is unanswered stays so, though it may still be run.
+    else if (verb === "loses") for (const lost of connection.values()) if (lost.lost < 0) lost.lost = at;
   }
 
   /** `tokens` are those that masters kept, `ofHolds` those that became a hold. */

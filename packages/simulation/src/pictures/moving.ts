@@ -1,5 +1,5 @@
 import { escaped } from "./markup.ts";
-import type { Hold, Picture } from "./picture.ts";
+import type { DrawnFault, Hold, Picture } from "./picture.ts";
 import { namesOf } from "./telling.ts";
 
 // A run as a picture that moves: animated by its style sheet alone, so that it plays wherever a picture can be shown.
@@ -82,6 +82,19 @@ class Film {
     return name;
   }
 
+  /** The same of one that is `on` in these spans. */
+  during(spans: ReadonlyArray<Pick<DrawnFault, "from" | "until">>, on: string, base: string): string {
+    return this.play(
+      spans.map(({ from, until }) => [from, until, on]),
+      base,
+    );
+  }
+
+  /** The class of an element that is there in these spans. */
+  show(spans: ReadonlyArray<Pick<DrawnFault, "from" | "until">>): string {
+    return this.during(spans, "opacity:1", "opacity:0");
+  }
+
   rules(): string {
     return this.#rules.join("\n");
   }
@@ -91,32 +104,16 @@ class Film {
   }
 }
 
-function shown(from: number, until: number): Stretch {
-  return [from, until, "opacity:1"];
-}
-
 function clientBox(picture: Picture, film: Film, index: number): string {
   const x = Math.round((width / picture.clients.length) * (index + 0.5));
   const own = picture.holds.filter(({ client }) => client === index);
-  const fill = film.play(
-    own.map(({ from, until }): Stretch => [from, until, `fill:${colours[index]}`]),
-    idle,
-  );
-  const holds = film.play(
-    own.map(({ from, until }) => shown(from, until)),
-    "opacity:0",
-  );
-  const named = film.play(
-    own.map(({ from, until }): Stretch => [from, until, "opacity:0"]),
-    "opacity:1",
-  );
+  const fill = film.during(own, `fill:${colours[index]}`, idle);
+  const holds = film.show(own);
+  const named = film.during(own, "opacity:0", "opacity:1");
   const cuts = picture.faults.filter(
     ({ kind, words }) => kind === "cut" && words.includes(`client-${index}`),
   );
-  const cut = film.play(
-    cuts.map(({ from, until }) => shown(from, until)),
-    "opacity:0",
-  );
+  const cut = film.show(cuts);
   return `<g><rect class="box ${fill}" x="${x - 95}" y="62" width="190" height="52" rx="8"/>
 <text class="${named}" x="${x}" y="93">client ${index}</text><text class="on gone ${holds}" x="${x}" y="93">client ${index} holds the lock</text>
 <text class="small gone ${cut}" x="${x}" y="134">cut off from all masters</text></g>`;
@@ -125,15 +122,11 @@ function clientBox(picture: Picture, film: Film, index: number): string {
 function masterDisc({ masters }: Picture, film: Film, index: number): string {
   const x = (width / masters.length) * (index + 0.5);
   const { keys, pauses } = masters[index]!;
-  const down = pauses.map(([from, until]) => [from, until] as const);
   const fills = keys.map(
     ([, client, , from, until]): Stretch => [from, until, `fill:${colours[client] ?? "var(--idle)"}`],
   );
   const disc = film.play(fills, idle);
-  const dead = film.play(
-    down.map(([from, until]) => shown(from, until)),
-    "opacity:0",
-  );
+  const dead = film.show(pauses.map(([from, until]) => ({ from, until })));
   return `<g><circle class="box ${disc}" cx="${x}" cy="198" r="30"/>
 <path class="gone ${dead}" d="M${x - 24} 174l48 48m0-48l-48 48" stroke="#c2232d" stroke-width="5"/>
 <text class="small" x="${x}" y="248">master ${namesOf([index])}</text></g>`;
@@ -172,8 +165,7 @@ function captions(picture: Picture, film: Film, end: number): readonly string[] 
     (one, other) => one.at - other.at,
   );
   return inOrder.map(({ at, text }, index) => {
-    const next = inOrder[index + 1]?.at ?? end;
-    const name = film.play([shown(at, next)], "opacity:0");
+    const name = film.show([{ from: at, until: inOrder[index + 1]?.at ?? end }]);
     return `<text class="said ${index === 0 ? "" : "gone "}${name}" x="${width / 2}" y="38">${escaped(text)}</text>`;
   });
 }

@@ -1,9 +1,7 @@
-import type { Mutant } from "../mutants/mutant.ts";
-import { mixedSubject, readWriteSubject } from "./read-write-client.ts";
+import type { MutantRows } from "../mutants/mutant.ts";
 
-const readWriteRows: readonly Mutant[] = [
-  {
-    name: "readers have no expiry of their own",
+export const readWriteMutants: MutantRows = {
+  "readers have no expiry of their own": {
     breaks: ["10.3"],
     lua: {
       "if expiry < now then return false end": "if expiry < 0 then return false end",
@@ -12,8 +10,7 @@ const readWriteRows: readonly Mutant[] = [
       'if tonumber(oldest[place + 1]) < now then\ncall("ZREM", key': 'if false then\ncall("ZREM", key',
     },
   },
-  {
-    name: "the write claim stands during the downgrade",
+  "the write claim stands during the downgrade": {
     from: 12,
     breaks: ["10.5"],
     edits: {
@@ -22,57 +19,48 @@ const readWriteRows: readonly Mutant[] = [
         `${sent} void confirmed.catch(() => {}).then(() => writing.end());`,
     },
   },
-  {
-    name: "a writer does not look for readers",
+  "a writer does not look for readers": {
     breaks: ["10.3"],
     lua: {
       "local last = lastReader(key)": "local last = false",
     },
   },
-  {
-    name: "a reader does not look for the writer",
+  "a reader does not look for the writer": {
     breaks: ["10.3"],
     lua: {
       "if writer then return writer end":
         "if writer and (writer == token or not isShared(key)) then return writer end",
     },
   },
-  {
-    name: "a downgrade only gives up the writer's key",
+  "a downgrade only gives up the writer's key": {
     breaks: ["10.5"],
     lua: { "left = admit(key, token, ms)": "left = isWriter and ms or admit(key, token, ms)" },
   },
-  {
-    name: "a reader is let in beside the mark of a writer",
+  "a reader is let in beside the mark of a writer": {
     breaks: ["10.8"],
     lua: { 'if mark[1] and tonumber(mark[2]) >= now then return {1, "writers", mark[2] - now} end': "" },
   },
-  {
-    name: "a writer that stops retrying removes the marks of all",
+  "a writer that stops retrying removes the marks of all": {
     breaks: ["10.8"],
     lua: { 'return call("ZREM", marks, name)': 'return call("DEL", marks)' },
   },
-  {
-    name: "a writer is given its proposal, whatever the masters had",
+  "a writer is given its proposal, whatever the masters had": {
     from: 7,
     breaks: ["8.2"],
     edits: { "protocol/fencing.ts tokenOf max": "proposal" },
   },
-  {
-    name: "a key is granted beside those who hold it",
+  "a key is granted beside those who hold it": {
     breaks: ["10.4"],
     lua: {
       "elseif mayShare and ownerFor(key, token) then return": "elseif false then return",
     },
   },
-  {
-    name: "the vote of a reader is granted beside writers that wait",
+  "the vote of a reader is granted beside writers that wait": {
     from: 19,
     breaks: ["10.4"],
     lua: { 'return {1, masked(waiter .. "." .. (string.match(entry, "^%d+") or "")), left}': "return nil" },
   },
-  {
-    name: "a reader that waits passes the writers before it",
+  "a reader that waits passes the writers before it": {
     from: 30,
     breaks: ["7.3", "10.4"],
     lua: {
@@ -80,8 +68,7 @@ const readWriteRows: readonly Mutant[] = [
         'and (string.sub(KEYS[index], -8) == ":readers" or headOf(queue, waiter) == waiter)',
     },
   },
-  {
-    name: "a writer that waits passes those before it",
+  "a writer that waits passes those before it": {
     from: 70,
     breaks: ["7.3"],
     lua: {
@@ -89,31 +76,22 @@ const readWriteRows: readonly Mutant[] = [
         'and (string.sub(KEYS[index], -8) ~= ":readers" or headOf(queue, waiter) == waiter)',
     },
   },
-];
-
-const mixedRows: readonly Mutant[] = [
-  {
-    name: "a batch is by one script, whatever locks it is for",
-    breaks: ["10.3"],
-    edits: { "redis/commands.ts needsOtherScript body": "{ return false; }" },
-  },
-];
-
-export const readWriteMutants: readonly Mutant[] = readWriteRows.map((row) => ({
-  ...row,
-  subjectOf: readWriteSubject,
-}));
-
-/** To be found where the only master is a Cluster, whose slot moves. */
-export const undeclaredMutant: Mutant = {
-  name: "a script of readers and writers declares only the key that it claims",
-  breaks: ["12.6"],
-  edits: { "redis/commands.ts commandOf 12.6 value": "[]" },
-  subjectOf: readWriteSubject,
 };
 
 /** To be found where a client uses exclusive locks beside these, and reads the masters' clocks. */
-export const mixedBatchMutants: readonly Mutant[] = mixedRows.map((row) => ({
-  ...row,
-  subjectOf: mixedSubject,
-}));
+export const mixedBatchMutants: MutantRows = {
+  "a batch is by one script, whatever locks it is for": {
+    breaks: ["10.3"],
+    edits: { "redis/commands.ts needsOtherScript body": "{ return false; }" },
+  },
+};
+
+/** To be found where the only master is a Cluster, whose slot moves. */
+export const undeclaredMutant: MutantRows = {
+  "a script of readers and writers declares only the key that it claims": {
+    breaks: ["12.6"],
+    edits: { "redis/commands.ts commandOf 12.6 value": "[]" },
+  },
+};
+
+/** To be found where a client uses exclusive locks beside these, and reads the masters' clocks. */

@@ -3,10 +3,10 @@ import { Findings, type Mark, type ViolationKind } from "../checkers/findings.ts
 import type { Kernel } from "../engine/kernel.ts";
 import { Process } from "../engine/process.ts";
 import { Master } from "../master/master.ts";
+import type { ConnectionOptions } from "../network/dialer.ts";
 import type { Link, Route } from "../network/link.ts";
 import { OneWay } from "../network/one-way.ts";
 import { SimulatedConnection, type Witness } from "../network/simulated-connection.ts";
-import type { ConnectionOptions } from "../network/simulated-subscription.ts";
 import { type PushWitness, SimulatedSubscription } from "../network/simulated-subscription.ts";
 import type { ClockPlan, Plan } from "../plan/plan.ts";
 import { excludesAllSteps } from "../plan/swarm.ts";

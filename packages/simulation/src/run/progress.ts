@@ -30,6 +30,22 @@ export function patienceFor(resources: number): number {
   return resources * 2 * (waitTimeout + 4 * patient.nodeTimeout);
 }
 
+/** A lock that is asked for in the calm. `ttl`: in place of all that patience. */
+export function acquireLast(
+  worker: Worker,
+  resources: string | string[],
+  ttl?: number,
+): Promise<SubjectLock | undefined> {
+  const { ttl: longest, ...options } = { ...patientBelow(worker.longestTtl), waitTimeout };
+  return worker.call("last acquire", 200_000, () =>
+    worker.redlock.acquire(resources, ttl ?? longest, ttl === undefined ? options : {}),
+  );
+}
+
+export async function releaseLast(worker: Worker, lock: SubjectLock): Promise<void> {
+  await worker.call("last release", 2 * patient.nodeTimeout, () => lock.release());
+}
+
 /** Locks one resource after the other. None may be refused: `when` says why not. */
 export async function lockEach(
   worker: Worker,
@@ -37,13 +53,11 @@ export async function lockEach(
   findings: Findings,
   when: string,
 ): Promise<void> {
-  const { ttl, ...options } = patientBelow(worker.longestTtl);
   for (const resource of resources) {
-    const locking = () => worker.redlock.acquire(resource, ttl, { ...options, waitTimeout });
-    const lock = await worker.call("last acquire", 200_000, locking);
+    const lock = await acquireLast(worker, resource);
     if (lock) {
       findings.reached("granted in the calm");
-      await worker.call("last release", 2 * patient.nodeTimeout, () => lock.release());
+      await releaseLast(worker, lock);
     } else findings.violated("stuck", `${worker.process.name} could not lock ${resource} ${when}`);
   }
 }
@@ -63,25 +77,25 @@ interface BesideHung {
   readonly findings: Findings;
 }
 
+/** The same in a turn of that process: a pause first. */
+async function acquireInTurn(
+  worker: Worker,
+  resources: string | string[],
+  ttl?: number,
+): Promise<SubjectLock | undefined> {
+  await worker.pause(1);
+  return acquireLast(worker, resources, ttl);
+}
+
+async function releaseInTurn(worker: Worker, lock: SubjectLock | undefined): Promise<void> {
+  await worker.pause(1);
+  if (lock) await releaseLast(worker, lock);
+}
+
 /** PROTOCOL 7.11: masters that hang delay neither the heartbeat that finds an expired lock, nor the round after a wake. */
 export async function waitBesideHung(run: BesideHung): Promise<void> {
   const { holder, waiter, hurry, findings } = run;
   const [first, second] = run.resources as readonly [string, string];
-  const { ttl, ...options } = { ...patient, waitTimeout };
-  // (A pause first: what follows it is in a turn of that process.)
-  const lockFor = async (
-    worker: Worker,
-    resources: string | string[],
-    its = ttl,
-  ): Promise<SubjectLock | undefined> => {
-    await worker.pause(1);
-    const locking = () => worker.redlock.acquire(resources, its, its === ttl ? options : {});
-    return worker.call("last acquire", 200_000, locking);
-  };
-  const released = async (worker: Worker, lock: SubjectLock | undefined): Promise<void> => {
-    await worker.pause(1);
-    if (lock) await worker.call("last release", 2 * patient.nodeTimeout, () => lock.release());
-  };
   const judge = async (
     lock: Promise<SubjectLock | undefined>,
     limit: number,
@@ -92,24 +106,17 @@ export async function waitBesideHung(run: BesideHung): Promise<void> {
     const took = (waiter.process.now - since) / 1000;
     const who = `${waiter.process.name} was granted ${what} only after ${took.toFixed(1)} ms`;
     if (took > limit) findings.violated("forgotten", `${who}, while a minority of the masters hung`);
-    await released(waiter, granted);
+    await releaseInTurn(waiter, granted);
   };
-  if (await lockFor(holder, first, shortTtl))
-    await judge(lockFor(waiter, first), 1.1 * (shortTtl + heartbeat) + hurry, "a lock that ran out");
-  const held = [await lockFor(holder, first), await lockFor(holder, second)];
-  const waiting = lockFor(waiter, [first, second]);
+  if (await acquireInTurn(holder, first, shortTtl))
+    await judge(acquireInTurn(waiter, first), 1.1 * (shortTtl + heartbeat) + hurry, "a lock that ran out");
+  const held = [await acquireInTurn(holder, first), await acquireInTurn(holder, second)];
+  const waiting = acquireInTurn(waiter, [first, second]);
   await holder.pause(1.7 * heartbeat);
-  void released(holder, held[0]);
+  void releaseInTurn(holder, held[0]);
   await holder.pause(1.7 * heartbeat);
-  void released(holder, held[1]);
+  void releaseInTurn(holder, held[1]);
   await judge(waiting, hurry, "two locks that were released");
-}
-
-/** A lock that is there to be waited for. */
-export function lockForLong(worker: Worker, resource: string): Promise<SubjectLock | undefined> {
-  const { ttl, ...options } = patientBelow(worker.longestTtl);
-  const locking = () => worker.redlock.acquire(resource, ttl, { ...options, waitTimeout });
-  return worker.call("last acquire", 200_000, locking);
 }
 
 /** Full memory takes no new lock, and takes none away: a key that is there can live longer. */
@@ -147,7 +154,7 @@ export async function tryEach(
     const lock = await worker.call("last try", 200_000, trying);
     if (!lock) continue;
     findings.reached("granted in the calm");
-    await worker.call("last release", 2 * patient.nodeTimeout, () => lock.release());
+    await releaseLast(worker, lock);
   }
 }
 

@@ -21,32 +21,32 @@ import { Trace, type TraceValue } from "../engine/trace.ts";
 import { onUncaught } from "../engine/uncaught.ts";
 import type { Master } from "../master/master.ts";
 import { writeRefusals } from "../master/write-refusal.ts";
-import { type LockSettings, type Plan, resourcesIn } from "../plan/plan.ts";
+import { type Plan, resourcesIn } from "../plan/plan.ts";
 import { excludesAllSteps } from "../plan/swarm.ts";
 import { Random } from "../random.ts";
 import { Bounds } from "./bounds.ts";
 import { CallTermsSource } from "./call-terms.ts";
 import { Cluster } from "./cluster.ts";
 import { calmFrom, inject } from "./injection.ts";
-import { PartlyCutWaiter } from "./partly-cut-waiter.ts";
+import { beginToWait } from "./partly-cut-waiter.ts";
 import { Post } from "./post.ts";
 import {
+  acquireLast,
   extendWhileFull,
   judgeLeftovers,
   judgePlaces,
   lockEach,
-  lockForLong,
   maxHurry,
   maxPatience,
   maxPlace,
   patienceFor,
   patient,
   patientBelow,
+  releaseLast,
   shortTtl,
   tryEach,
   waitBesideHung,
 } from "./progress.ts";
-import { ScriptedWorker } from "./scripted-worker.ts";
 import { answersWithin, firstGrantTermsOf, hurryIn, orderTermsOf, termsOf } from "./service.ts";
 import { foreignClient, type Subject, type SubjectClient, type SubjectLock, theClient } from "./subject.ts";
 import { Worker } from "./worker.ts";
@@ -161,33 +161,19 @@ class Run {
     const checkers = { intervals: this.#intervals, waits: this.#waits, order, calls: this.#calls };
     const random = new Random(plan.seed, "work");
     this.#workers = this.#cluster.clients.flatMap((process, index) => {
-      const { subject = theClient, foreign = foreignClient } = this.#options;
-      const itsSubject = plan.clients[index]!.isForeign ? foreign : subject;
+      const client = plan.clients[index]!;
+      const { foreign = foreignClient } = this.#options;
+      const subject = client.isForeign ? foreign : (this.#options.subject ?? theClient);
       const connections = this.#cluster.linksOf(process).map(({ commands }) => commands.connection);
-      const redlock = itsSubject.create(connections, process, settings);
+      const redlock = subject.create(connections, process, settings);
       this.#listenTo(redlock, process);
-      const boundsFor = itsSubject.boundsFor ?? ((own: LockSettings) => new Bounds(own));
-      const workerOptions = {
-        process,
-        redlock,
-        run,
-        isBounded: itsSubject.isUnbounded !== true,
-        bounds: boundsFor(settings),
-        boundsFor,
-        terms: new CallTermsSource(settings, workload, boundsFor),
-        settings,
-        workload,
-        checkers,
-        post: this.#post,
-        startsAt: plan.clients[index]!.startsAt ?? 0,
-        isRestart: plan.clients[index]!.masters !== undefined,
-      };
+      const its = { process, client, subject, redlock, run, settings, workload, checkers, post: this.#post };
       return Array.from({ length: workload.parallel ?? 1 }, (_, number) => {
         const name = number === 0 ? process.name : `${process.name} ${number}`;
-        const itsOptions = { ...workerOptions, random: random.stream(name) };
-        return workload.script
-          ? new ScriptedWorker(itsOptions, number === 0 ? (workload.script[index] ?? []) : [])
-          : new Worker(itsOptions);
+        // Of those in one process the first has the script.
+        const tasks = number === 0 ? workload.script?.[index] : [];
+        const script = workload.script && (tasks ?? []);
+        return new Worker({ ...its, random: random.stream(name), script });
       });
     });
   }
@@ -321,10 +307,10 @@ class Run {
     const isInTime = answersWithin(first.bounds.nodeTimeout, this.#plan.network.latency);
     if (this.#options.subject?.losesKeysWhileFull || !isInTime) return;
     await this.#each([first], timeLimit, async () => {
-      const lock = await lockForLong(first, resource);
+      const lock = await acquireLast(first, resource);
       if (!lock) return;
       await extendWhileFull(first, lock, masters, findings);
-      await first.call("last release", 2 * patient.nodeTimeout, () => lock.release());
+      await releaseLast(first, lock);
     });
   }
 
@@ -344,23 +330,22 @@ class Run {
     if (!first || others.length < 2 || this.#cluster.mastersOf(first.process).length < 3) return;
     // With a minority excluded, the rest is a bare quorum: no rival could hold beside them.
     if (excludesAllSteps(this.#plan)) return;
-    const cutWaiters = others
-      .slice(0, 2)
-      .map((worker, number) => new PartlyCutWaiter(this.#cluster, worker, number));
     let lock: SubjectLock | undefined;
     await this.#each([first], timeLimit, async () => {
-      lock = await lockForLong(first, resource);
+      lock = await acquireLast(first, resource);
     });
-    for (const waiter of cutWaiters) waiter.begin(resource, settings.ttl);
+    const waiters = others
+      .slice(0, 2)
+      .map((worker, number) => beginToWait(this.#cluster, worker, number, resource, settings.ttl));
     await this.#run(this.#now + 4 * first.bounds.nodeTimeout + 2 * network.longestLatency);
-    for (const waiter of cutWaiters) waiter.cut();
+    for (const waiter of waiters) waiter.cut();
     const when = "while two who wait were cut off from more than half of the masters";
     await this.#each([first], timeLimit, async () => {
       await lock?.release();
       await lockEach(first, [resource], findings, when);
     });
-    for (const waiter of cutWaiters) waiter.end();
-    await this.#run(this.#now + timeLimit, () => cutWaiters.every(({ isDone }) => isDone));
+    for (const waiter of waiters) waiter.end();
+    await this.#run(this.#now + timeLimit, () => waiters.every((waiter) => waiter.isDone()));
   }
 
   /** An error that nothing catches ends the process that it is in. */

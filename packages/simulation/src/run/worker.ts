@@ -8,8 +8,10 @@ import type { Wait } from "../checkers/wait.ts";
 import type { Waits } from "../checkers/waits.ts";
 import type { Process } from "../engine/process.ts";
 import {
+  type ClientPlan,
   type LockSettings,
   resourcesOf,
+  type ScriptedTask,
   type Style,
   styles,
   type Task,
@@ -17,11 +19,18 @@ import {
   weightOf,
 } from "../plan/plan.ts";
 import type { Random } from "../random.ts";
-import type { Bounds } from "./bounds.ts";
-import { backoffFailed, type CallTerms, type CallTermsSource, termsOf } from "./call-terms.ts";
+import { Bounds } from "./bounds.ts";
+import { backoffFailed, type CallTerms, CallTermsSource, termsOf } from "./call-terms.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Parcel, Post, Receiver } from "./post.ts";
-import { type Resources, type Routine, type SubjectClient, type SubjectLock, tokenOf } from "./subject.ts";
+import {
+  type Resources,
+  type Routine,
+  type Subject,
+  type SubjectClient,
+  type SubjectLock,
+  tokenOf,
+} from "./subject.ts";
 
 /** Those of whom a worker asks something; the others see what happens. */
 interface Checkers {
@@ -35,22 +44,16 @@ export interface WorkerOptions {
   readonly process: Process;
   readonly redlock: SubjectClient;
   readonly run: Cluster;
-  /** Its calls must settle in time. */
-  readonly isBounded: boolean;
-  /** By the settings of the constructor. */
-  readonly bounds: Bounds;
-  readonly boundsFor: (settings: LockSettings) => Bounds;
-  readonly terms: CallTermsSource;
+  readonly client: ClientPlan;
+  readonly subject: Subject;
   readonly random: Random;
   readonly settings: LockSettings;
   readonly workload: Workload;
+  /** Its tasks, one after the other, in place of drawn work. */
+  readonly script: readonly ScriptedTask[] | undefined;
   readonly checkers: Checkers;
   /** Takes locks to other clients. */
   readonly post: Post;
-  /** When it begins to use locks, ms by the timers of its process. */
-  readonly startsAt: number;
-  /** Nothing is brought to it before it starts: it takes the place of another process. */
-  readonly isRestart: boolean;
 }
 
 /** The number of checks and writes while it holds a lock. */
@@ -59,7 +62,9 @@ const defaultLooks = 4;
 /** The work of one client process: takes locks, works under them, and releases them, in one style or another. */
 export class Worker implements Receiver {
   readonly #options: WorkerOptions;
+  /** By the settings of the constructor. */
   readonly bounds: Bounds;
+  readonly #terms: CallTermsSource;
   #isStopping = false;
   #isDone = false;
   /** The number of detached locks of others that it resumes. */
@@ -69,7 +74,10 @@ export class Worker implements Receiver {
 
   constructor(options: WorkerOptions) {
     this.#options = options;
-    this.bounds = options.bounds;
+    this.bounds = boundsOf(options.subject, options.settings);
+    this.#terms = new CallTermsSource(options.settings, options.workload, (own) =>
+      boundsOf(options.subject, own),
+    );
   }
 
   get process(): Process {
@@ -105,16 +113,19 @@ export class Worker implements Receiver {
   }
 
   async work(): Promise<void> {
-    const { redlock, post, startsAt, isRestart } = this.#options;
+    const { redlock, post, client } = this.#options;
+    const { startsAt = 0 } = client;
+    // Nothing is brought to it before it starts where it takes the place of another process.
+    const isRestart = client.masters !== undefined;
     if (redlock.resume && !isRestart) post.add(this);
     if (startsAt > 0) await this.pause(startsAt);
     if (redlock.resume && isRestart) post.add(this);
-    await this.performAll();
+    await (this.#options.script ? this.#performScript(this.#options.script) : this.#performDrawn());
     this.#isDone = true;
   }
 
   /** Task after task, each drawn when its time has come, until it is stopped. */
-  protected async performAll(): Promise<void> {
+  async #performDrawn(): Promise<void> {
     const { random, workload } = this.#options;
     while (!this.#isStopping) {
       await this.pause(random.exponential(workload.think));
@@ -123,7 +134,15 @@ export class Worker implements Receiver {
       const resource = random.integer(0, workload.resources - 1);
       const { lists } = workload;
       const list = lists && style !== "pair" ? { list: random.integer(0, lists.length - 1) } : {};
-      await this.perform({ do: style, resource, ...list });
+      await this.#perform({ do: style, resource, ...list });
+    }
+  }
+
+  async #performScript(tasks: readonly ScriptedTask[]): Promise<void> {
+    const begun = this.process.now;
+    for (const { at, ...task } of tasks) {
+      await this.pause(Math.max(0, at - (this.process.now - begun) / 1000));
+      await this.#perform(task);
     }
   }
 
@@ -134,14 +153,14 @@ export class Worker implements Receiver {
 
   /** Awaits a call that must settle within `bound` ms; it may reject only with expected errors. */
   async call<T>(name: string, bound: number, begin: () => Promise<T>): Promise<T | undefined> {
-    const { isBounded, checkers, run } = this.#options;
+    const { subject, checkers, run } = this.#options;
     const { findings } = run;
     findings.operations += 1;
     try {
       return await checkers.calls.settles(
         this.process,
         name,
-        isBounded ? bound : Number.POSITIVE_INFINITY,
+        subject.isUnbounded ? Number.POSITIVE_INFINITY : bound,
         begin,
       );
     } catch (error) {
@@ -155,13 +174,13 @@ export class Worker implements Receiver {
   }
 
   /** One use of a lock, from asking for it to giving it up. */
-  async perform(task: Task): Promise<void> {
-    const { redlock, random, workload, terms: source } = this.#options;
+  async #perform(task: Task): Promise<void> {
+    const { redlock, random, workload } = this.#options;
     const all = resourcesOf(task, workload);
     const resource = task.list === undefined ? all[0]! : all;
     this.#askedAt = this.process.now;
     this.#findings.attempts += 1;
-    const terms = source.draw(random);
+    const terms = this.#terms.draw(random);
     const { ttl, options } = terms;
     switch (task.do) {
       case "using":
@@ -190,7 +209,9 @@ export class Worker implements Receiver {
   /** Two locks of different ttls, whose votes travel in one batch. */
   async #pair([first = "", second = ""]: readonly string[], task: Task, terms: CallTerms): Promise<void> {
     const ttl = longEnough(Math.ceil(terms.ttl / 2), terms);
-    const short = termsOf({ ...terms.settings, ttl }, terms.options, this.#options.boundsFor);
+    const short = termsOf({ ...terms.settings, ttl }, terms.options, (own) =>
+      boundsOf(this.#options.subject, own),
+    );
     await Promise.all([this.#acquireAndHold(first, task, short), this.#acquireAndHold(second, task, terms)]);
   }
 
@@ -252,8 +273,8 @@ export class Worker implements Receiver {
 
   /** By the settings of this call, whatever those were by which it was acquired. */
   #releaseNow(lock: SubjectLock): Promise<{ readonly outcome: string } | undefined> {
-    const { redlock, settings, terms: source, random } = this.#options;
-    const terms = source.draw(random);
+    const { redlock, settings, random } = this.#options;
+    const terms = this.#terms.draw(random);
     const releasing = () => redlock.release?.(lock, terms.options) ?? lock.release();
     const { release } = redlock.release ? this.#bounding(terms, settings.ttl) : this.bounds;
     return this.call("release", release, releasing);
@@ -261,13 +282,13 @@ export class Worker implements Receiver {
 
   /** The bounds of a call about a lock that was asked for `ttl` ms, at most. */
   #bounding({ settings }: CallTerms, ttl: number): Bounds {
-    return this.#options.boundsFor({ ...settings, ttl });
+    return boundsOf(this.#options.subject, { ...settings, ttl });
   }
 
   /** With settings of the call's own, where the subject knows any. */
   #extend(lock: SubjectLock, ttl: number, interval?: LockInterval): Promise<unknown> {
-    const { redlock, settings, terms: source, random, run } = this.#options;
-    const terms = source.draw(random);
+    const { redlock, settings, random, run } = this.#options;
+    const terms = this.#terms.draw(random);
     const itsTtl = redlock.extend ? longEnough(ttl, terms) : ttl;
     run.see({ is: "asked for", lock, ttl: itsTtl });
     const extending = () => {
@@ -285,7 +306,7 @@ export class Worker implements Receiver {
     };
     const nodeTimeout = lock.timeoutOfExtend;
     const bounds =
-      nodeTimeout === undefined ? this.bounds : this.#options.boundsFor({ ...settings, nodeTimeout });
+      nodeTimeout === undefined ? this.bounds : boundsOf(this.#options.subject, { ...settings, nodeTimeout });
     const bound = redlock.extend ? this.#bounding(terms, settings.ttl) : bounds;
     return this.call("extend", bound.extend, extending);
   }
@@ -461,6 +482,10 @@ function longEnough(ttl: number, { options, ttl: most }: CallTerms): number {
   const { nodeTimeout = 0, minimumValidity = 0 } = options;
   if (minimumValidity > most / 2) return most;
   return Math.max(ttl, Math.min(most, Math.ceil(1.1 * Math.max(nodeTimeout, minimumValidity)) + 3));
+}
+
+function boundsOf({ boundsFor }: Subject, settings: LockSettings): Bounds {
+  return boundsFor?.(settings) ?? new Bounds(settings);
 }
 
 /** Errors of calls that are no violations. */

@@ -8,7 +8,7 @@ import {
   struckWhileHolding,
   winsAVoteWhileHeld,
 } from "./evidence.ts";
-import type { Scenario } from "./scenario.ts";
+import type { Scenarios } from "./scenario.ts";
 import { A, B, C, cutOff, D, E, onceHeld, type Sketch, sketched, use } from "./sketch.ts";
 import { antirez, kleppmann, redisDocumentation } from "./sources.ts";
 
@@ -24,9 +24,8 @@ function changeOfHolder(at: number): Pick<Sketch, "script" | "faults" | "setting
 }
 
 /** Clocks that are wrong. */
-export const clockFaults: readonly Scenario[] = [
-  {
-    name: "clock-jump-on-c",
+export const clockFaults: Scenarios = {
+  "clock-jump-on-c": {
     title: "The clock of one of three voters jumps",
     story:
       "Client 0 reaches A, B and C only, and holds by their votes. The clock of C jumps 20 s forward, and C's key is " +
@@ -39,8 +38,7 @@ export const clockFaults: readonly Scenario[] = [
     shows: [faults(3), hasVotesOf(0, A, B, C), hasVotesOf(1, C, D, E), getsWhileHeld(1, 0)],
     expected: { quorlock: "overlap", "redlock-5": "overlap" },
   },
-  {
-    name: "clock-jump-on-c-excluded",
+  "clock-jump-on-c-excluded": {
     title: "The same, where clients exclude masters by their clocks",
     story:
       "The clock of C jumps 20 s forward, and C's key is gone. Client 1 connects only then, and cannot have seen it: of " +
@@ -62,8 +60,7 @@ export const clockFaults: readonly Scenario[] = [
     expected: { quorlock: "safe", "redlock-5": "overlap" },
     with: "masters excluded by their clocks",
   },
-  {
-    name: "clock-jump-under-all-five",
+  "clock-jump-under-all-five": {
     title: "The clock of one of five voters jumps",
     story:
       "All five masters have voted for client 0. The clock of C jumps 20 s forward, and C votes for client 1 while " +
@@ -76,8 +73,7 @@ export const clockFaults: readonly Scenario[] = [
     shows: [faults(1), hasVotesOf(0, A, B, C, D, E), winsAVoteWhileHeld(1, C, 0), getsAfter(1, 0)],
     expected: { quorlock: "safe", "redlock-5": "safe" },
   },
-  {
-    name: "three-masters-five-percent-fast",
+  "three-masters-five-percent-fast": {
     title: "A majority's clocks run faster than the drift factor allows",
     story:
       "The clocks of A, B and C gain 5 %, and the client allows for 1 %. Their keys are gone 95 ms before two seconds " +
@@ -87,8 +83,7 @@ export const clockFaults: readonly Scenario[] = [
     shows: [getsWhileHeld(1, 0)],
     expected: { quorlock: "overlap", "redlock-5": "overlap" },
   },
-  {
-    name: "three-masters-half-a-percent-fast",
+  "three-masters-half-a-percent-fast": {
     title: "A majority's clocks run fast, within the drift factor",
     story:
       "The clocks of A, B and C gain half a percent, and the client allows for one. Client 0 holds for as long as it " +
@@ -98,8 +93,7 @@ export const clockFaults: readonly Scenario[] = [
     shows: [getsBetween(1, 1995, 2040), onlyWith("quorlock", getsAfter(1, 0))],
     expected: { quorlock: "safe", "redlock-5": "safe" },
   },
-  {
-    name: "slow-client-clock",
+  "slow-client-clock": {
     title: "The holder's clock runs slower than the drift factor allows",
     story:
       "The clocks of client 0 lose 5 %, and it allows for 1 %. Two seconds of the masters are over before its own " +
@@ -109,8 +103,7 @@ export const clockFaults: readonly Scenario[] = [
     shows: [getsWhileHeld(1, 0)],
     expected: { quorlock: "overlap", "redlock-5": "overlap" },
   },
-  {
-    name: "client-wall-clock-steps-back",
+  "client-wall-clock-steps-back": {
     title: "The holder's wall clock is set back",
     story:
       "The wall clock of client 0 is set back by 5 s while it holds the lock. A client that relies on `Date.now()` then " +
@@ -128,4 +121,4 @@ export const clockFaults: readonly Scenario[] = [
     ],
     expected: { quorlock: "safe", "redlock-5": "overlap" },
   },
-];
+};

@@ -20,11 +20,6 @@ export function onlyWith(of: ScenarioSubject, evidence: Evidence): Evidence {
 
 const letters = "ABCDEFG";
 
-/** The first hold of a client. */
-function hold({ holds }: Picture, client: number): Hold | undefined {
-  return holds.find((candidate) => candidate.client === client);
-}
-
 /** A key that a client has set on a master. */
 interface Vote {
   /** us */
@@ -39,123 +34,102 @@ function votesIn({ masters }: Picture): readonly Vote[] {
   );
 }
 
+function votesOf(picture: Picture, client: number): readonly Vote[] {
+  return votesIn(picture).filter((vote) => vote.client === client);
+}
+
+/** Something about the first holds of two clients. */
+function ofHolds(
+  client: number,
+  other: number,
+  what: string,
+  isSo: (its: Hold, others: Hold, picture: Picture) => boolean,
+): Evidence {
+  const isIn = (picture: Picture): boolean => {
+    const [its, others] = [client, other].map((one) => picture.holds.find((hold) => hold.client === one));
+    return its !== undefined && others !== undefined && isSo(its, others, picture);
+  };
+  return { what, isIn };
+}
+
 /** All of a plan's faults struck. */
 export function faults(count: number): Evidence {
   return { what: `all ${count} faults struck`, isIn: (picture) => picture.faults.length === count };
 }
 
 export function gets(client: number): Evidence {
-  return {
-    what: `client ${client} got the lock`,
-    isIn: (picture) => hold(picture, client) !== undefined,
-  };
+  return ofHolds(client, client, `client ${client} got the lock`, () => true);
 }
 
 /** Its first hold began in this time, ms. */
 export function getsBetween(client: number, from: number, to: number): Evidence {
-  return {
-    what: `client ${client} got the lock between ${from} and ${to} ms`,
-    isIn: (picture) => {
-      const { from: begins } = hold(picture, client) ?? { from: Number.NaN };
-      return begins >= 1000 * from && begins <= 1000 * to;
-    },
-  };
+  const what = `client ${client} got the lock between ${from} and ${to} ms`;
+  return ofHolds(client, client, what, (hold) => hold.from >= 1000 * from && hold.from <= 1000 * to);
 }
 
 /** When its first hold began, these masters and no others had its vote. */
 export function hasVotesOf(client: number, ...masters: readonly number[]): Evidence {
-  return {
-    what: `client ${client} held by the votes of ${names(masters)} alone`,
-    isIn: (picture) => {
-      const first = hold(picture, client);
-      if (!first) return false;
-      const own = votesIn(picture).filter((vote) => vote.client === client && vote.at <= first.until);
-      return sameNumbers(
-        own.map(({ master }) => master),
-        masters,
-      );
-    },
-  };
+  const what = `client ${client} held by the votes of ${names(masters)} alone`;
+  return ofHolds(client, client, what, ({ until }, _, picture) =>
+    areOf(
+      votesOf(picture, client).filter(({ at }) => at <= until),
+      masters,
+    ),
+  );
 }
 
 /** A fault struck while the client's first hold lasted. */
 export function struckWhileHolding(client: number): Evidence {
-  return {
-    what: `a fault struck while client ${client} held the lock`,
-    isIn: (picture) => {
-      const first = hold(picture, client);
-      return (
-        first !== undefined && picture.faults.some(({ from }) => from >= first.from && from < first.until)
-      );
-    },
-  };
+  const what = `a fault struck while client ${client} held the lock`;
+  return ofHolds(client, client, what, (hold, _, picture) =>
+    picture.faults.some(({ from }) => from >= hold.from && from < hold.until),
+  );
 }
 
 /** One client's first hold began while the other's lasted, by the other's own account. */
 export function getsWhileHeld(client: number, holder: number): Evidence {
-  return {
-    what: `client ${client} got the lock while client ${holder} had not given it up`,
-    isIn: (picture) => {
-      const [later, earlier] = [hold(picture, client), hold(picture, holder)];
-      return later !== undefined && earlier !== undefined && later.from < earlier.until;
-    },
-  };
+  const what = `client ${client} got the lock while client ${holder} had not given it up`;
+  return ofHolds(client, holder, what, ({ from }, { until }) => from < until);
 }
 
 /** One client's first hold began after the other's was over. */
 export function getsAfter(client: number, holder: number): Evidence {
-  return {
-    what: `client ${client} got the lock after client ${holder} had given it up`,
-    isIn: (picture) => {
-      const [later, earlier] = [hold(picture, client), hold(picture, holder)];
-      return later !== undefined && earlier !== undefined && later.from >= earlier.until;
-    },
-  };
+  const what = `client ${client} got the lock after client ${holder} had given it up`;
+  return ofHolds(client, holder, what, ({ from }, { until }) => from >= until);
 }
 
 /** In their first holds. */
 export function writesLast(client: number, other: number): Evidence {
-  return {
-    what: `client ${client}'s last write came after client ${other}'s`,
-    isIn: (picture) => {
-      const [mine, theirs] = [hold(picture, client), hold(picture, other)];
-      return (mine?.writes.at(-1)?.[0] ?? 0) > (theirs?.writes.at(-1)?.[0] ?? Number.POSITIVE_INFINITY);
-    },
-  };
+  const what = `client ${client}'s last write came after client ${other}'s`;
+  return ofHolds(client, other, what, (its, others) => lastWrite(its) > lastWrite(others));
+}
+
+function lastWrite({ writes }: Hold): number {
+  return writes.at(-1)?.[0] ?? Number.NaN;
 }
 
 /** This master voted for `client` while the hold of `holder` lasted. */
 export function winsAVoteWhileHeld(client: number, master: number, holder: number): Evidence {
-  return {
-    what: `${letters[master]} gave client ${client} its vote while client ${holder} held the lock`,
-    isIn: (picture) => {
-      const held = hold(picture, holder);
-      const own = votesIn(picture).filter((vote) => vote.client === client && vote.master === master);
-      return held !== undefined && own.some(({ at }) => at > held.from && at < held.until);
-    },
-  };
+  const what = `${letters[master]} gave client ${client} its vote while client ${holder} held the lock`;
+  return ofHolds(holder, holder, what, ({ from, until }, _, picture) =>
+    votesOf(picture, client).some((vote) => vote.master === master && vote.at > from && vote.at < until),
+  );
 }
 
 /** A master gave `client` its vote at `at` ms or later. */
 export function lateVote(client: number, at: number): Evidence {
-  return {
-    what: `a master voted for client ${client} after ${at} ms`,
-    isIn: (picture) => votesIn(picture).some((vote) => vote.client === client && vote.at >= 1000 * at),
-  };
+  const isIn = (picture: Picture): boolean => votesOf(picture, client).some((vote) => vote.at >= 1000 * at);
+  return { what: `a master voted for client ${client} after ${at} ms`, isIn };
 }
 
 /** These masters, and no others, voted for `client` after `at` ms. */
 export function votesAfter(client: number, at: number, ...masters: readonly number[]): Evidence {
-  return {
-    what: `${names(masters)} voted for client ${client} after ${at} ms`,
-    isIn: (picture) => {
-      const later = votesIn(picture).filter((vote) => vote.client === client && vote.at > 1000 * at);
-      return sameNumbers(
-        later.map(({ master }) => master),
-        masters,
-      );
-    },
-  };
+  const isIn = (picture: Picture): boolean =>
+    areOf(
+      votesOf(picture, client).filter((vote) => vote.at > 1000 * at),
+      masters,
+    );
+  return { what: `${names(masters)} voted for client ${client} after ${at} ms`, isIn };
 }
 
 /** This master came back from a crash with a key. */
@@ -192,7 +166,7 @@ function names(masters: readonly number[]): string {
   return masters.map((master) => letters[master]).join(", ");
 }
 
-function sameNumbers(left: readonly number[], right: readonly number[]): boolean {
-  const one = new Set(left);
-  return one.size === new Set(right).size && right.every((number) => one.has(number));
+function areOf(votes: readonly Vote[], masters: readonly number[]): boolean {
+  const voted = new Set(votes.map(({ master }) => master));
+  return voted.size === masters.length && masters.every((master) => voted.has(master));
 }

@@ -11,7 +11,7 @@ import {
   struckWhileHolding,
   winsAVoteWhileHeld,
 } from "./evidence.ts";
-import type { Scenario } from "./scenario.ts";
+import type { Scenarios } from "./scenario.ts";
 import { A, B, C, cutOff, D, E, onceHeld, type Sketch, sketched, ttl, use } from "./sketch.ts";
 import { kleppmann, redisDocumentation } from "./sources.ts";
 
@@ -59,9 +59,8 @@ const waitsForC: readonly Evidence[] = [
 ];
 
 /** Masters that forget a vote, or would if it were not for their disk. */
-export const memoryLoss: readonly Scenario[] = [
-  {
-    name: "crash-without-persistence",
+export const memoryLoss: Scenarios = {
+  "crash-without-persistence": {
     title: "A voter crashes and comes back empty",
     story:
       "Client 0 holds by the votes of A, B and C. C crashes and is back after 10 ms with no key. Client 1, which " +
@@ -72,8 +71,7 @@ export const memoryLoss: readonly Scenario[] = [
     expected: { quorlock: "overlap", "redlock-5": "overlap" },
     safeWith: "the restart guard",
   },
-  {
-    name: "crash-without-persistence-guarded",
+  "crash-without-persistence-guarded": {
     title: "A voter crashes and comes back empty, with the restart guard",
     story:
       "Client 0 holds by the votes of A, B and C. C crashes and is back after 10 ms with no key. The first client that asks it " +
@@ -84,8 +82,7 @@ export const memoryLoss: readonly Scenario[] = [
     expected: guarded,
     with: "the restart guard",
   },
-  {
-    name: "slow-boot-guarded",
+  "slow-boot-guarded": {
     title: "The same, and its clock is slow until NTP sets it right",
     story:
       "Client 0 holds by the votes of A, B and C. C comes back with no key and a clock that is an hour slow, and is put " +
@@ -115,8 +112,7 @@ export const memoryLoss: readonly Scenario[] = [
     expected: guarded,
     with: "the restart guard",
   },
-  {
-    name: "power-loss-with-aof-everysec",
+  "power-loss-with-aof-everysec": {
     title: "A voter loses power before its log is on disk",
     story:
       "Client 0 holds by the votes of A, B and C. C keeps an append-only file, written to disk once a second. It " +
@@ -128,8 +124,7 @@ export const memoryLoss: readonly Scenario[] = [
     expected: guarded,
     with: "the restart guard",
   },
-  {
-    name: "power-loss-with-aof-always",
+  "power-loss-with-aof-always": {
     title: "A voter loses power with every vote on disk",
     story:
       "Client 0 holds by the votes of A, B and C. C answers only when its vote is on disk (`appendfsync always`). It " +
@@ -139,8 +134,7 @@ export const memoryLoss: readonly Scenario[] = [
     shows: [...waitsForC, restores(C)],
     expected: { quorlock: "safe", "redlock-5": "safe" },
   },
-  {
-    name: "restart-delayed-beyond-ttl",
+  "restart-delayed-beyond-ttl": {
     title: "A voter comes back empty, after a ttl",
     story:
       "Client 0 holds by the votes of A, B and C. C crashes without having kept anything, and is kept down for longer " +
@@ -153,8 +147,7 @@ export const memoryLoss: readonly Scenario[] = [
     shows: [...waitsForC, hasVotesOf(1, C, D, E)],
     expected: { quorlock: "safe", "redlock-5": "safe" },
   },
-  {
-    name: "failover-of-the-only-master",
+  "failover-of-the-only-master": {
     title: "One master with a replica",
     story:
       "There is one master, and its replica lags by half a second. The master votes for client 0 and dies; the " +
@@ -170,8 +163,7 @@ export const memoryLoss: readonly Scenario[] = [
     expected: guarded,
     with: "the restart guard",
   },
-  {
-    name: "failover-of-one-of-three-voters",
+  "failover-of-one-of-three-voters": {
     title: "A replica takes the place of one of three voters",
     story:
       "Client 0 holds by the votes of A, B and C. A replica that never received the vote takes C's place. Client 1, " +
@@ -185,8 +177,7 @@ export const memoryLoss: readonly Scenario[] = [
     expected: guarded,
     with: "the restart guard",
   },
-  {
-    name: "failover-of-one-of-five-voters",
+  "failover-of-one-of-five-voters": {
     title: "A replica takes the place of one of five voters",
     story:
       "All five masters have voted for client 0. A replica that never received the vote takes C's place and votes " +
@@ -199,8 +190,7 @@ export const memoryLoss: readonly Scenario[] = [
     shows: [faults(1), hasVotesOf(0, A, B, C, D, E), winsAVoteWhileHeld(1, C, 0), getsAfter(1, 0)],
     expected: { quorlock: "safe", "redlock-5": "safe" },
   },
-  {
-    name: "flushall-on-c",
+  "flushall-on-c": {
     title: "FLUSHALL on one of three voters",
     story:
       "Client 0 holds by the votes of A, B and C. An operator runs FLUSHALL on C. Client 1, which reaches C, D and E, " +
@@ -211,4 +201,4 @@ export const memoryLoss: readonly Scenario[] = [
     expected: guarded,
     with: "the restart guard",
   },
-];
+};

@@ -1,6 +1,6 @@
 import type { Fault } from "../plan/fault.ts";
 import { faults, gets, getsBetween, lateVote, onlyWith, splitVote, votesAfter } from "./evidence.ts";
-import type { Scenario } from "./scenario.ts";
+import type { Scenarios } from "./scenario.ts";
 import { A, B, C, D, E, sketched, use } from "./sketch.ts";
 import { behaviourOf, redisDocumentation } from "./sources.ts";
 
@@ -29,9 +29,8 @@ function farFrom(client: number, masters: readonly number[]): Fault {
 }
 
 /** Messages that are late or lost, and clients that come at once. */
-export const networkFaults: readonly Scenario[] = [
-  {
-    name: "lost-replies",
+export const networkFaults: Scenarios = {
+  "lost-replies": {
     title: "Votes are given, and their replies are lost",
     story:
       "A, B and C vote for client 0, and each connection breaks before the answer is back. Client 0 must neither " +
@@ -48,8 +47,7 @@ export const networkFaults: readonly Scenario[] = [
     shows: [faults(3), gets(0), gets(1)],
     expected: { quorlock: "safe", "redlock-5": "expired grant" },
   },
-  {
-    name: "late-set",
+  "late-set": {
     title: "Requests for votes arrive after their client has given up",
     story:
       "The requests of client 0 to C, D and E are held up on the way. It gives up after one attempt and takes back " +
@@ -68,8 +66,7 @@ export const networkFaults: readonly Scenario[] = [
     ],
     expected: { quorlock: "safe", "redlock-5": "safe" },
   },
-  {
-    name: "split-vote",
+  "split-vote": {
     title: "Three clients ask at once, and none has a majority",
     story:
       "A and B are near to client 0, C and D to client 1, E to client 2. All three ask at the same time, and each has " +
@@ -82,8 +79,7 @@ export const networkFaults: readonly Scenario[] = [
     shows: [faults(3), splitVote(5), ...[0, 1, 2].map((client) => onlyWith("quorlock", gets(client)))],
     expected: { quorlock: "safe", "redlock-5": "expired grant" },
   },
-  {
-    name: "tie-of-four",
+  "tie-of-four": {
     title: "Two clients, two votes each, of four masters",
     story:
       "A and B vote for client 0, C and D for client 1. Neither a yes nor a no has a majority, and still both calls " +
@@ -97,4 +93,4 @@ export const networkFaults: readonly Scenario[] = [
     shows: [faults(2), splitVote(4)],
     expected: { quorlock: "safe", "redlock-5": "hangs" },
   },
-];
+};

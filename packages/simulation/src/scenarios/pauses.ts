@@ -1,5 +1,5 @@
 import { faults, getsAfter, getsWhileHeld, onlyWith, struckWhileHolding, writesLast } from "./evidence.ts";
-import type { Scenario } from "./scenario.ts";
+import type { Scenarios } from "./scenario.ts";
 import { onceHeld, type Sketch, sketched, ttl, use } from "./sketch.ts";
 import { antirez, kleppmann } from "./sources.ts";
 
@@ -12,9 +12,8 @@ const stalledBeforeItsWrite: Sketch = {
 };
 
 /** Processes that stand still. */
-export const pauses: readonly Scenario[] = [
-  {
-    name: "pause-after-the-check",
+export const pauses: Scenarios = {
+  "pause-after-the-check": {
     title: "A pause between the look at the lock and the write",
     story:
       "Client 0 holds the lock, looks at it, and is paused for longer than its ttl before it writes. The lock runs " +
@@ -25,8 +24,7 @@ export const pauses: readonly Scenario[] = [
     expected: { quorlock: "stale write", "redlock-5": "stale write" },
     safeWith: "fencing tokens",
   },
-  {
-    name: "pause-after-the-check-fenced",
+  "pause-after-the-check-fenced": {
     title: "The same pause, with fencing tokens",
     story:
       "Client 0 is paused between its look at the lock and its write, as before. Its write comes after client 1's, and " +
@@ -37,8 +35,7 @@ export const pauses: readonly Scenario[] = [
     expected: { quorlock: "safe", "redlock-5": "stale write" },
     with: "fencing tokens",
   },
-  {
-    name: "pause-before-the-check",
+  "pause-before-the-check": {
     title: "A pause before the look at the lock",
     story:
       "Client 0 holds the lock, has written once, and is paused for longer than its ttl. Client 1 takes the lock and " +
@@ -51,8 +48,7 @@ export const pauses: readonly Scenario[] = [
     shows: [faults(1), struckWhileHolding(0), writesLast(1, 0)],
     expected: { quorlock: "safe", "redlock-5": "safe" },
   },
-  {
-    name: "pause-before-the-replies",
+  "pause-before-the-replies": {
     title: "A garbage collection while the votes are on their way back",
     story:
       "All masters have voted for client 0, which stands still until its keys have run out and client 1 holds the " +
@@ -76,8 +72,7 @@ export const pauses: readonly Scenario[] = [
     shows: [faults(1), onlyWith("quorlock", getsAfter(0, 1)), onlyWith("redlock-5", getsWhileHeld(0, 1))],
     expected: { quorlock: "safe", "redlock-5": "expired grant" },
   },
-  {
-    name: "suspended-machine",
+  "suspended-machine": {
     title: "A machine sleeps while it holds the lock",
     story:
       "The machine of client 0 is suspended for longer than the ttl, and its monotonic clock with it. Client 1 takes " +
@@ -92,4 +87,4 @@ export const pauses: readonly Scenario[] = [
     shows: [faults(1), struckWhileHolding(0), writesLast(1, 0)],
     expected: { quorlock: "safe", "redlock-5": "safe" },
   },
-];
+};

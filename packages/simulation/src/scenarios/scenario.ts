@@ -23,6 +23,9 @@ export interface Scenario {
   readonly with?: "fencing tokens" | "the restart guard" | "masters excluded by their clocks";
 }
 
+/** By name. */
+export type Scenarios = Readonly<Record<string, Omit<Scenario, "name">>>;
+
 /** Where the story is from: a text, a part of it, and its address. */
 export interface Source {
   readonly text: string;

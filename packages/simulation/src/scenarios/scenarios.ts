@@ -5,4 +5,9 @@ import { pauses } from "./pauses.ts";
 import type { Scenario } from "./scenario.ts";
 
 /** All scenarios, in the order of the document. */
-export const scenarios: readonly Scenario[] = [...pauses, ...clockFaults, ...memoryLoss, ...networkFaults];
+export const scenarios: readonly Scenario[] = Object.entries({
+  ...pauses,
+  ...clockFaults,
+  ...memoryLoss,
+  ...networkFaults,
+}).map(([name, scenario]) => ({ name, ...scenario }));

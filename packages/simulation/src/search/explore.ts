@@ -2,34 +2,17 @@ import { allMarks, type Mark, type Verdict } from "../checkers/findings.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { Trial } from "./runner.ts";
 
-/** The combined results of many runs. */
-export interface Exploration {
-  readonly verdict: Verdict;
-  readonly runs: number;
-  readonly violated: readonly Trial[];
-  readonly unknown: number;
-  /** Locks asked for, and locks granted. */
-  readonly attempts: number;
-  readonly grants: number;
-  readonly operations: number;
-  readonly events: number;
-  readonly leastMargin: number;
-  readonly marks: ReadonlyMap<Mark, number>;
-  /** Marks that no run reached. */
-  readonly unreached: readonly Mark[];
-}
-
 /** Adds up what trials show until they end, or `isEnough`, asked after each, says so. */
 export async function explore(
   trials: AsyncIterable<Trial>,
-  isEnough: (trial: Trial, soFar: Tally) => boolean | Promise<boolean> = () => false,
+  isEnough: (trial: Trial, soFar: Exploration) => boolean | Promise<boolean> = () => false,
 ): Promise<Exploration> {
-  const tally = new Tally();
+  const soFar = new Exploration();
   for await (const trial of trials) {
-    tally.add(trial);
-    if (await isEnough(trial, tally)) break;
+    soFar.add(trial);
+    if (await isEnough(trial, soFar)) break;
   }
-  return tally.exploration;
+  return soFar;
 }
 
 /** The plans of `count` seeds, each by `planOf`. */
@@ -41,8 +24,8 @@ export function* plansOf(
   for (let seed = from; seed < from + count; seed += 1) yield planOf(seed);
 }
 
-/** Adds up trial after trial. */
-export class Tally {
+/** The combined results of many runs. */
+export class Exploration {
   runs = 0;
   unknown = 0;
   attempts = 0;
@@ -64,23 +47,18 @@ export class Tally {
     if (outcome.verdict === "unknown") this.unknown += 1;
   }
 
-  get exploration(): Exploration {
-    const { runs, unknown, attempts, operations, events, leastMargin, violated, marks } = this;
-    const verdict = violated.length > 0 ? "violated" : unknown > 0 || runs === 0 ? "unknown" : "ok";
-    const unreached = allMarks.filter((mark) => !marks.has(mark));
-    const grants = marks.get("granted") ?? 0;
-    return {
-      verdict,
-      runs,
-      violated,
-      unknown,
-      attempts,
-      grants,
-      operations,
-      events,
-      leastMargin,
-      marks,
-      unreached,
-    };
+  get verdict(): Verdict {
+    if (this.violated.length > 0) return "violated";
+    return this.unknown > 0 || this.runs === 0 ? "unknown" : "ok";
+  }
+
+  /** Locks granted, of those asked for. */
+  get grants(): number {
+    return this.marks.get("granted") ?? 0;
+  }
+
+  /** Marks that no run reached. */
+  get unreached(): readonly Mark[] {
+    return allMarks.filter((mark) => !this.marks.has(mark));
   }
 }

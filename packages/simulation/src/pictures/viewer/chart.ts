@@ -21,7 +21,7 @@ export class Chart {
   readonly window: TimeWindow;
   readonly picture: Picture;
   readonly #overview: Element;
-  #layout: Layout;
+  layout: Layout;
   #things: readonly Thing[] = [];
   #focus: Thing | undefined;
   #moment: number | undefined;
@@ -35,16 +35,12 @@ export class Chart {
     this.window = window;
     this.picture = picture;
     this.#overview = overview;
-    this.#layout = this.#measure();
-  }
-
-  get layout(): Layout {
-    return this.#layout;
+    this.layout = this.#measure();
   }
 
   /** Its size may have changed. */
   resize(): void {
-    this.#layout = this.#measure();
+    this.layout = this.#measure();
     this.repaint();
   }
 
@@ -89,8 +85,7 @@ export class Chart {
   }
 
   #paint(): void {
-    const { picture, window } = this;
-    const layout = this.#layout;
+    const { picture, window, layout } = this;
     const things: Thing[] = [];
     this.#things = things;
     const token = tokenOf(this.#focus);

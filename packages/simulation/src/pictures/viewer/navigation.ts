@@ -1,4 +1,4 @@
-import type { DrawnViolation, Overlap, Picture, Span } from "../picture.ts";
+import type { DrawnViolation, Overlap, Span } from "../picture.ts";
 import type { Chart } from "./chart.ts";
 
 /** How long the view takes to get somewhere, ms. */
@@ -7,16 +7,14 @@ const flight = 220;
 /** Moves the view: to everything, to a violation, nearer, further, sideways. */
 export class Navigation {
   readonly #chart: Chart;
-  readonly #picture: Picture;
   #flightNumber = 0;
 
-  constructor(chart: Chart, picture: Picture) {
+  constructor(chart: Chart) {
     this.#chart = chart;
-    this.#picture = picture;
   }
 
   showAll(): void {
-    this.#flyTo([0, this.#picture.activeUntil]);
+    this.#flyTo([0, this.#chart.picture.activeUntil]);
   }
 
   /** Shows the event of the run: its first violation, or its faults. */
@@ -25,8 +23,8 @@ export class Navigation {
   }
 
   get story(): Span {
-    const { violations, faults, holds, activeUntil } = this.#picture;
-    const ttl = this.#picture.ttl * 1000;
+    const { violations, faults, holds, activeUntil } = this.#chart.picture;
+    const ttl = this.#chart.picture.ttl * 1000;
     if (violations[0]) return this.#leadingTo(violations[0], ttl);
     const [first] = faults;
     if (!first) return [0, Math.min(activeUntil, ttl / 2)];
@@ -38,17 +36,17 @@ export class Navigation {
   /** A violation with what led to it: from where the holds began that it is about, or a few ttl. */
   #leadingTo({ at }: DrawnViolation, ttl: number): Span {
     const overlap = this.#overlapAt(at);
-    const begun = (overlap?.holds ?? []).map((hold) => this.#picture.holds[hold]?.from ?? at);
+    const begun = (overlap?.holds ?? []).map((hold) => this.#chart.picture.holds[hold]?.from ?? at);
     const from = Math.max(0, Math.min(at - ttl, ...begun) - ttl / 5, at - 3 * ttl);
     return [from, Math.max(at, overlap?.until ?? at) + ttl / 2];
   }
 
   /** A violation from near: the overlap that it is about is a good part of the view. */
   showViolation(index: number): void {
-    const violation = this.#picture.violations[index];
+    const violation = this.#chart.picture.violations[index];
     if (!violation) return;
     const overlap = this.#overlapAt(violation.at) ?? { from: violation.at, until: violation.at };
-    const ttl = this.#picture.ttl * 1000;
+    const ttl = this.#chart.picture.ttl * 1000;
     const around = Math.min(Math.max(5 * (overlap.until - overlap.from), ttl / 50), 2 * ttl);
     this.#flyTo([overlap.from - around, overlap.until + around]);
   }
@@ -57,7 +55,9 @@ export class Navigation {
   nextViolation(direction: 1 | -1): DrawnViolation | undefined {
     const { from, until } = this.#chart.window;
     const distance = ({ at }: DrawnViolation): number => direction * (at - (from + until) / 2);
-    const ahead = this.#picture.violations.filter((violation) => distance(violation) > (until - from) / 50);
+    const ahead = this.#chart.picture.violations.filter(
+      (violation) => distance(violation) > (until - from) / 50,
+    );
     const [next] = ahead.sort((left, right) => distance(left) - distance(right));
     if (next) this.showAround(next.at);
     return next;
@@ -71,7 +71,7 @@ export class Navigation {
 
   /** It is found when the newcomer begins, within the microsecond. */
   #overlapAt(at: number): Overlap | undefined {
-    return this.#picture.overlaps.find(({ from, until }) => from <= at + 1 && until >= at - 1);
+    return this.#chart.picture.overlaps.find(({ from, until }) => from <= at + 1 && until >= at - 1);
   }
 
   zoom(factor: number, x?: number): void {

@@ -1,4 +1,3 @@
-import type { Picture } from "../picture.ts";
 import { type Sentence, sentenceAt, tellRun } from "../telling.ts";
 import type { Chart } from "./chart.ts";
 import { ms } from "./numbers.ts";
@@ -17,15 +16,15 @@ export class Player {
   readonly #moment: HTMLElement;
   readonly #sentence: HTMLElement;
   #isPlaying = false;
-  /** us; nothing is veiled where there is none. */
-  #at: number | undefined;
+  /** us; nothing is veiled before it has one. */
+  at: number | undefined;
   /** Called when it stands at another moment, us. */
   onStopped: ((at: number) => void) | undefined;
 
-  constructor(element: (id: string) => HTMLElement, chart: Chart, picture: Picture, ended: AbortSignal) {
+  constructor(element: (id: string) => HTMLElement, chart: Chart, ended: AbortSignal) {
     this.#chart = chart;
-    this.#end = picture.activeUntil;
-    this.#sentences = tellRun(picture);
+    this.#end = chart.picture.activeUntil;
+    this.#sentences = tellRun(chart.picture);
     this.#button = element("play");
     this.#speed = element("speed") as HTMLSelectElement;
     this.#slider = element("head") as HTMLInputElement;
@@ -43,10 +42,6 @@ export class Player {
     ended.addEventListener("abort", () => this.pause());
   }
 
-  get at(): number | undefined {
-    return this.#at;
-  }
-
   toggle(): void {
     if (this.#isPlaying) this.pause();
     else this.play();
@@ -55,16 +50,16 @@ export class Player {
   /** To this moment, us; by default to the end. */
   play(until: number = this.#end): void {
     this.#setPlaying(true);
-    if (this.#at === undefined || this.#at >= this.#end) this.moveTo(this.#chart.window.from);
+    if (this.at === undefined || this.at >= this.#end) this.moveTo(this.#chart.window.from);
     let before = performance.now();
     const frame = (now: number): void => {
       if (!this.#isPlaying) return;
       // No jump after a time in which the page was not shown.
       const passed = Math.min(now - before, 100);
       before = now;
-      this.moveTo((this.#at ?? 0) + passed * Number(this.#speed.value));
+      this.moveTo((this.at ?? 0) + passed * Number(this.#speed.value));
       // (Nobody has stopped it there.)
-      if ((this.#at ?? 0) >= until) this.#setPlaying(false);
+      if ((this.at ?? 0) >= until) this.#setPlaying(false);
       else requestAnimationFrame(frame);
     };
     requestAnimationFrame(frame);
@@ -73,13 +68,13 @@ export class Player {
   pause(): void {
     if (!this.#isPlaying) return;
     this.#setPlaying(false);
-    if (this.#at !== undefined) this.onStopped?.(this.#at);
+    if (this.at !== undefined) this.onStopped?.(this.at);
   }
 
   /** To the next thing that happens, or the one before. */
   step(direction: 1 | -1): void {
     this.pause();
-    const at = this.#at ?? (direction > 0 ? -1 : this.#end + 1);
+    const at = this.at ?? (direction > 0 ? -1 : this.#end + 1);
     const next =
       direction > 0
         ? this.#sentences.find((sentence) => sentence.at > at)
@@ -88,22 +83,18 @@ export class Player {
   }
 
   moveTo(at: number): void {
-    this.#at = Math.min(Math.max(0, at), this.#end);
+    this.at = Math.min(Math.max(0, at), this.#end);
     const { window } = this.#chart;
     const span = window.until - window.from;
-    if (this.#at > window.from + place * span && window.until < this.#end)
-      window.show(this.#at - place * span, this.#at + (1 - place) * span);
-    else if (this.#at < window.from || this.#at > window.until)
-      window.show(this.#at - span / 2, this.#at + span / 2);
-    this.#slider.value = String(this.#at);
-    this.#moment.textContent = ms(this.#at, 1);
-    this.#tell(this.#at);
-    this.#chart.veilAfter(this.#at);
-    if (!this.#isPlaying) this.onStopped?.(this.#at);
-  }
-
-  #tell(at: number): void {
-    this.#say(sentenceAt(this.#sentences, at));
+    if (this.at > window.from + place * span && window.until < this.#end)
+      window.show(this.at - place * span, this.at + (1 - place) * span);
+    else if (this.at < window.from || this.at > window.until)
+      window.show(this.at - span / 2, this.at + span / 2);
+    this.#slider.value = String(this.at);
+    this.#moment.textContent = ms(this.at, 1);
+    this.#say(sentenceAt(this.#sentences, this.at));
+    this.#chart.veilAfter(this.at);
+    if (!this.#isPlaying) this.onStopped?.(this.at);
   }
 
   /** The first thing that is wrong in the whole run. */

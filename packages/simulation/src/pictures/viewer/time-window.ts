@@ -5,34 +5,22 @@ const narrowest = 100;
 
 /** The stretch of true time that is in view, and where on the screen each moment of it is. */
 export class TimeWindow {
-  readonly #end: number;
-  #from: number;
-  #until: number;
+  /** Nothing is to be seen after it, us. */
+  readonly end: number;
+  /** What is in view. */
+  from = 0;
+  until: number;
   #left = 0;
   #width = 1;
 
-  /** `end`: nothing is to be seen after it, us. */
   constructor(end: number) {
-    this.#end = Math.max(end, narrowest);
-    this.#from = 0;
-    this.#until = this.#end;
-  }
-
-  get from(): number {
-    return this.#from;
-  }
-
-  get until(): number {
-    return this.#until;
-  }
-
-  get end(): number {
-    return this.#end;
+    this.end = Math.max(end, narrowest);
+    this.until = this.end;
   }
 
   /** us a pixel */
   get scale(): number {
-    return (this.#until - this.#from) / this.#width;
+    return (this.until - this.from) / this.#width;
   }
 
   /** Where the tracks are drawn, px. */
@@ -42,15 +30,15 @@ export class TimeWindow {
   }
 
   x(time: number): number {
-    return this.#left + (time - this.#from) / this.scale;
+    return this.#left + (time - this.from) / this.scale;
   }
 
   time(x: number): number {
-    return this.#from + (x - this.#left) * this.scale;
+    return this.from + (x - this.#left) * this.scale;
   }
 
   shows([from, until]: Span): boolean {
-    return until >= this.#from && from <= this.#until;
+    return until >= this.from && from <= this.until;
   }
 
   /** Left and right of a span, kept within reach of the screen. */
@@ -59,23 +47,23 @@ export class TimeWindow {
   }
 
   show(from: number, until: number): void {
-    const span = Math.min(Math.max(until - from, narrowest), this.#end);
+    const span = Math.min(Math.max(until - from, narrowest), this.end);
     const centre = (from + until) / 2;
-    this.#from = Math.min(Math.max(0, centre - span / 2), this.#end - span);
-    this.#until = this.#from + span;
+    this.from = Math.min(Math.max(0, centre - span / 2), this.end - span);
+    this.until = this.from + span;
   }
 
   /** A factor above 1 comes closer; the moment at `x` stays where it is. */
   zoom(factor: number, x: number): void {
     const anchor = this.time(x);
-    const span = Math.min(Math.max((this.#until - this.#from) / factor, narrowest), this.#end);
+    const span = Math.min(Math.max((this.until - this.from) / factor, narrowest), this.end);
     const from = anchor - ((x - this.#left) / this.#width) * span;
     this.show(from, from + span);
   }
 
   pan(pixels: number): void {
     const by = pixels * this.scale;
-    this.show(this.#from + by, this.#until + by);
+    this.show(this.from + by, this.until + by);
   }
 
   #clip(x: number): number {

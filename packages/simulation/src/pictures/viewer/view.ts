@@ -1,11 +1,11 @@
 import type { Picture } from "../picture.ts";
 import { Chart } from "./chart.ts";
-import { Detail, type ViewOptions } from "./detail.ts";
-import { Keyboard } from "./keyboard.ts";
+import { showDetail, type ViewOptions } from "./detail.ts";
+import { listenToKeys } from "./keyboard.ts";
 import { Navigation } from "./navigation.ts";
 import { ms } from "./numbers.ts";
 import { Player } from "./player.ts";
-import { Pointing } from "./pointing.ts";
+import { leave, listenToPointers } from "./pointing.ts";
 import { TimeWindow } from "./time-window.ts";
 import { Tooltip } from "./tooltip.ts";
 
@@ -14,7 +14,7 @@ export class View {
   readonly player: Player;
   readonly #chart: Chart;
   readonly #navigation: Navigation;
-  readonly #pointing: Pointing;
+  readonly #tooltip: Tooltip;
   readonly #ended = new AbortController();
 
   constructor(root: ParentNode, picture: Picture, options: ViewOptions = {}) {
@@ -26,16 +26,17 @@ export class View {
     const window = new TimeWindow(picture.until);
     const strip = element("overview");
     const chart = new Chart(element("chart") as Element as SVGSVGElement, strip, picture, window);
-    const navigation = new Navigation(chart, picture);
-    const tooltip = new Tooltip(element("tooltip"));
-    const detail = new Detail(element("detail"), picture, options);
+    const navigation = new Navigation(chart);
     this.#chart = chart;
     this.#navigation = navigation;
-    this.#pointing = new Pointing(chart, navigation, tooltip, picture, (thing) => detail.show(thing));
-    this.player = new Player(element, chart, picture, this.#ended.signal);
-    const keyboard = new Keyboard(chart, navigation, tooltip, picture, element("spoken"), this.player);
+    this.#tooltip = new Tooltip(element("tooltip"));
+    this.player = new Player(element, chart, this.#ended.signal);
+    listenToPointers(chart, navigation, this.#tooltip, (thing) =>
+      showDetail(element("detail"), picture, options, thing),
+    );
+    const spoken = element("spoken");
+    const goToViolation = listenToKeys(chart, navigation, this.#tooltip, this.player, spoken);
     slideOverview(strip, picture, navigation);
-
     const range = element("range");
     chart.onPainted = () => {
       range.textContent = `${ms(window.from, 0)} – ${ms(window.until, 0)}`;
@@ -44,8 +45,8 @@ export class View {
     onClick("nearer", () => navigation.zoom(1.6));
     onClick("further", () => navigation.zoom(1 / 1.6));
     onClick("all", () => navigation.showAll());
-    onClick("next", () => keyboard.goToViolation(1));
-    onClick("previous", () => keyboard.goToViolation(-1));
+    onClick("next", () => goToViolation(1));
+    onClick("previous", () => goToViolation(-1));
     // Colours follow the style sheet; a change of size needs another layout.
     const resized = new ResizeObserver(() => chart.resize());
     resized.observe(chart.element);
@@ -75,7 +76,7 @@ export class View {
   }
 
   showViolation(index: number): void {
-    this.#pointing.leave();
+    leave(this.#chart, this.#tooltip);
     this.#navigation.showViolation(index);
     this.#chart.element.scrollIntoView({ block: "nearest" });
   }
