@@ -27,10 +27,10 @@ async function measure(
     const count = (rule: string): void => void counts.set(rule, (counts.get(rule) ?? 0) + 1);
     const watchdog = setTimeout(() => player.kill("SIGKILL"), limit);
     player.on("message", (said: Said) => {
+      watchdog.refresh();
       if ("begins" in said) playing = said.begins;
       else if ("fails" in said) count(said.fails);
       else {
-        watchdog.refresh();
         note(left.shift()!, counts);
         counts = new Map();
       }

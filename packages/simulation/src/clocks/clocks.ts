@@ -11,7 +11,8 @@ export interface ClocksOptions {
  * The two clocks of one process, each a piecewise affine function of true time.
  *
  * A *rate* moves both, as slewing does on Linux. A *step* moves only the wall clock. While the machine is
- * *suspended* the monotonic clock stands still and the wall clock goes on. Readings are in ms, true time in us.
+ * *suspended* the monotonic clock stands still and the wall clock goes on; a wall clock may *stop* until it is set right.
+ * Readings are in ms, true time in us.
  *
  * A segment begins wherever one of the three changes; within it a reading is its start plus elapsed time times rate.
  */
@@ -24,6 +25,8 @@ export class Clocks {
   /** Local milliseconds in a microsecond of true time. */
   #slope: number;
   #suspended = false;
+  /** What the monotonic clock showed when the wall clock stopped, while that stands still. */
+  #stoppedAt: number | undefined;
 
   constructor({ wall, rate }: ClocksOptions) {
     this.#wallThen = wall;
@@ -35,13 +38,24 @@ export class Clocks {
     return this.#rate;
   }
 
+  get wallRate(): PartsPerMillion {
+    return this.#stoppedAt === undefined ? this.#rate : -1_000_000;
+  }
+
   monotonicAt(time: number): number {
     return this.#suspended ? this.#monotonicThen : this.#monotonicThen + (time - this.#since) * this.#slope;
   }
 
   /** With fractions; a process reads whole milliseconds of it. */
   wallAt(time: number): number {
-    return this.#wallThen + (time - this.#since) * this.#slope;
+    return this.#stoppedAt === undefined
+      ? this.#wallThen + (time - this.#since) * this.#slope
+      : this.#wallThen;
+  }
+
+  /** How far the wall clock is behind because it stands still, ms. */
+  lostAt(time: number): number {
+    return this.#stoppedAt === undefined ? 0 : this.monotonicAt(time) - this.#stoppedAt;
   }
 
   setRate(time: number, rate: PartsPerMillion): void {
@@ -52,6 +66,18 @@ export class Clocks {
 
   stepWall(by: number): void {
     this.#wallThen += by;
+  }
+
+  stopWall(time: number): void {
+    this.#beginSegment(time);
+    this.#stoppedAt ??= this.#monotonicThen;
+  }
+
+  /** The wall clock is set to what it would show if it had not stood still. */
+  setWallRight(time: number): void {
+    this.#beginSegment(time);
+    this.#wallThen += this.lostAt(time);
+    this.#stoppedAt = undefined;
   }
 
   suspend(time: number): void {

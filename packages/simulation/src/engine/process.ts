@@ -209,6 +209,14 @@ export class Process implements TurnTaker, Runtime {
     this.#recordClocks();
   }
 
+  /** Its wall clock stands still, until it `isRight` again. */
+  setWall(isRight: boolean): void {
+    const { now } = this.#kernel;
+    if (isRight) this.#clocks.setWallRight(now);
+    else this.#clocks.stopWall(now);
+    this.#recordClocks();
+  }
+
   /** It ends: no timer fires and nothing reaches it any more. */
   kill(): void {
     this.#isDead = true;
@@ -246,7 +254,7 @@ export class Process implements TurnTaker, Runtime {
   /** Records the readings and rates of its clocks, which hold until the next record. */
   #recordClocks(): void {
     const { now, trace } = this.#kernel;
-    const { rate } = this.#clocks;
+    const { wallRate: rate } = this.#clocks;
     trace.add(
       now,
       this.name,

@@ -419,9 +419,20 @@ export class Master {
     return this.#keyspaceOf(state);
   }
 
-  /** The total of the steps of its wall clock: for checkers. */
+  /** The total of the steps of its wall clock: for checkers. One that stands still is set back all the time. */
   get steps(): Steps {
-    return this.#steps;
+    const { now } = this.#kernel;
+    const lost = this.process.clocks.lostAt(now);
+    return lost === 0 ? this.#steps : { by: this.#steps.by - lost, at: now };
+  }
+
+  /** Its wall clock stands still, until what is returned is called. */
+  stopWall(): () => void {
+    this.process.setWall(false);
+    return () => {
+      this.#steps = { by: this.#steps.by, at: this.#kernel.now };
+      this.process.setWall(true);
+    };
   }
 
   /** A step back lengthens what lives; what has expired by then is gone. */

@@ -20,10 +20,16 @@ import { semaphoreMutants } from "../semaphore/mutants.ts";
 import { roundsPlan } from "../semaphore/rounds-plan.ts";
 import { semaphoreSubject } from "../semaphore/semaphore-client.ts";
 import { lateGrantMutant, throwingMutant } from "./caller-mutants.ts";
-import { crowdedGuardMutant, fastBootMutant, guardMutants, slowBootMutants } from "./guard-mutants.ts";
+import {
+  crowdedGuardMutant,
+  endlessMutant,
+  fastBootMutant,
+  guardMutants,
+  slowBootMutants,
+} from "./guard-mutants.ts";
 import { membershipMutants } from "./membership-mutants.ts";
 import { type Mutant, named } from "./mutant.ts";
-import { leftDatabaseMutant, mutants, rareMutants } from "./mutants.ts";
+import { leftDatabaseMutant, mutants, rareMutants, sharedTokensMutant } from "./mutants.ts";
 import {
   crowdedPlan,
   demandingPlan,
@@ -32,6 +38,7 @@ import {
   lateConnectionPlan,
   lateJobsPlan,
   mixedPlan,
+  sharingPlan,
   switchedPlan,
 } from "./plans.ts";
 import { removalMutants } from "./removal-mutants.ts";
@@ -62,6 +69,8 @@ export const hunts: readonly Hunt[] = [
   { mutants: named(mutants), planOf: promisedPlan, from: firstPromised, seeds: 400 },
   { mutants: named(lateGrantMutant), planOf: demandingPlan, seeds: 30 },
   { mutants: named(guardMutants), planOf: guardedPlan, seeds: 400 },
+  { mutants: named(endlessMutant), planOf: guardedPlan, shownBy: "stuck", seeds: 40 },
+  { mutants: named(sharedTokensMutant), planOf: sharingPlan, from: firstPromised, seeds: 40 },
   { mutants: named(crowdedGuardMutant), planOf: crowdedPlan, seeds: 400 },
   { mutants: named(slowBootMutants), planOf: planOfScenario("slow-boot-guarded"), seeds: 10 },
   { mutants: named(fastBootMutant), planOf: fastBootPlan, shownBy: "stuck", seeds: 4 },

@@ -102,6 +102,14 @@ export const rareGuardMutants: MutantRows = {
   },
 };
 
+/** To be found where a quarantine has to end. */
+export const endlessMutant: MutantRows = {
+  "a quarantine does not end": {
+    breaks: ["9.10"],
+    lua: { 'if left == -2 and guarded.ends <= now then pcall(mark, "1", 0) end': "" },
+  },
+};
+
 /** To be found where masters boot with a fast clock that is set later. */
 export const fastBootMutant: MutantRows = {
   "the quarantine lasts as long as its key, by the master's own clock": {

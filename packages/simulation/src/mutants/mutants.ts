@@ -94,6 +94,22 @@ const queueMutants: MutantRows = {
   },
 };
 
+const drawnBy = new WeakMap<object, Uint8Array[]>();
+
+/** To be found where a process has several Redlocks. */
+export const sharedTokensMutant: MutantRows = {
+  "the Redlocks of a process draw the same tokens": {
+    breaks: ["2.1"],
+    runtime(runtime) {
+      const all = drawnBy.get(runtime) ?? [];
+      drawnBy.set(runtime, all);
+      let drawn = 0;
+      const next = (count: number): Uint8Array => (all[drawn++] ??= runtime.randomBytes(count));
+      return changed(runtime, { randomBytes: next });
+    },
+  },
+};
+
 /** Found where the masters are switched one after the other: what several have forgotten at one time is told (PROTOCOL 4.7). */
 export const leftDatabaseMutant: MutantRows = {
   "a lease is repaired in another database than its votes are in": {

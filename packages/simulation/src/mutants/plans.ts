@@ -1,6 +1,6 @@
 import type { Fault } from "../plan/fault.ts";
 import type { Plan } from "../plan/plan.ts";
-import { guardedPlan, planWith, watchedPlan } from "../plan/swarm.ts";
+import { guardedPlan, planWith, promisedPlan, watchedPlan } from "../plan/swarm.ts";
 
 // Plans that show a mutant which the plans of the other mutants show too seldom.
 
@@ -183,6 +183,12 @@ export function fastBootPlan(seed: number): Plan {
       { at: 1.5 * ttl, ...step, by: -hour },
     ],
   };
+}
+
+/** Two Redlocks in each process, over the same clients of Redis. */
+export function sharingPlan(seed: number): Plan {
+  const plan = promisedPlan(seed);
+  return { ...plan, workload: { ...plan.workload, parallel: 4, redlocks: 2 } };
 }
 
 /** Many calls of one process in one turn, and readings of the masters' clocks in their batches. */

@@ -31,6 +31,14 @@ export const watchMutants: MutantRows = {
     from: 8,
     edits: { "safeguards/clock-watch.ts #hear #steppedAt condition": "false" },
   },
+  "a reading that shows no later time than the one before is none": {
+    breaks: ["11.1"],
+    from: 17,
+    edits: {
+      "safeguards/clock-watch.ts #hear #latest value":
+        "before && before.ofWall + before.heard.wall / 2 + before.sent.wall / 2 === reading.ofWall + reading.heard.wall / 2 + reading.sent.wall / 2 ? before : reading",
+    },
+  },
   "the votes of an excluded master count": {
     breaks: ["11.3"],
     from: 66,

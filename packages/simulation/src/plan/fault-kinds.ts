@@ -15,6 +15,8 @@ export interface Scene {
   later(act: () => void, ms: number): void;
   paused(client: Process): void;
   kill(client: Process): void;
+  /** It is sent what was sent last. */
+  repeat(client: Process): void;
 }
 
 type Struck = Pick<FaultFields, "clients" | "masters">;
@@ -77,6 +79,11 @@ const kinds: { readonly [Name in FaultName]: Kind<FaultOf<Name>> } = {
     words: ({ by }) => `wall clock set by ${signed(by)} ms`,
     client: (client, { by }) => client.stepWall(by),
     master: (master, { by }) => master.stepWall(by),
+  },
+  still: {
+    aim: one("masters"),
+    words: ({ duration }) => `clock stands still for ${ms(duration)}, and is set`,
+    master: (master, { duration }, scene) => scene.later(master.stopWall(), duration),
   },
   cut: {
     words: ({ direction, duration, ending }) =>
@@ -171,6 +178,11 @@ const kinds: { readonly [Name in FaultName]: Kind<FaultOf<Name>> } = {
     },
   },
   kill: { aim: one("clients"), words: () => "killed", client: (client, _, scene) => scene.kill(client) },
+  repeat: {
+    aim: one("clients"),
+    words: () => "the lock that was sent last is delivered again",
+    client: (client, _, scene) => scene.repeat(client),
+  },
 };
 
 export function kindOf<F extends Fault>({ kind }: F): Kind<F> {

@@ -105,6 +105,8 @@ export const faultFields = {
   rate: ["clients", "masters", "rate"],
   /** The wall clock is set. */
   step: ["clients", "masters", "by"],
+  /** The wall clock of a master stands still, and is then set to the time that it is. */
+  still: ["masters", "duration"],
   /** Nothing comes through in this direction; afterwards all of it does, or the connection is reset. */
   cut: ["clients", "masters", "direction", "duration", "ending", "of"],
   reset: ["clients", "masters", "inFlight", "late", "of"],
@@ -139,6 +141,8 @@ export const faultFields = {
   select: ["clients", "masters", "duration"],
   /** The client process ends, whatever it holds. */
   kill: ["clients"],
+  /** The detached lock that was sent last comes to these as well, as from a queue that delivers at least once. */
+  repeat: ["clients"],
 } as const;
 
 export type FaultName = keyof typeof faultFields;

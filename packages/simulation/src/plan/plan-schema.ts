@@ -137,6 +137,7 @@ export const planSchema: v.GenericSchema<unknown, Plan> = v.strictObject({
     hold: span,
     think: span,
     parallel: v.exactOptional(v.pipe(whole(1), v.maxValue(64))),
+    redlocks: v.exactOptional(v.pipe(whole(1), v.maxValue(64))),
     several: v.exactOptional(v.pipe(whole(2), v.maxValue(1000))),
     calls: v.exactOptional(v.pipe(v.array(call), v.minLength(1))),
     lists: v.exactOptional(v.pipe(v.array(v.pipe(v.array(whole(0)), v.minLength(1))), v.minLength(1))),

@@ -129,6 +129,8 @@ export interface Workload {
   readonly think: number;
   /** How many in each process use its locks at the same time. Default 1. */
   readonly parallel?: number;
+  /** How many Redlocks these have, in turn, over the same clients of Redis. Default 1. */
+  readonly redlocks?: number;
   /** How many resources `several` locks at once. Default 2. */
   readonly several?: number;
   /** The settings of calls: each call takes one of these. Default: all have those of the constructor. */

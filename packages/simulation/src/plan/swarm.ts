@@ -320,13 +320,16 @@ export function watchedPlan(seed: number): Plan {
   if (random.stream("outliers").chance(0.3)) return outlierPlan(seed);
   const { ttl } = plan.settings;
   const all = plan.masters.map((_, index) => index);
-  const step = (): Fault => ({
-    at: Math.round(random.between(0, plan.duration)),
-    kind: "step",
-    clients: [],
-    masters: random.chance(0.3) ? all : [random.pick(all)],
-    by: random.pick([-1, 1]) * Math.round(ttl * random.logUniform(1.1, 100)),
-  });
+  const still = random.stream("still");
+  const standsStill = still.chance(0.2);
+  const step = (): Fault => {
+    const at = Math.round(random.between(0, plan.duration));
+    if (standsStill)
+      return { at, kind: "still", masters: [still.pick(all)], duration: ttl * still.logUniform(0.3, 3) };
+    const masters = random.chance(0.3) ? all : [random.pick(all)];
+    const by = random.pick([-1, 1]) * Math.round(ttl * random.logUniform(1.1, 100));
+    return { at, kind: "step", clients: [], masters, by };
+  };
   const steps = random.chance(0.5) ? Array.from({ length: random.integer(1, 6) }, step) : [];
   return {
     ...plan,
@@ -379,6 +382,7 @@ export function excludesAllSteps({ settings, masters, clients, faults }: Plan): 
   const stepped = steps.flatMap(({ masters }) => (masters === "here" ? [] : masters));
   return (
     exclude &&
+    faults.every(({ kind }) => kind !== "still") &&
     clients.every(({ isForeign }) => !isForeign) &&
     masters.every(({ offset }) => offset === 0) &&
     steps.every(({ by, masters }) => masters !== "here" && Math.abs(by) > 2 * maxOffset) &&

@@ -24,7 +24,9 @@ type Ends = Required<Pick<ConnectionOptions, "client" | "master" | "leadsTo" | "
  */
 function judgedOf(plan: Plan): (kind: ViolationKind) => boolean {
   const { settings, faults } = plan;
-  const hasSteps = faults.some((fault) => fault.kind === "step" && fault.masters.length > 0);
+  const hasSteps = faults.some(
+    (fault) => fault.kind === "still" || (fault.kind === "step" && fault.masters.length > 0),
+  );
   const told: readonly ViolationKind[] = ["clock", "unsettled", "error"];
   const safe: readonly ViolationKind[] = ["belief", "margin", "effect", "fencing", "expired", "untold"];
   if (faults.some(({ kind }) => kind === "remove" || kind === "evict"))

@@ -133,3 +133,38 @@ async function wallAfterPromotion(apart: number): Promise<number> {
 test("a replica that is promoted has a clock of its own", async () => {
   expect((await wallAfterPromotion(-7000)) - (await wallAfterPromotion(500))).toBeCloseTo(-7500, 0);
 });
+
+test("a clock that stands still loses time, and is then right again", async () => {
+  const { entries } = await traced([{ at: 300, kind: "still", masters: [0], duration: 200 }]);
+  const walls = entries.flatMap(({ time, entry: [who, verb, , wall] }) =>
+    who === "master-0" && verb === "clocks" ? [[time, Number(wall)] as const] : [],
+  );
+  const [begin, stopped, right] = walls.map(([time, wall]) => [time, wall - walls[0]![1]] as const);
+  expect([begin, stopped, right]).toEqual([
+    [0, 0],
+    [300_000, expect.closeTo(300, 5)],
+    [500_000, expect.closeTo(500, 5)],
+  ]);
+});
+
+test("a detached lock that is delivered twice has two holders: no client can tell", async () => {
+  const { styles: _, ...workload } = plan([]).workload;
+  const detaching = { ...workload, hold: 100, styles: { detach: 1 } };
+  const repeats = Array.from(
+    { length: 20 },
+    (_, index) => ({ at: 50 * index, kind: "repeat", clients: [0, 1] }) as const,
+  );
+  const once = await runPlan({ ...plan([]), workload: detaching });
+  expect([once.verdict, once.marks.get("resumed")]).toEqual(["ok", expect.toSatisfy((count) => count > 3)]);
+  const twice = await runPlan({ ...plan(repeats), workload: detaching });
+  expect(new Set(twice.violations.map(({ kind }) => kind))).toContain("belief");
+});
+
+test("several Redlocks of a process lock by the same connections", async () => {
+  const shared = { ...plan([]), workload: { ...plan([]).workload, parallel: 4, redlocks: 2 } };
+  const entries: string[] = [];
+  const { verdict } = await runPlan(shared, {
+    onEvent: (_, [who, verb]) => void entries.push(`${who} ${verb}`),
+  });
+  expect(verdict).toBe("ok");
+});

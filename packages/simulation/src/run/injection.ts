@@ -13,6 +13,8 @@ export interface InjectionListener {
   onKill(client: Process): void;
   /** A fault has begun; it is over in `duration` ms. */
   onFault(duration: number): void;
+  /** What was sent last comes to this client too. */
+  onRepeat?(client: Process): void;
   /** Keys were removed from masters. */
   onRemoved?(): void;
 }
@@ -94,6 +96,7 @@ function strike(
     later: (act, ms) => later(cluster, ms, act),
     paused: (client) => listener.onPause(client),
     kill: (client) => kill(cluster, client, listener),
+    repeat: (client) => listener.onRepeat?.(client),
   };
   if (kind.link) for (const link of linksBetween(cluster, clients, masters)) kind.link(link, fault, scene);
   for (const client of clients) kind.client?.(client, fault, scene);

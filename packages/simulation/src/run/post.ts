@@ -22,6 +22,7 @@ export class Post {
   readonly #random: Random;
   readonly #receivers: Receiver[] = [];
   #onTheWay = 0;
+  #last: Parcel | undefined;
 
   constructor(kernel: Kernel, random: Random) {
     this.#kernel = kernel;
@@ -40,8 +41,18 @@ export class Post {
   /** To any client, the sender's own process included; it arrives after `delay` ms on average. */
   send(parcel: Parcel, delay: number): void {
     const receiver = this.#random.pick(this.#receivers);
+    this.#last = parcel;
+    this.#bring(parcel, receiver, Math.max(1, Math.round(1000 * this.#random.exponential(delay))));
+  }
+
+  /** The parcel that was sent last comes to this client too. */
+  repeat(client: Process): void {
+    const receiver = this.#receivers.find(({ process }) => process === client);
+    if (receiver && this.#last) this.#bring(this.#last, receiver, 1);
+  }
+
+  #bring(parcel: Parcel, receiver: Receiver, wait: number): void {
     this.#onTheWay += 1;
-    const wait = Math.max(1, Math.round(1000 * this.#random.exponential(delay)));
     this.#kernel.engine.schedule(() => {
       this.#onTheWay -= 1;
       if (!receiver.process.isDead) receiver.process.deliver(() => receiver.receive(parcel));

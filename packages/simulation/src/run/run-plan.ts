@@ -165,15 +165,18 @@ class Run {
       const { foreign = foreignClient } = this.#options;
       const subject = client.isForeign ? foreign : (this.#options.subject ?? theClient);
       const connections = this.#cluster.linksOf(process).map(({ commands }) => commands.connection);
-      const redlock = subject.create(connections, process, settings);
-      this.#listenTo(redlock, process);
-      const its = { process, client, subject, redlock, run, settings, workload, checkers, post: this.#post };
+      const redlocks = Array.from({ length: workload.redlocks ?? 1 }, () =>
+        subject.create(connections, process, settings),
+      );
+      for (const redlock of redlocks) this.#listenTo(redlock, process);
+      const its = { process, client, subject, run, settings, workload, checkers, post: this.#post };
       return Array.from({ length: workload.parallel ?? 1 }, (_, number) => {
         const name = number === 0 ? process.name : `${process.name} ${number}`;
         // Of those in one process the first has the script.
         const tasks = number === 0 ? workload.script?.[index] : [];
         const script = workload.script && (tasks ?? []);
-        return new Worker({ ...its, random: random.stream(name), script });
+        const redlock = redlocks[number % redlocks.length]!;
+        return new Worker({ ...its, redlock, random: random.stream(name), script });
       });
     });
   }
@@ -206,6 +209,7 @@ class Run {
       },
       onKill: (client) => this.#cluster.see({ is: "killed", client }),
       onFault: (lasting) => this.#cluster.see({ is: "fault", lasting }),
+      onRepeat: (client) => this.#post.repeat(client),
       onRemoved: () => this.#cluster.see({ is: "harmed" }),
     });
     for (const worker of this.#workers) this.#inTurn(worker, () => worker.work());
@@ -355,12 +359,15 @@ class Run {
   }
 
   async quit(): Promise<void> {
-    const quitting = this.#living.map((worker) => {
+    const { parallel = 1, redlocks = 1 } = this.#plan.workload;
+    const quitting = this.#workers.filter(
+      ({ process }, index) => !process.isDead && index % parallel < redlocks,
+    );
+    for (const worker of quitting) {
       this.#inTurn(worker, async () => {
         await worker.call("quit", worker.bounds.quit, () => worker.redlock.quit());
       });
-      return worker;
-    });
+    }
     const { bounds } = this.#workers[0]!;
     if (quitting.length > 0) await this.#run(this.#now + 3 * bounds.quit);
     for (const checker of this.#cluster.checkers) checker.end();

@@ -1,7 +1,14 @@
 import { afterAll, describe, expect, test } from "vitest";
 import type { Mark } from "../checkers/findings.ts";
 import { Pool } from "../cli/pool.ts";
-import { demandingPlan, holderMovesPlan, lateJobsPlan, mixedPlan, switchedPlan } from "../mutants/plans.ts";
+import {
+  demandingPlan,
+  holderMovesPlan,
+  lateJobsPlan,
+  mixedPlan,
+  sharingPlan,
+  switchedPlan,
+} from "../mutants/plans.ts";
 import { theOnce } from "../once/once-client.ts";
 import { membershipPlan } from "../plan/membership.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -78,6 +85,12 @@ const worlds: readonly World[] = [
     planOf: removalPlan,
     seeds: 30,
     reached: { extended: 100, lost: 100 },
+  },
+  {
+    promise: "the Redlocks of a process keep each other out, as those of several do",
+    planOf: sharingPlan,
+    seeds: 8,
+    reached: { granted: 100 },
   },
   {
     promise: "a semaphore keeps its limit in rounds of twelve clients that ask at once",

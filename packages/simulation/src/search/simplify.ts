@@ -32,6 +32,7 @@ const simplest: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ["timerLateness", 0],
   ...[
     "parallel",
+    "redlocks",
     "several",
     "calls",
     "lists",
