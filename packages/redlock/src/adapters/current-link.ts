@@ -100,8 +100,7 @@ export class CurrentLink {
     if (this.#wait) return this.#wait.done;
     const { state } = this.#dialer;
     // "over": the user's retry strategy has given up. This connection lives as long as the user's client.
-    const isUnused = (state === "wait" || state === "over") && this.#driver.status !== "end";
-    if (!isUnused) return undefined;
+    if ((state !== "wait" && state !== "over") || this.#driver.status === "end") return undefined;
     if (state === "over") {
       if (systemRuntime.monotonic() - this.#dialer.dialedAt < minConnectInterval) return undefined;
       this.#dialer = this.#newDialer();

@@ -34,6 +34,8 @@ export class MasterConnection implements Connection {
   #database: number | undefined;
   /** Set until the database of the user's client is known. */
   #askingDatabase: Promise<void> | undefined;
+  /** When the current link was dialed, if there was one before, by the monotonic clock. */
+  #since = Number.NEGATIVE_INFINITY;
   /** How many nodes use it. With none left it is made again for the next one; `undefined` before the first. */
   #nodes: number | undefined;
 
@@ -54,7 +56,7 @@ export class MasterConnection implements Connection {
     }
     const asked = driver.askDatabase?.();
     if (asked) this.#askingDatabase = this.#takeDatabase(asked);
-    const place = () => ({ database: this.#database, since: this.#link.dialedAt });
+    const place = () => ({ database: this.#database, since: this.#since });
     this.#subscriber = new Subscriber(driver, place, systemRuntime);
     driver.watch({
       onReady: (hasReconnected) => this.#follow(hasReconnected),
@@ -198,6 +200,7 @@ export class MasterConnection implements Connection {
   }
 
   #onEstablished(): void {
+    if (this.session > 0) this.#since = this.#link.dialedAt;
     this.session += 1;
     this.#subscriber.reopen();
     for (const listener of this.#listeners) listener();

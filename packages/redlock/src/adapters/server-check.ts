@@ -42,14 +42,13 @@ export class ServerCheck {
    */
   async compare(dialer: Dialer): Promise<"same" | "unknown" | Lost> {
     const { isCluster, isDirected, status } = this.#driver;
-    const { link } = dialer;
     const server = this.isFound(dialer) ? this.found!.ids[0] : undefined;
     if (server === undefined || isCluster || status !== "ready") return "unknown";
     const info = String(await this.#driver.askServer?.().catch(() => undefined));
     const theirs = runIdIn(info);
     if (theirs === server) return "same";
-    if (theirs === undefined || isDirected || /^role:slave/m.test(info) || link !== dialer.link)
-      return "unknown";
+    const isTold = theirs !== undefined && !isDirected && !/^role:slave/m.test(info);
+    if (!isTold || !this.isFound(dialer)) return "unknown";
     return new Lost(
       `its options lead to server ${server}, but it is connected to port ${/^tcp_port:(\d+)/m.exec(info)?.[1]}, server ${theirs}: give each client options of its own, its socket object too`,
     );

@@ -6,7 +6,7 @@ import type { SubscriberLink } from "./link.ts";
 type SubscriberDriver = Pick<Driver, "openSubscriber" | "isErrorReply"> &
   ConstructorParameters<typeof Dialer>[0];
 type SubscriberRuntime = Pick<Runtime, "setTimer">;
-/** The database, and when the connection for commands was dialed, by the monotonic clock. */
+/** The database, and when the connection for commands was dialed again, by the monotonic clock. */
 type Place = () => { readonly database: number | undefined; readonly since: number };
 
 interface Subscription {
@@ -62,7 +62,7 @@ export class Subscriber {
     else if (current?.isReady && this.#isOld(current)) current.cut();
   }
 
-  /** One that was dialed before the connection for commands may lead to the previous server or nowhere. */
+  /** One that was dialed before the connection for commands was made again may lead to the previous server or nowhere. */
   #isOld({ dialedAt }: Dialer<SubscriberLink>): boolean {
     return dialedAt < this.#place().since;
   }

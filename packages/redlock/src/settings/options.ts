@@ -111,7 +111,7 @@ export function constructorOptions<Options extends object>(
 /** What an option may be that is no number. */
 interface Kind {
   readonly what: string;
-  fits(value: unknown): boolean;
+  readonly fits: (value: unknown) => boolean;
 }
 
 const flag: Kind = { what: "true or false", fits: (value) => typeof value === "boolean" };
