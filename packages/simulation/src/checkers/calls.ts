@@ -66,7 +66,7 @@ export class Calls extends Checker {
     for (const call of this.#pending) {
       if (call.process.isDead) continue;
       if (Number.isFinite(call.bound)) this.#judge(call, "had not settled");
-      else this.run.findings.violated("unsettled", `${call.process.name}: ${call.name} never settled`);
+      else this.violated("unsettled", `${call.process.name}: ${call.name} never settled`);
     }
   }
 
@@ -80,6 +80,6 @@ export class Calls extends Checker {
     this.longest.set(name, Math.max(this.longest.get(name) ?? 0, took / limit));
     if (took <= limit) return;
     const text = `${process.name}: ${name} ${how} after ${took.toFixed(1)} ms awake, bound ${bound.toFixed(1)} ms`;
-    this.run.findings.violated("unsettled", text);
+    this.violated("unsettled", text);
   }
 }

@@ -5,7 +5,7 @@ import type { Write } from "../master/keyspace.ts";
 import type { Master } from "../master/master.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { SubjectLock } from "../run/subject.ts";
-import type { Findings } from "./findings.ts";
+import type { Findings, Mark, ViolationKind } from "./findings.ts";
 import type { LockInterval } from "./lock-interval.ts";
 import type { Wait } from "./wait.ts";
 
@@ -75,6 +75,14 @@ export abstract class Checker {
   }
 
   abstract see(event: RunEvent): void;
+
+  protected violated(kind: ViolationKind, detail: string): void {
+    this.run.findings.violated(kind, detail);
+  }
+
+  protected reached(mark: Mark): void {
+    this.run.findings.reached(mark);
+  }
 
   /** Judges what is left when the run is over. */
   end(): void {}

@@ -82,7 +82,7 @@ export class ClockAlarms extends Checker {
   #granted({ process, lock, askedAt }: LockInterval): void {
     const counting = this.run.masters.filter((master) => !this.#isLeftOut(process, master, askedAt));
     if (counting.length === this.run.masters.length || lock.remaining() === 0) return;
-    this.run.findings.reached("granted without who stepped");
+    this.reached("granted without who stepped");
     const quorum = Math.floor(this.run.masters.length / 2) + 1;
     for (const resource of lock.resources) {
       // Masters that are down, or have stepped meanwhile, may have voted.
@@ -92,7 +92,7 @@ export class ClockAlarms extends Checker {
       );
       if (voters.length >= quorum) continue;
       const text = `${process.name} was given "${resource}" by votes of a master whose clock had stepped`;
-      this.run.findings.violated("clock", text);
+      this.violated("clock", text);
     }
   }
 
@@ -110,20 +110,19 @@ export class ClockAlarms extends Checker {
     watched.heard = watched.withLatest;
     const what = `${client.name} was told that ${node} has stepped by ${offset} ms`;
     const step = stepIn(watched.heard);
-    if (step === 0) this.run.findings.violated("clock", `${what}, and it has not`);
-    else if (Math.sign(step) !== Math.sign(offset))
-      this.run.findings.violated("clock", `${what}, not ${step}`);
+    if (step === 0) this.violated("clock", `${what}, and it has not`);
+    else if (Math.sign(step) !== Math.sign(offset)) this.violated("clock", `${what}, not ${step}`);
     else if (watched.owed !== undefined && Math.abs(offset - step) > uncertainty + driftIn(watched.heard))
-      this.run.findings.violated("clock", `${what} (within ${uncertainty} ms), not ${step}`);
+      this.violated("clock", `${what} (within ${uncertainty} ms), not ${step}`);
     watched.owed = undefined;
     watched.told = watched.heard[0];
-    this.run.findings.reached("step told");
+    this.reached("step told");
   }
 
   #judge(watched: Watched, client: Process, master: Master): void {
     if (watched.owed === undefined) return;
     const text = `${client.name} was not told that ${master.name} has stepped by ${watched.owed} ms`;
-    this.run.findings.violated("clock", text);
+    this.violated("clock", text);
     watched.owed = undefined;
   }
 

@@ -35,14 +35,14 @@ export class Effects extends Checker {
       const largest = this.#largestTokens.get(resource) ?? Number.NEGATIVE_INFINITY;
       if (fencingToken < largest) {
         interval.process.record("is turned away", resource, interval.number);
-        this.run.findings.reached("fence rejected");
+        this.reached("fence rejected");
         return;
       }
       this.#largestTokens.set(resource, fencingToken);
     }
     const latest = this.#latest.get(resource);
     if (latest && latest !== interval && latest.beganAt > interval.beganAt) {
-      this.run.findings.violated(
+      this.violated(
         "effect",
         `${interval.process.name} wrote to "${resource}" in hold ${interval.number}, after ${latest.process.name} had ` +
           `written in the later hold ${latest.number}`,

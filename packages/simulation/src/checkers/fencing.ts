@@ -43,10 +43,10 @@ export class Fencing extends Checker {
     this.#tokens.set(resource, tokens);
     const earlier = largestUntil(grants, askedAt);
     if (tokens.has(token) && !isShared)
-      this.run.findings.violated("fencing", `two holds of "${resource}" have token ${token}`);
+      this.violated("fencing", `two holds of "${resource}" have token ${token}`);
     else if (earlier >= token) {
       const text = `a hold of "${resource}" has token ${token}, and an earlier one had ${earlier}`;
-      this.run.findings.violated("fencing", text);
+      this.violated("fencing", text);
     }
     tokens.add(token);
     grants.push({ at, largest: Math.max(token, grants.at(-1)?.largest ?? 0) });

@@ -74,7 +74,7 @@ export class ForgottenKeys extends Checker {
     const known = held.absences.map((absence) => this.#known(held, absence));
     if (this.#mostAtOnce(known) < Math.ceil(this.#count(interval) / 2)) {
       const text = `${interval.process.name} lost hold ${interval.number}, though no majority had forgotten it at one time`;
-      this.run.findings.violated("needless", text);
+      this.violated("needless", text);
     }
   }
 
@@ -94,7 +94,7 @@ export class ForgottenKeys extends Checker {
     );
     if (this.#mostAtOnce(heard) <= this.#count(interval) / 2) return;
     const text = `${interval.process.name} was not told that a majority had forgotten hold ${interval.number} at one time`;
-    this.run.findings.violated("unheard", text);
+    this.violated("unheard", text);
   }
 
   /** From the last confirmation before it to the first one after it: no more is known to the holder. */

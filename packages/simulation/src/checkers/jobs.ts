@@ -47,7 +47,7 @@ export class Jobs extends Checker {
     };
     job.onKept = () => {
       run.isKept = true;
-      this.run.findings.reached("kept");
+      this.reached("kept");
       for (const other of runs) {
         if (other === run) continue;
         if (other.interval.beganAt > interval.beganAt) this.#judge(run, other);
@@ -63,7 +63,7 @@ export class Jobs extends Checker {
   #judgeTime({ interval, job: { keepFor } }: Run, waited: number, ttl: number): void {
     if (waited < keepFor + ttl) return;
     const [resource] = interval.lock.resources;
-    this.run.findings.violated(
+    this.violated(
       "twice",
       `${interval.process.name} runs "${resource}" ${waited} ms after its call, which is more than the ${keepFor} ms that it is kept`,
     );
@@ -76,11 +76,11 @@ export class Jobs extends Checker {
       first.earliest + 1000 * (first.job.keepFor * (1 - this.run.plan.settings.driftFactor) - grain);
     const began = second.interval.beganAt;
     if (began >= keptUntil) {
-      this.run.findings.reached("run again later");
+      this.reached("run again later");
       return;
     }
     const [resource] = first.interval.lock.resources;
-    this.run.findings.violated(
+    this.violated(
       "twice",
       `${second.interval.process.name} ran "${resource}" at ${began / 1000} ms, which ${first.interval.process.name} ` +
         `had run: it was kept until ${keptUntil / 1000} ms`,

@@ -36,9 +36,6 @@ export class Lifetimes extends Checker {
   #judge(token: string): void {
     const [ttl = Number.POSITIVE_INFINITY, lives = 0] = [this.#ttls.get(token), this.#longest.get(token)];
     if (lives > ttl)
-      this.run.findings.violated(
-        "leftover",
-        `a key of ${token} lives for ${lives} ms, and its ttl is ${ttl} ms`,
-      );
+      this.violated("leftover", `a key of ${token} lives for ${lives} ms, and its ttl is ${ttl} ms`);
   }
 }

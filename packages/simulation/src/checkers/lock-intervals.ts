@@ -143,7 +143,7 @@ export class LockIntervals extends Checker {
       this.#overlap(newcomer, rival, shared);
       return;
     }
-    this.run.findings.reached("rival waited for expiry");
+    this.reached("rival waited for expiry");
     this.#askLater(rival, () => {
       if (newcomer.isOver || !this.believes(newcomer)) return;
       if (this.look(rival) > 0) this.#overlap(newcomer, rival, shared);
@@ -151,7 +151,7 @@ export class LockIntervals extends Checker {
   }
 
   #overlap(newcomer: LockInterval, rival: LockInterval, resource: string): void {
-    this.run.findings.violated(
+    this.violated(
       "belief",
       `${newcomer.process.name} was given "${resource}" (hold ${newcomer.number}) while ${rival.process.name} ` +
         `still believed in hold ${rival.number}, begun at ${rival.beganAt / 1000} ms`,
@@ -190,11 +190,7 @@ export class LockIntervals extends Checker {
           interval.notifyBy = process.clocks.monotonicAt(this.run.kernel.now + last);
           this.#watch(interval);
         } else if (this.look(interval) > 0) this.#watch(interval);
-        else
-          this.run.findings.violated(
-            "untold",
-            `${process.name} was not told that hold ${interval.number} ran out`,
-          );
+        else this.violated("untold", `${process.name} was not told that hold ${interval.number} ran out`);
       });
     }, delay);
   }
@@ -217,10 +213,7 @@ export class LockIntervals extends Checker {
         if (!isAwake || monotonic < due || monotonic >= monotonicEnd || deadlinesOf(lock) !== deadlines)
           return;
         const when = `${(monotonicEnd - monotonic).toFixed(1)} ms before its end`;
-        this.run.findings.violated(
-          "untold",
-          `${process.name} was not told of hold ${interval.number} ${when}`,
-        );
+        this.violated("untold", `${process.name} was not told of hold ${interval.number} ${when}`);
       },
       Math.max(1, Math.ceil(wait)),
     );
@@ -270,13 +263,13 @@ export class LockIntervals extends Checker {
 
   #tooLong(process: Process, resource: string, margin: number): void {
     const text = `${process.name} holds "${resource}" for ${(-margin).toFixed(3)} ms longer than its keys keep others away`;
-    this.run.findings.violated("margin", text);
+    this.violated("margin", text);
   }
 
   #markVotes({ process, lock }: LockInterval): void {
     const masters = this.run.mastersOf(process);
     const votes = masters.filter((master) => master.peek(lock.resources[0]!)?.value === tokenOf(lock));
-    if (votes.length === quorumOf(masters) && masters.length > 1) this.run.findings.reached("bare majority");
+    if (votes.length === quorumOf(masters) && masters.length > 1) this.reached("bare majority");
   }
 }
 

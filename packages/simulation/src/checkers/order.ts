@@ -145,7 +145,7 @@ export class Order extends Checker {
         continue;
       const ahead = ((wait.begunAt - other.begunAt) / 1000).toFixed(3);
       const who = `${other.process.name} had called ${ahead} ms before ${wait.process.name} for "${shared}"`;
-      this.run.findings.violated("order", `${who}, and was not served before hold ${interval.number}`);
+      this.violated("order", `${who}, and was not served before hold ${interval.number}`);
       return;
     }
   }

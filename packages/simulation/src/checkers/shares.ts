@@ -79,7 +79,7 @@ export class Shares extends Checker {
     const names = holders
       .map(({ interval }) => `${interval.process.name} (hold ${interval.number})`)
       .join(", ");
-    this.run.findings.violated(kind, `${permits} permits of ${limit} of "${of}" were held ${when}: ${names}`);
+    this.violated(kind, `${permits} permits of ${limit} of "${of}" were held ${when}: ${names}`);
     return true;
   }
 

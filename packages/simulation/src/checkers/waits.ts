@@ -133,7 +133,7 @@ export class Waits extends Checker {
     this.#maxOvertaken = Math.max(this.#maxOvertaken, wait.overtaken / maxOvertaken);
     if (wait.overtaken !== maxOvertaken + 1) return;
     const who = `${wait.process.name} has waited for "${resource}" since ${wait.begunAt / 1000} ms`;
-    this.run.findings.violated("unfair", `${who} and was overtaken ${wait.overtaken} times in the calm`);
+    this.violated("unfair", `${who} and was overtaken ${wait.overtaken} times in the calm`);
   }
 
   #judge(wait: Wait): void {
@@ -149,7 +149,7 @@ export class Waits extends Checker {
     if (idle <= maxIdle) return;
     const what = resources.map((resource) => `"${resource}"`).join(" and ");
     const text = `${process.name} waited for ${what}, which was free for ${(idle / 1000).toFixed(1)} ms`;
-    this.run.findings.violated("forgotten", text);
+    this.violated("forgotten", text);
   }
 
   /** The end of the last lock on the resource. (A waiter that was granted it in this turn does not hold it yet.) */

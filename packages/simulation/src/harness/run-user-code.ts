@@ -153,16 +153,17 @@ class Fixture<Resource extends object> {
   }
 
   #judge(): void {
+    let wrong: unknown;
     try {
-      const wrong = this.#code.invariant(this.#resource);
-      if (wrong === undefined || wrong === true || wrong === "") return;
-      if (wrong === false) this.#cluster.findings.violated("invariant", "the invariant returned false");
-      else if (wrong instanceof Error) this.#cluster.findings.violated("invariant", wrong.message);
-      else if (typeof wrong === "string") this.#cluster.findings.violated("invariant", wrong);
-      else this.#refuseResult(wrong);
+      wrong = this.#code.invariant(this.#resource);
     } catch (error) {
-      this.#cluster.findings.violated("invariant", error instanceof Error ? error.message : String(error));
+      wrong = error instanceof Error ? error : new Error(String(error));
     }
+    if (wrong === undefined || wrong === true || wrong === "") return;
+    const text = wrong === false ? "the invariant returned false" : wrong;
+    const detail = text instanceof Error ? text.message : text;
+    if (typeof detail === "string") this.#cluster.findings.violated("invariant", detail);
+    else this.#refuseResult(wrong);
   }
 
   #refuseResult(result: unknown): void {

@@ -5,8 +5,8 @@ import { Bounds } from "../run/bounds.ts";
 import {
   type ClientClasses,
   clientOf,
+  nameOf,
   publishedClasses,
-  type Resources,
   type Subject,
   type SubjectClient,
   type SubjectJob,
@@ -100,10 +100,6 @@ function jobsOf(
     release: (lock, options) => redlock.release(lock as unknown as Lock, options),
     quit: () => redlock.quit(),
   };
-}
-
-function nameOf(resources: Resources): string {
-  return typeof resources === "string" ? resources : resources[0]!;
 }
 
 /** The jobs of a copy of the client. */

@@ -5,6 +5,7 @@ import type { Entry } from "../master/entries.ts";
 import type { ClientClasses, Share } from "../run/subject.ts";
 import {
   clientOf,
+  nameOf,
   publishedClasses,
   type Resources,
   type Subject,
@@ -126,10 +127,6 @@ class Hold implements SubjectLock {
     if (signal.aborted) this.#controller.abort(signal.reason);
     signal.addEventListener("abort", () => this.#controller.abort(signal.reason));
   }
-}
-
-function nameOf(resources: Resources): string {
-  return typeof resources === "string" ? resources : resources[0]!;
 }
 
 /** The readers-writer locks of one client process, each by the name of its resource. */

@@ -52,6 +52,11 @@ export interface Subject {
 /** One, or several that are locked together. */
 export type Resources = string | readonly string[];
 
+/** The first of them: what a primitive is called by. */
+export function nameOf(resources: Resources): string {
+  return typeof resources === "string" ? resources : resources[0]!;
+}
+
 /** The work under a lock. The signal is missing if the library has none. */
 export interface Routine {
   (signal: AbortSignal | undefined, lock: SubjectLock): Promise<void>;

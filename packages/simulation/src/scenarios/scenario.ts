@@ -42,28 +42,17 @@ export interface Source {
  * - `expired grant`: a lock was granted with no time left.
  * - `hangs`: a call did not settle, or not in its time.
  */
-export type ScenarioOutcome =
-  | "safe"
-  | "overlap"
-  | "stale write"
-  | "over-long hold"
-  | "told late"
-  | "expired grant"
-  | "hangs"
-  | "nothing granted"
-  | ViolationKind;
+export type ScenarioOutcome = "safe" | "nothing granted" | (typeof names)[keyof typeof names] | ViolationKind;
 
-const namesOfViolations: ReadonlyMap<ViolationKind, ScenarioOutcome> = new Map<
-  ViolationKind,
-  ScenarioOutcome
->([
-  ["belief", "overlap"],
-  ["effect", "stale write"],
-  ["margin", "over-long hold"],
-  ["untold", "told late"],
-  ["expired", "expired grant"],
-  ["unsettled", "hangs"],
-]);
+/** Of violations that have another name as an outcome; the worst first. */
+const names = {
+  belief: "overlap",
+  effect: "stale write",
+  margin: "over-long hold",
+  untold: "told late",
+  expired: "expired grant",
+  unsettled: "hangs",
+} as const;
 
 /** The verdict on one run, with what it is about: the same words in the lab and in the commands. */
 export function verdictOn({ verdict, violations }: Pick<Outcome, "verdict" | "violations">): string {
@@ -72,7 +61,7 @@ export function verdictOn({ verdict, violations }: Pick<Outcome, "verdict" | "vi
 
 export function scenarioOutcome(verdict: Verdict, violations: readonly Violation[]): ScenarioOutcome {
   const kinds = new Set(violations.map(({ kind }) => kind));
-  for (const [kind, name] of namesOfViolations) if (kinds.has(kind)) return name;
+  for (const kind of Object.keys(names) as Array<keyof typeof names>) if (kinds.has(kind)) return names[kind];
   const [other] = kinds;
   return other ?? (verdict === "ok" ? "safe" : "nothing granted");
 }

@@ -1,6 +1,14 @@
 import type { Lock } from "@quorlock/redlock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
-import { clientOf, holdWhile, publishedClasses, type Subject, type SubjectLock } from "../run/subject.ts";
+import {
+  clientOf,
+  holdWhile,
+  nameOf,
+  publishedClasses,
+  type Resources,
+  type Subject,
+  type SubjectLock,
+} from "../run/subject.ts";
 import { keysOf, limitOf } from "./semaphore-client.ts";
 
 /**
@@ -14,8 +22,8 @@ export const perNodeLimit: Subject = {
   keysOf,
   create(connections, runtime, settings) {
     const redlocks = connections.map((one) => clientOf(publishedClasses, [one], runtime, settings));
-    const tryAcquire = async (resources: string | readonly string[], ttl: number) => {
-      const [name = ""] = [resources].flat();
+    const tryAcquire = async (resources: Resources, ttl: number) => {
+      const name = nameOf(resources);
       const semaphores = redlocks.map((redlock) => new Semaphore(redlock, name, limitOf(name)));
       const tried = await Promise.all(semaphores.map((one) => one.tryAcquire(ttl).catch(() => null)));
       const permit = permitOf(
