@@ -2,7 +2,7 @@
 \* Recorded runs of the client, held against Queue: is each step of a run a step of the specification? A module that TLC is given
 \* beside this one has the runs. Each is about one resource, and its times are in units of 10 us. A run does not show:
 \* - whatever comes after its first events, and resources but the first;
-\* - the order of tickets (7.2, 7.3), whether an entry goes with its grant (7.4), and whether a grant was heard: the winner is the one that the run names;
+\* - the reading of tickets (7.2), the order of readers and writers (10.4), whether an entry goes with its grant (7.4), and whether a grant was heard: the winner is the one that the run names;
 \* - when an answer was heard: a vote counts when it is cast (2.5, 2.14, 4.1, 7.9); what a client counts on behind its release (5.3);
 \* - what has to happen at last: a rollback (2.6), a call's end (1.10), the turn of a waiter;
 \* - what is left of a lease, where a process stalls between two readings of a clock (1.5);
@@ -16,7 +16,7 @@ traceVars == <<clock, key, net, attempt, queue, run, place, handles>>
 Steps == Runs[run].steps
 Event == LET s == Steps[place] IN
   [what |-> s[1], of |-> s[2], round |-> s[3], do |-> s[4], to |-> s[5], ttl |-> s[6], sent |-> s[7], client |-> s[8],
-   quorum |-> s[9], master |-> s[10], took |-> s[11], joins |-> s[12], winner |-> s[13], rank |-> s[14], until |-> s[15]]
+   quorum |-> s[9], master |-> s[10], took |-> s[11], joins |-> s[12], winner |-> s[13], rank |-> s[14], until |-> s[15], ahead |-> s[16]]
 \* The readings of the clocks of the master and of the client at the event; the rates are those of the run (1.1).
 EventClock(p) == IF p \in Masters THEN Steps[place][10] ELSE Steps[place][8]
 \* Clients may have different lists of masters (1.13): that of the client whose attempt it is.
@@ -25,8 +25,8 @@ ClientOfRun(a) == 0  RateOfRun(p) == 1
 \* 3.1 with the precision of Redis and of the client's clock, 1 ms each.
 LeaseOfRun(ttl) ==
   LET t == ttl - 100  rest == 10000 - Runs[run].drift IN (t \div 10000) * rest + ((t % 10000) * rest) \div 10000 - 100
-\* The order of tickets is not in a run: the winner is the one that it names.
-IsNamed(e, E) == e.of = Event.winner /\ e.round = Event.rank
+\* The winner is the one that the run names, and nobody who waits stands before it in the queue of the master (7.3).
+IsNamed(e, E) == e.of = Event.winner /\ e.round = Event.rank /\ \A other \in E : other.of \notin Event.ahead
 \* Redis counts in whole milliseconds, when a key is set and when it is asked what is left; a key is there until its last one is over.
 Grain == 201
 LivesInRun(m) == key[m].until >= Now(m)

@@ -97,6 +97,7 @@ export const shownByTraces: ReadonlyMap<string, number> = new Map([
   ["a waiter uses one token in all its rounds", 10],
   ["the commands of a waiter touch the votes of all its rounds", 23],
   ["a lease lasts as long as its longest master", 8],
+  ["the last to come is the first", 15],
   ["an extension may shorten a key", 11],
   ["a key that holds the token already is not renewed, and still counts", 11],
   ["a vote overwrites the token that is there", 8],

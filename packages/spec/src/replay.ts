@@ -95,8 +95,8 @@ function moduleOf(traces: readonly Trace[]): string {
 }
 
 function textOf(step: Step): string {
-  const { what, of, round, does, to, took, joins, winner, rank, until } = step;
+  const { what, of, round, does, to, took, joins, winner, rank, until, ahead } = step;
   const numbers = [to, step.ttl, step.sent, step.client, step.quorum, step.master].join();
   const words = [took, joins].map((word) => String(word).toUpperCase());
-  return `<<"${what}",${of},${round},"${does}",${numbers},${words.join()},${winner},${rank},${until}>>`;
+  return `<<"${what}",${of},${round},"${does}",${numbers},${words.join()},${winner},${rank},${until},{${ahead.join()}}>>`;
 }

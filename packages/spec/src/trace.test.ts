@@ -94,6 +94,42 @@ test("a vote of a later round may renew the key behind other operations of its b
   ]);
 });
 
+test("a step that gives a key names those who wait for it and stand before its winner", () => {
+  const { enqueueScript, leaveScript } = clientScripts;
+  const enters = (at: number, waiter: string, line: string) =>
+    [
+      [
+        at,
+        "client-0",
+        "sends",
+        "master-0",
+        at,
+        "EVALSHA",
+        enqueueScript.sha1,
+        "1",
+        "k",
+        `${waiter}.1`,
+        "100",
+        "5",
+      ],
+      [at + 1, "master-0", "notes", "quorlock:queue:{k}", line, 2000, "client-0"],
+      [at + 1, "master-0", "runs", "client-0", at, "EVALSHA", "1,t.1,99,5"],
+    ] as const;
+  const winnerAfter = (winner: string) =>
+    stepsOf([
+      [10, "client-0", "sends", "master-0", 1, "SET", "k", "t.1", "NX", "PX", "100"],
+      [20, "master-0", "keeps", "k", "t.1", 1100, "client-0"],
+      [20, "master-0", "runs", "client-0", 1, "SET", "OK"],
+      ...enters(30, "first", "first 5"),
+      ...enters(40, "second", "first 5,second 6"),
+      [50, "client-0", "sends", "master-0", 5, "EVALSHA", leaveScript.sha1, "1", "k", "t.1"],
+      [60, "master-0", "keeps", "k", `${winner}.1`, 1100, "client-0"],
+      [60, "master-0", "runs", "client-0", 5, "EVALSHA", "1"],
+    ]).find(({ does, took }) => does === "delete" && took);
+  expect(winnerAfter("first")).toMatchObject({ winner: 2, ahead: [] });
+  expect(winnerAfter("second")).toMatchObject({ winner: 3, ahead: [2] });
+});
+
 test("the operations of a command are read in the order of its keys", () => {
   expect(operationsOf("SET", ["k", "t.1", "NX", "PX", "500"])).toEqual([
     { does: "vote", key: "k", token: "t.1", ttl: 500 },

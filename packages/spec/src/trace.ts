@@ -29,6 +29,8 @@ export interface Step {
   readonly winner: number;
   readonly rank: number;
   readonly until: number;
+  /** Who stands before the winner in the queue of the master. */
+  readonly ahead: readonly number[];
   /** For people. */
   readonly words: string;
 }
@@ -63,6 +65,7 @@ export const blank: Omit<Step, "what" | "of" | "words"> = {
   winner: 0,
   rank: 0,
   until: 0,
+  ahead: [],
 };
 
 /** Replies of a master that refuses to write, to one operation at least. */
@@ -80,6 +83,7 @@ interface Sent {
 interface Written {
   readonly token: string | undefined;
   readonly until: number;
+  readonly ahead?: readonly number[];
 }
 
 /** Each resource of a run that masters kept a key for. */
@@ -156,6 +160,9 @@ class Converter {
   readonly #sent = new Map<string, Sent>();
   readonly #writes = new Map<string, Written[]>();
   readonly #keys = new Map<string, Written>();
+  /** Of each master who waits, in the order of its queue; and of each that has waited there, who stood before it at last. */
+  readonly #queues = new Map<string, readonly string[]>();
+  readonly #before = new Map<string, readonly string[]>();
   readonly #holds = new Map<string, Token>();
   readonly #held = new Set<number>();
   readonly #ids = new Set<string>();
@@ -176,6 +183,7 @@ class Converter {
       if (verb === "clocks") this.#changeClock(at, actor, args);
       else if (verb === "sends") this.#send(at, actor, args.map(String));
       else if (verb === "keeps" || verb === "drops") this.#write(actor, verb, args.map(String));
+      else if (verb === "notes" || verb === "forgets") this.#line(actor, args.map(String));
       else if (verb === "runs") this.#run(at, actor, args.map(String));
       else if (verb === "hears" || verb === "is pushed") this.#heard.set(actor, at);
       else if (verb === "begins")
@@ -314,8 +322,27 @@ class Converter {
     if (key !== this.#view.resource || sender === "") return;
     const end = Math.round(this.#clockOf(master).wallFromStart(Number(expiry)) * unit);
     const until = Number(expiry) < 0 ? never : end;
-    const written = verb === "keeps" ? { token: value, until } : { token: undefined, until: 0 };
+    const written =
+      verb === "keeps"
+        ? { token: value, until, ahead: this.#ahead(master, value) }
+        : { token: undefined, until: 0 };
     this.#writes.set(master, [...(this.#writes.get(master) ?? []), written]);
+  }
+
+  /** What a master has noted, of the queue of this resource: "waiter ticket,waiter ticket". */
+  #line(master: string, [key, text = ""]: string[]): void {
+    if (key !== `quorlock:queue:{${this.#view.resource}}`) return;
+    const line = text.split(",").map((member) => member.split(" ")[0]!);
+    this.#queues.set(master, line);
+    for (const [place, waiter] of line.entries())
+      this.#before.set(`${master} ${waiter}`, line.slice(0, place));
+  }
+
+  #ahead(master: string, token: string): readonly number[] {
+    const before = this.#before.get(`${master} ${waiterOf(token).waiter}`) ?? [];
+    return before
+      .filter((waiter) => this.#queues.get(master)!.includes(waiter))
+      .flatMap((waiter) => this.#attempts.get(waiter) ?? []);
   }
 
   #run(at: number, master: string, [client = "", number = "", command = "", reply = ""]: string[]): void {
@@ -355,10 +382,10 @@ class Converter {
     const { does, token, ttl, joins = false, stays = false, sent } = operation;
     const clock = this.#readingOf(master, at);
     const before = this.#aliveIn(master, clock);
-    const { winner, isWritten } = this.#consume(master, operation, before, writes, later);
+    const { winner, ahead, isWritten } = this.#consume(master, operation, before, writes, later);
     const after = this.#keys.get(master);
     if (does === "outside") {
-      if (winner !== undefined) this.#give(at, master, clock, winner);
+      if (winner !== undefined) this.#give(at, master, clock, winner, ahead);
       return;
     }
     const { of, round } = this.#tokenOf(token);
@@ -383,16 +410,17 @@ class Converter {
       joins: does === "delete" ? !isRefused && !stays : joins && (took || !isRefused),
       winner: to?.of ?? 0,
       rank: to?.round ?? 0,
+      ahead,
       until: after?.until ?? 0,
       words: `${master} runs ${does} ${of}.${round}: ${took ? `yes${to ? `, the key is ${to.of}.${to.round}'s` : ""}` : "no"}, at ${at} us`,
     });
     // A writer that leaves the queue lets readers in.
     if (does === "delete" && winner !== undefined && before === undefined)
-      this.#give(at, master, clock, winner);
+      this.#give(at, master, clock, winner, ahead);
   }
 
   /** By the command of a client that the trace leaves out, or of one that leaves the queue. */
-  #give(at: number, master: string, clock: number, winner: string): void {
+  #give(at: number, master: string, clock: number, winner: string, ahead: readonly number[]): void {
     const { of, round } = this.#tokenOf(winner);
     this.#add({
       what: "gives",
@@ -402,6 +430,7 @@ class Converter {
       ...this.#of(this.#owners.get(of) ?? "", at),
       winner: of,
       rank: round,
+      ahead,
       until: this.#keys.get(master)?.until ?? 0,
       words: `${master} gives the key to ${of}.${round}, at ${at} us`,
     });
@@ -414,11 +443,16 @@ class Converter {
     before: string | undefined,
     writes: Written[],
     later: readonly Operation[],
-  ): { readonly winner: string | undefined; readonly isWritten: boolean } {
+  ): {
+    readonly winner: string | undefined;
+    readonly ahead: readonly number[];
+    readonly isWritten: boolean;
+  } {
     const isOf = (token: string): boolean => does !== "outside" && this.#isMine(token, own);
     const isDelete = does === "delete";
     const isGivenUp = before !== undefined && isOf(before);
     let winner: string | undefined;
+    let ahead: readonly number[] = [];
     let isWritten = false;
     for (let [first] = writes; first; [first] = writes) {
       const { token } = first;
@@ -438,8 +472,9 @@ class Converter {
       this.#keys.set(master, writes.shift()!);
       isWritten = true;
       winner = token;
+      ahead = first.ahead ?? [];
     }
-    return { winner, isWritten };
+    return { winner, ahead, isWritten };
   }
 
   #isMine(owner: string, token: string): boolean {

@@ -23,6 +23,14 @@ const queueMutants: MutantRows = {
     breaks: ["2.13"],
     edits: { "protocol/ballot.ts ask 2.13": "if (entry) this.rounds = 1;" },
   },
+  "the last to come is the first": {
+    breaks: ["7.3"],
+    from: 19,
+    lua: {
+      'local first = call("ZRANGE", queue, 0, 0)[1]': 'local first = call("ZRANGE", queue, -1, -1)[1]',
+      'if round and inbox ~= "-" then': "if false then",
+    },
+  },
   "a grant counts in whichever round it is heard": {
     breaks: ["2.14"],
     edits: { "protocol/ballot.ts hear 2.14 condition": "!claim" },
