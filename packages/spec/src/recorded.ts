@@ -93,7 +93,7 @@ export const shownByTraces: ReadonlyMap<string, number> = new Map([
   ["no drift is taken off", 11],
   ["the time is read when the reply comes, not before the send", 12],
   ["an extension counts from its reply", 11],
-  ["the deadline of a grant counts from its receipt", 9],
+  ["the deadline of a grant counts from its receipt", 14],
   ["a waiter uses one token in all its rounds", 10],
   ["the commands of a waiter touch the votes of all its rounds", 23],
   ["a lease lasts as long as its longest master", 8],
