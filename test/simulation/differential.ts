@@ -218,7 +218,7 @@ class Model {
   }
 
   monitor(): void {
-    this.#channels.subscribeToPattern("*", { push: () => {} });
+    this.#channels.subscribe("*", { push: () => {} }, "pattern");
   }
 
   /** The result of `line` at `now`, from these keys; scripts are kept. */
