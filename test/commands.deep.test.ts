@@ -111,7 +111,7 @@ const called: Readonly<Record<string, { args?: string; begun?: RegExp; env?: Nod
   pictures: { begun: /masters are up/ },
   "sim explore": { args: "--seeds 100000" },
   "sim shrink": { args: "--seed 7 --beyond --out /dev/null" },
-  "sim heatmap": { args: "--seeds 10000 --out /dev/null" },
+  "sim heatmap": { args: "--seeds 10000 --out $TMPDIR/heatmap.svg" },
   "quorlock watch": { args: "r" },
   "quorlock exec": { args: "r -- sh -c 'echo begun; exec sleep 600'" },
 };

@@ -46,11 +46,11 @@ export const heatmap: Command = {
     const progress = new Progress(grid.drifts.length * grid.ttls.length * grid.seeds, "runs");
     let done = 0;
     const cells: DriftCell[] = [];
-    const measuring = measureDrift(grid, () => {
-      done += 1;
+    for await (const cell of until(interrupted, measureDrift(grid))) {
+      if (cell) cells.push(cell);
+      else done += 1;
       progress.reach(done);
-    });
-    for await (const cell of until(interrupted, measuring)) cells.push(cell);
+    }
     progress.clear();
     const total = grid.drifts.length * grid.ttls.length;
     if (interrupted.aborted)

@@ -22,11 +22,9 @@ export interface DriftCell {
   readonly leastMargin: number;
 }
 
-/** One cell after the other: by ttl, then by drift. */
-export async function* measureDrift(
-  { drifts, ttls, seeds, driftFactor }: DriftGrid,
-  onRun: () => void = () => {},
-): AsyncGenerator<DriftCell, void, void> {
+/** One cell after the other: by ttl, then by drift. `undefined` stands for each run, so that a caller can stop behind any. */
+export async function* measureDrift(grid: DriftGrid): AsyncGenerator<DriftCell | undefined, void, void> {
+  const { drifts, ttls, seeds, driftFactor } = grid;
   for (const ttl of ttls) {
     for (const drift of drifts) {
       let violated = 0;
@@ -35,7 +33,7 @@ export async function* measureDrift(
         const outcome = await runPlan(driftPlan(seed, drift, ttl, driftFactor));
         if (outcome.verdict === "violated") violated += 1;
         leastMargin = Math.min(leastMargin, outcome.leastMargin);
-        onRun();
+        yield undefined;
       }
       yield { drift, ttl, runs: seeds, violated, leastMargin };
     }
