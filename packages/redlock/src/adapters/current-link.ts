@@ -3,8 +3,9 @@ import { outside } from "../time/async-context.ts";
 import { Latch } from "../time/cancellation.ts";
 import { afterTurn, systemRuntime } from "../time/system.ts";
 import { Dialer } from "./dialer.ts";
-import type { Driver } from "./driver.ts";
-import { type Link, NotSent, promised } from "./link.ts";
+import { type Driver, runIdIn } from "./driver.ts";
+import { type Link, Lost, NotSent, promised } from "./link.ts";
+import { Doubt, dialSecond, doubtInterval, type LinkState, nextSecond } from "./link-state.ts";
 import { ServerCheck } from "./server-check.ts";
 import { SilenceWatch } from "./silence-watch.ts";
 
@@ -20,31 +21,12 @@ const minConnectInterval = 50;
 /** The time for which a connection waits for the word of the user's client, which another command may block, ms. */
 const askTime = 100;
 
-/** After a link was found to lead elsewhere than the user's client, the next one is dialed after this time or more, ms. */
-const minDelayElsewhere = 1000;
-
 /**
- * How many silences of the first link a second one may be ready without an answer. The first silences are short, and a
- * server that holds back writes for a while answers neither link: each next one would be in vain.
+ * How many silences of the first link, or looks at a doubt, a second one may be ready without an answer. The first silences
+ * are short, and a server that holds back writes for a while answers neither link: each next one would be in vain.
  */
-const patience = 2;
-
-/**
- * The link is used in `current` and `silent`, where a command has waited for a whole period without any reply: then a
- * second link is dialed, and the first one that answers is used. In `doubted` the user's client has connected again,
- * perhaps to another server, and is asked (PROTOCOL 2.18): what was begun goes on, and all else waits. In `dialing` it is
- * made or identified, and may be silent as well, or there is none until one is needed.
- */
-type LinkState =
-  | { readonly is: "current" | "doubted"; second?: undefined }
-  | { readonly is: "dialing" | "silent"; second?: Second | undefined };
-
-/** A second link, which replaces the current one or is dropped. */
-interface Second {
-  readonly dialer: Dialer;
-  /** How many times it was found ready without having shown anything. */
-  unanswered: number;
-}
+const silencePatience = 2;
+const doubtPatience = 4;
 
 /**
  * Which link to a master is current, and what is sent on it. A link is replaced if the server reports that it is a
@@ -54,6 +36,8 @@ interface Second {
 export class CurrentLink {
   /** Why nothing can be sent. */
   reason = "the connection is closed";
+  /** When an established link was lost, by the monotonic clock. */
+  lostAt: number = Number.NEGATIVE_INFINITY;
   readonly server: ServerCheck;
   readonly #driver: Driver;
   readonly #open: () => Link;
@@ -62,7 +46,7 @@ export class CurrentLink {
   #state: LinkState = { is: "dialing" };
   /** Makes the current link. */
   #dialer: Dialer;
-  /** For the first link, or for the next one after a doubt: one promise, by which tens of thousands of commands may wait. */
+  /** For the first link, or for the end of a doubt: one promise, by which tens of thousands of commands may wait. */
   #wait: { readonly over: Latch; readonly done: Promise<void> } | undefined;
 
   /** `onEstablished`: called when commands can be sent on another link. */
@@ -90,25 +74,17 @@ export class CurrentLink {
     return this.#isEstablished && this.#dialer.isReady;
   }
 
-  /** When the current link was dialed, by the monotonic clock. */
-  get dialedAt(): number {
-    return this.#dialer.dialedAt;
-  }
-
   /** As in `Connection.connectFirst`. `before`: awaited before anything is dialed. */
   connectFirst(before?: Promise<void>): Promise<void> | undefined {
     if (this.#wait) return this.#wait.done;
     const { state } = this.#dialer;
     // "over": the user's retry strategy has given up. This connection lives as long as the user's client.
-    if ((state !== "wait" && state !== "over") || this.#driver.status === "end") return undefined;
+    const isUnused = (state === "wait" || state === "over") && this.#driver.status !== "end";
+    if (!isUnused) return undefined;
     if (state === "over") {
       if (systemRuntime.monotonic() - this.#dialer.dialedAt < minConnectInterval) return undefined;
       this.#dialer = this.#newDialer();
     }
-    return this.#dial(before);
-  }
-
-  #dial(before: Promise<void> | undefined): Promise<void> {
     const dialer = this.#dialer;
     const dial = (): void => {
       // (Meanwhile all nodes may have left.)
@@ -135,8 +111,14 @@ export class CurrentLink {
   /** Throws if nothing can be sent. */
   readonly deliver = (message: Message, done: Done): void => {
     if (!this.isOpen) throw new NotSent(this.reason);
-    this.#dialer.link!.post(message, this.#watched(done));
+    const state = this.#state;
+    if (state.is !== "doubted") this.#dialer.link!.post(message, this.#watched(done));
+    else this.#hold(state, message, done);
   };
+
+  #hold(doubt: Doubt, message: Message, done: Done): void {
+    doubt.hold((error) => (error ? done(undefined, error) : this.deliver(message, done)));
+  }
 
   /** A command of the current link. (A Cluster has many connections.) */
   #watched(done: Done): Done {
@@ -180,12 +162,12 @@ export class CurrentLink {
     const dialer: Dialer = new Dialer(this.#driver, () => this.#open(), {
       onReady: () => void (dialer === this.#dialer ? this.#onConnected(dialer) : this.#judge(dialer)),
       onLost: (error) => {
-        if (dialer === this.#dialer) {
-          this.reason = messageOf(error);
-          this.#onLost();
-        }
         const state = this.#state;
-        if (dialer.state === "over" && state.second?.dialer === dialer) state.second = undefined;
+        if (dialer === this.#dialer || state.is === "doubted") this.reason = messageOf(error);
+        if (dialer === this.#dialer) this.#onLost();
+        if (dialer.state !== "over" || state.second?.dialer !== dialer) return;
+        state.second = undefined;
+        if (state.is === "doubted") void this.#askUser(state);
       },
     });
     return dialer;
@@ -193,13 +175,16 @@ export class CurrentLink {
 
   /** The only place where the state changes: what belonged to the previous one ends. */
   #become(next: LinkState): void {
-    const { second } = this.#state;
+    const before = this.#state;
+    const { second } = before;
     this.#state = next;
     if (second && second !== next.second && second.dialer !== this.#dialer) void second.dialer.drop();
+    if (before.is === "doubted") before.end(this.isReady ? undefined : new NotSent(this.reason));
   }
 
   /** The current link is lost, or replaced by one that is not established yet. */
   #onLost(): void {
+    if (this.#isEstablished) this.lostAt = systemRuntime.monotonic();
     this.#become({ is: "dialing" });
     this.#endWait();
   }
@@ -212,22 +197,8 @@ export class CurrentLink {
     if (!this.#dialer.isReady) return;
     if (this.#state.is === "current") this.#become({ is: "silent" });
     const state = this.#state;
-    if (state.is === "silent" || state.is === "dialing") this.#nextSecond(state);
-  }
-
-  /**
-   * Sees to it that there is a second link. It is given up where it has been ready some times without an answer: its way may
-   * be cut after its greeting, and it would be waited for as long as the first one, which is for ever.
-   */
-  #nextSecond(state: { second?: Second | undefined }): void {
-    const { second } = state;
-    if (second?.dialer.isReady) second.unanswered += 1;
-    if (second && second.unanswered < patience) return;
-    void second?.dialer.drop();
-    const dialer = this.#newDialer();
-    // The state has it before: it may be lost at once.
-    state.second = { dialer, unanswered: 0 };
-    dialer.dial();
+    if (state.is === "silent" || state.is === "dialing")
+      nextSecond(state, silencePatience, () => this.#newDialer());
   }
 
   /** A second link is ready: decides between it and the current one. */
@@ -237,17 +208,32 @@ export class CurrentLink {
     const { link } = dialer;
     second.unanswered = 0;
     const ids = await this.#identify(dialer);
-    if (!ids) return;
-    await untilItWrites((command, args) => this.#ask(dialer, command, args));
-    if (this.#state.second === second && dialer.link === link && dialer.isReady) await this.#switchTo(dialer);
+    if (ids && this.#state.is !== "doubted")
+      await untilItWrites((command, args) => this.#ask(dialer, command, args));
+    if (!ids || this.#state.second !== second || dialer.link !== link || !dialer.isReady) return;
+    if (dialer.isBehind) dialer.redial();
+    else if (this.#state.is === "doubted" && this.server.leadsTo(this.#dialer, ids[0]))
+      this.#trust(dialer.dialedAfter);
+    else await this.#switchTo(dialer);
+  }
+
+  /** The current link leads to the server of this dial of the user's client: it goes on. */
+  #trust(dial: number): void {
+    this.#dialer.dialedAfter = dial;
+    void this.#isAtUsers(this.#dialer);
+    this.#become({ is: "current" });
+    this.#endWait();
   }
 
   /** Commands on the replaced link are rejected before anything is sent on the new one. */
   async #switchTo(dialer: Dialer): Promise<void> {
     const old = this.#dialer;
-    this.reason = "the connection was silent and is being replaced";
+    const isDoubted = this.#state.is === "doubted";
+    if (this.#isEstablished) this.lostAt = systemRuntime.monotonic();
+    if (!isDoubted) this.reason = "the connection was silent and is being replaced";
     this.#dialer = dialer;
-    this.#onLost();
+    this.#become({ is: "dialing" });
+    if (!isDoubted) this.#endWait();
     const { link } = dialer;
     await old.drop();
     // (Another link that it has made meanwhile is seen to.)
@@ -262,64 +248,88 @@ export class CurrentLink {
     if (!ids || !isCurrent()) return;
     this.server.found = { link, ids };
     // A comparison that takes too long counts as right, and is corrected later.
-    const isThere = await inTime(this.#isAtUsers(dialer), true);
+    const late = new Promise((resolve) => systemRuntime.setTimer(() => resolve(true), askTime).unref());
+    const isThere = await Promise.race([this.#isAtUsers(dialer), late]);
     if (!isThere || !isCurrent()) return;
-    this.#become({ is: "current" });
-    this.#onEstablished();
-    this.#endWait();
+    // Nothing was sent on it.
+    if (dialer.isBehind) dialer.redial();
+    else {
+      this.#become({ is: "current" });
+      this.#onEstablished();
+      this.#endWait();
+    }
   }
 
   /** Whether the link leads to the server of the user's client, as far as both are told (PROTOCOL 2.18). */
   async #isAtUsers(dialer: Dialer): Promise<boolean> {
-    const found = await this.server.compare(dialer);
-    if (typeof found === "string") return true;
-    // It is made again, but not at once.
-    dialer.cut(found, this.#isEstablished ? 0 : minDelayElsewhere);
+    const why = await this.server.contradiction(dialer);
+    if (why === undefined) return true;
+    // It is made again, but not faster than once a second.
+    dialer.cut(new Lost(why), this.#isEstablished ? 0 : doubtInterval);
     return false;
   }
 
   /** The user's client has connected, perhaps to another server: this connection follows. */
-  follow(hasReconnected: boolean): void {
+  follow(): void {
     const dialer = this.#dialer;
-    if (this.#isEstablished && hasReconnected) void this.#doubt(dialer);
-    else if (this.server.isFound(dialer)) void this.#isAtUsers(dialer);
-    if (this.#isEstablished || dialer.state === "wait") return;
+    const { isBehind } = dialer;
+    if (!isBehind && this.server.isFound(dialer)) void this.#isAtUsers(dialer);
+    if (this.#isEstablished) {
+      if (isBehind) this.#doubt();
+      return;
+    }
     // It is as good as a first one: callers wait for it.
-    void this.#waiting();
-    const isMade = dialer.state === "dialing" || dialer.state === "ready";
-    if (isMade && !hasReconnected) return;
+    if (isBehind || dialer.state === "dialing" || dialer.state === "ready") void this.#waiting();
+    if (!isBehind) return;
     // Nothing was sent on it.
     this.#become({ is: "dialing" });
     dialer.redial();
   }
 
   /**
-   * The address may have led to another server when the current link was dialed. The client says where it leads now, and
-   * commands wait for that (PROTOCOL 2.18).
+   * The address may have led to another server when the current link was dialed. A second one shows where
+   * it leads now; commands wait for that (PROTOCOL 2.18).
    */
-  async #doubt(dialer: Dialer): Promise<void> {
-    const doubted: LinkState = { is: "doubted" };
-    this.reason = "its client has reconnected, perhaps to another server";
-    void this.#waiting();
-    this.#become(doubted);
-    // (The connections of a Cluster are many, and those of its library.)
-    const found = this.#driver.isCluster ? "unknown" : await inTime(this.server.compare(dialer), "unknown");
-    if (this.#state !== doubted) return;
-    if (found === "same") {
-      this.#become({ is: "current" });
-      this.#endWait();
+  #doubt(): void {
+    if (this.#driver.isCluster) {
+      // Its connections are many, and those of its library.
+      this.renew();
+      void this.connectFirst();
       return;
     }
-    this.#dialer = this.#newDialer();
-    this.#become({ is: "dialing" });
-    void this.#dial(dialer.drop());
+    let state = this.#state;
+    if (state.is !== "doubted") {
+      this.reason = "its client has reconnected, perhaps to another server";
+      void this.#waiting();
+      state = new Doubt(state.second, (doubt) => this.#look(doubt));
+      this.#become(state);
+    }
+    const { second } = state;
+    if (!second) dialSecond(state, this.#newDialer());
+    else if (second.dialer.isBehind) second.dialer.redial();
   }
-}
 
-/** What is found, or `late` after a while: another command may block the user's client. */
-function inTime<T>(found: Promise<T>, late: T): Promise<T> {
-  const over = new Promise<T>((resolve) => systemRuntime.setTimer(() => resolve(late), askTime).unref());
-  return Promise.race([found, over]);
+  #look(doubt: Doubt): void {
+    if (doubt.second) {
+      nextSecond(doubt, doubtPatience, () => this.#newDialer());
+      void this.#askUser(doubt);
+    }
+    // The user's strategy has given the second one up.
+    else this.#dialer.cut();
+  }
+
+  /**
+   * A server may refuse a second connection, or the network drop it, while it answers on the first two: then the user's
+   * client says where it leads (PROTOCOL 2.18), even if it is blocked for a while.
+   */
+  async #askUser(doubt: Doubt): Promise<void> {
+    if (doubt.isAsking || !this.#driver.asksServer) return;
+    doubt.isAsking = true;
+    const dial = this.#driver.dials.connected;
+    const server = runIdIn(await this.server.ofUser());
+    doubt.isAsking = false;
+    if (this.#state === doubt && this.server.leadsTo(this.#dialer, server)) this.#trust(dial);
+  }
 }
 
 /**

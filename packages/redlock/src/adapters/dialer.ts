@@ -25,7 +25,7 @@ export interface DialerEvents {
   readonly onLost: (error: unknown) => void;
 }
 
-type DialerDriver = Pick<Driver, "status" | "greetingTime" | "dialTime" | "delayAfter">;
+type DialerDriver = Pick<Driver, "status" | "dials" | "greetingTime" | "dialTime" | "delayAfter">;
 type AnyLink = Pick<Link, "isReady" | "dial" | "drop" | "end">;
 
 /** Makes links one after the other, with the delays of the user's client, for as long as that lives. */
@@ -34,6 +34,8 @@ export class Dialer<L extends AnyLink = Link> {
   state: "wait" | "dialing" | "ready" | "away" | "over" = "wait";
   /** The current link. */
   link: L | undefined;
+  /** The dials of the user's client when the current link was dialed (PROTOCOL 2.18). */
+  dialedAfter: number = Number.POSITIVE_INFINITY;
   /** When it was dialed and became ready, by the monotonic clock. */
   dialedAt = 0;
   readyAt = 0;
@@ -50,6 +52,11 @@ export class Dialer<L extends AnyLink = Link> {
     this.#events = events;
   }
 
+  /** Whether the connection of the user's client was dialed after this one (PROTOCOL 2.18). */
+  get isBehind(): boolean {
+    return this.dialedAfter < this.#driver.dials.connected;
+  }
+
   get isReady(): boolean {
     return this.state === "ready" && this.link!.isReady;
   }
@@ -57,6 +64,7 @@ export class Dialer<L extends AnyLink = Link> {
   dial(): void {
     this.state = "dialing";
     this.dialedAt = systemRuntime.monotonic();
+    this.dialedAfter = this.#driver.dials.begun;
     const isCurrent = (): boolean => link !== undefined && link === this.link;
     let link: L | undefined;
     try {

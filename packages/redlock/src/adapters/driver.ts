@@ -1,3 +1,4 @@
+import type { Dials } from "./dials.ts";
 import type { Link, OnMessage, SubscriberLink } from "./link.ts";
 
 /** The run id in the reply to INFO. Some proxies return one of zeros. */
@@ -48,6 +49,8 @@ export interface Driver {
    */
   delayAfter(failures: number, cause: Error): number | undefined;
   watch(events: DriverEvents): void;
+  /** The connections that the client has made or is making, as far as it shows them. */
+  readonly dials: Dials;
   /** Whether the user wants to reconnect after this error reply. Calls a function of the user. */
   reconnectsOnError(error: Error): boolean;
   isErrorReply(error: unknown): error is Error;
@@ -58,7 +61,7 @@ export interface Driver {
 
 export interface DriverEvents {
   /** It is connected, perhaps to another server than before. */
-  readonly onReady: (hasReconnected: boolean) => void;
+  readonly onReady: () => void;
   readonly onSelect: (database: number) => void;
   readonly onEnd: () => void;
 }

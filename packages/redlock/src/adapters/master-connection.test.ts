@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Done, Message } from "../redis/connection.ts";
 import { Latch } from "../time/cancellation.ts";
+import { Dials } from "./dials.ts";
 import type { Driver, DriverEvents } from "./driver.ts";
 import type { Link, LinkEvents } from "./link.ts";
 import { MasterConnection } from "./master-connection.ts";
@@ -39,8 +40,8 @@ class TestLink implements Link {
 
   /** Answers INFO. */
   async says(server: string): Promise<void> {
-    this.sent.pop()!.reply(infoOf(server));
-    await settled();
+    this.sent.pop()!.reply(`run_id:${server}\r\n`);
+    for (let turns = 0; turns < 10; turns += 1) await Promise.resolve();
   }
 
   async drop(): Promise<void> {
@@ -55,24 +56,10 @@ class TestLink implements Link {
 
 type AskServer = NonNullable<Driver["askServer"]>;
 
-const infoOf = (server: string): string => `run_id:${server}\r\ntcp_port:1\r\n`;
-
-/** What the client says once a test resolves it. */
-function later() {
-  let resolve!: (info: string) => void;
-  const promise = new Promise<string>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve };
-}
-
-async function settled(): Promise<void> {
-  for (let turns = 0; turns < 20; turns += 1) await Promise.resolve();
-}
-
 /** A connection that is established to server "a", and the user's client, connected too. */
 async function established(askServer: AskServer = () => Promise.resolve(undefined)) {
   const opened: TestLink[] = [];
+  const dials = new Dials(() => 0);
   let events!: DriverEvents;
   const user = {
     client: {},
@@ -96,11 +83,13 @@ async function established(askServer: AskServer = () => Promise.resolve(undefine
     watch: (its) => {
       events = its;
     },
+    dials,
     reconnectsOnError: () => false,
     isErrorReply: (error): error is Error => error instanceof Error,
     close: () => Promise.resolve(),
     disconnect: () => {},
   } satisfies Driver;
+  dials.ready();
   const connection = new MasterConnection(user);
   // (The first one shows whether links can be made.)
   opened.shift();
@@ -109,8 +98,12 @@ async function established(askServer: AskServer = () => Promise.resolve(undefine
   await own.says("a");
   const sessions: number[] = [];
   connection.onReady(() => sessions.push(connection.session));
-  const reconnect = (): void => events.onReady(true);
-  return { connection, own, opened, sessions, reconnect };
+  const reconnect = (): void => {
+    dials.redial();
+    dials.ready();
+    events.onReady();
+  };
+  return { connection, user, own, opened, sessions, reconnect };
 }
 
 test("a connection that is not there when its client reconnects is made again, and established once", async () => {
@@ -135,89 +128,96 @@ test("one that is being made when its client reconnects is dropped, and dialed a
   connection.disconnect();
 });
 
-test("while the client is asked where it leads, what was begun goes on, all else waits; at the same server it stays", async () => {
-  const asked = later();
-  const askServer = vi.fn<AskServer>().mockResolvedValueOnce(undefined).mockReturnValueOnce(asked.promise);
-  const { connection, own, opened, sessions, reconnect } = await established(askServer);
-  const before = connection.send("GET", ["before"]);
+test("what is sent on a connection in doubt goes out in its order once it is trusted, and not before", async () => {
+  const { connection, own, opened, reconnect } = await established();
   reconnect();
   expect([connection.isReady, connection.isOpen]).toEqual([false, true]);
-  const waiting = connection.connectFirst();
-  own.sent[0]!.reply("answer");
-  expect(await before).toBe("answer");
-  asked.resolve(infoOf("a"));
-  await waiting;
-  expect([connection.isReady, opened.length, sessions]).toEqual([true, 1, []]);
+  const replies = ["1", "2"].map((key) => connection.send("GET", [key]));
+  expect(own.sent).toEqual([]);
+  const second = opened[1]!;
+  second.greet();
+  await second.says("a");
+  expect(own.sent.map(({ words }) => words)).toEqual(["GET 1", "GET 2"]);
+  for (const [index, { reply }] of own.sent.entries()) reply(index);
+  expect(await Promise.all(replies)).toEqual([0, 1]);
   connection.disconnect();
 });
 
-test.each([
-  ["is at another server", async () => infoOf("b")],
-  ["does not say where it is", async () => undefined],
-  ["fails to say it", () => Promise.reject(new Error("not now"))],
-  ["does not answer in time", () => new Promise<undefined>(() => {})],
-] satisfies Array<[string, AskServer]>)(
-  "a connection whose client %s is replaced, once it has ended",
-  async (_, answer) => {
-    const { connection, own, opened, sessions, reconnect } = await established(
-      vi.fn<AskServer>(answer).mockResolvedValueOnce(undefined),
-    );
-    const drop = new Latch();
-    own.drop = () => drop.done;
+test.each(["lost", "replaced"])(
+  "what is sent on a connection in doubt is rejected if that is %s",
+  async (how) => {
+    const { connection, own, opened, reconnect } = await established();
     reconnect();
-    const waiting = connection.connectFirst();
-    await pass(0.1);
-    expect([connection.isOpen, opened.length]).toEqual([false, 1]);
-    drop.end();
-    await settled();
-    opened[1]!.greet();
-    await opened[1]!.says("b");
-    await pass(0.1);
-    await waiting;
-    expect([connection.isReady, connection.serverIds, sessions.length]).toEqual([true, ["b"], 1]);
+    const reply = connection.send("GET", ["key"]).catch((error: Error) => error.name);
+    const second = opened[1]!;
+    if (how === "lost") own.lose();
+    else {
+      second.greet();
+      await second.says("b");
+    }
+    expect(await reply).toBe("NotSent");
+    expect(own.sent).toEqual([]);
     connection.disconnect();
   },
 );
 
-test("of two reconnects, only what the client says after the second one counts", async () => {
-  const late = later();
-  const asked = vi.fn<AskServer>().mockResolvedValueOnce(undefined).mockReturnValueOnce(late.promise);
-  const { connection, opened, reconnect } = await established(asked.mockResolvedValue(infoOf("b")));
+test("a client that fails to say where it leads is asked again", async () => {
+  const askServer = vi.fn<() => Promise<string | undefined>>().mockResolvedValue("run_id:a\r\n");
+  const { connection, reconnect } = await established(askServer);
+  askServer.mockRejectedValueOnce(new Error("not now"));
   reconnect();
-  reconnect();
-  late.resolve(infoOf("a"));
-  await settled();
-  expect([connection.isReady, opened.length]).toEqual([false, 2]);
+  await pass(1);
+  expect(connection.isReady).toBe(false);
+  await pass(1);
+  expect(connection.isReady).toBe(true);
   connection.disconnect();
 });
 
-test.each(["ended", "lost"])("a connection that was %s while in doubt is not used again", async (how) => {
-  const asked = later();
-  const askServer = vi.fn<AskServer>().mockResolvedValueOnce(undefined).mockReturnValueOnce(asked.promise);
-  const { connection, own, reconnect } = await established(askServer);
+test("a connection that was ended while in doubt asks nothing more", async () => {
+  const askServer = vi.fn(() => Promise.resolve(undefined));
+  const { connection, reconnect } = await established(askServer);
+  askServer.mockClear();
   reconnect();
-  if (how === "ended") connection.disconnect();
-  else own.lose();
-  asked.resolve(infoOf("a"));
-  await settled();
-  expect([connection.isReady, connection.isOpen]).toEqual([false, false]);
+  connection.disconnect();
+  await pass(2);
+  expect(askServer).not.toHaveBeenCalled();
+});
+
+test("a connection in doubt gives up a second one that goes silent, and a third one shows where it leads", async () => {
+  const askServer = vi.fn<AskServer>(() => new Promise(() => {})).mockResolvedValueOnce(undefined);
+  const { connection, opened, reconnect } = await established(askServer);
+  reconnect();
+  opened[1]!.greet();
+  await pass(2);
+  // A slow server has its time.
+  expect(opened).toHaveLength(2);
+  await pass(3);
+  opened[2]!.greet();
+  await opened[2]!.says("a");
+  expect(connection.isReady).toBe(true);
   connection.disconnect();
 });
 
-test("one that replaces a silent one, and is made again while that ends, is established once", async () => {
-  const { connection, own, opened, sessions } = await established();
+test("a second one that cannot be opened, and that its client would not dial again, is none", async () => {
+  const { connection, user, reconnect } = await established();
+  vi.spyOn(user, "delayAfter").mockReturnValue(undefined as never);
+  vi.spyOn(user, "open").mockImplementation(() => {
+    throw new Error("refused");
+  });
+  reconnect();
+  const reply = connection.send("GET", ["key"]).catch((error: Error) => error.name);
+  await pass(1);
+  expect([connection.isOpen, await reply]).toEqual([false, "NotSent"]);
+});
+
+test("one that is lost, and ready again, while the one that it replaces ends is established once", async () => {
+  const { connection, own, opened, sessions, reconnect } = await established();
   const drop = new Latch();
   own.drop = () => drop.done;
-  connection.send("GET", ["key"]).catch(() => {});
-  await pass(2);
-  const [, second] = opened as [TestLink, TestLink];
-  second.greet();
-  await second.says("b");
-  second.sent.pop()!.reply("OK");
-  await settled();
-  second.sent.pop()!.reply("PONG");
-  await expect.poll(() => connection.isOpen).toBe(false);
-  second.lose();
+  reconnect();
+  opened[1]!.greet();
+  await opened[1]!.says("b");
+  opened[1]!.lose();
   await pass(0);
   opened[2]!.greet();
   await opened[2]!.says("b");

@@ -34,8 +34,6 @@ export class MasterConnection implements Connection {
   #database: number | undefined;
   /** Set until the database of the user's client is known. */
   #askingDatabase: Promise<void> | undefined;
-  /** When the current link was dialed, if there was one before, by the monotonic clock. */
-  #since = Number.NEGATIVE_INFINITY;
   /** How many nodes use it. With none left it is made again for the next one; `undefined` before the first. */
   #nodes: number | undefined;
 
@@ -56,10 +54,9 @@ export class MasterConnection implements Connection {
     }
     const asked = driver.askDatabase?.();
     if (asked) this.#askingDatabase = this.#takeDatabase(asked);
-    const place = () => ({ database: this.#database, since: this.#since });
-    this.#subscriber = new Subscriber(driver, place, systemRuntime);
+    this.#subscriber = new Subscriber(driver, () => this.#database, systemRuntime);
     driver.watch({
-      onReady: (hasReconnected) => this.#follow(hasReconnected),
+      onReady: () => this.#follow(),
       onSelect: (database) => this.#moveTo(database),
       onEnd: () => this.#rest(),
     });
@@ -193,16 +190,15 @@ export class MasterConnection implements Connection {
   }
 
   /** The user's client has connected, perhaps to another server: these connections follow. */
-  #follow(hasReconnected: boolean): void {
+  #follow(): void {
     if (this.#nodes === 0) return;
-    this.#link.follow(hasReconnected);
     this.#subscriber.reopen();
+    this.#link.follow();
   }
 
   #onEstablished(): void {
-    if (this.session > 0) this.#since = this.#link.dialedAt;
     this.session += 1;
-    this.#subscriber.reopen();
+    this.#subscriber.reopen(this.#link.lostAt);
     for (const listener of this.#listeners) listener();
   }
 }

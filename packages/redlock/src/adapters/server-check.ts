@@ -1,7 +1,7 @@
 import { outside } from "../time/async-context.ts";
 import type { Dialer } from "./dialer.ts";
 import { type Driver, runIdIn } from "./driver.ts";
-import { type Link, Lost } from "./link.ts";
+import type { Link } from "./link.ts";
 
 /** Where links lead, and whether that is where the user's client is (PROTOCOL 2.9, 2.18). */
 export class ServerCheck {
@@ -36,22 +36,33 @@ export class ServerCheck {
     return link !== undefined && link === this.found?.link;
   }
 
+  /** Whether this link leads to this server. */
+  leadsTo(dialer: Dialer, server: string | undefined): boolean {
+    return this.isFound(dialer) && dialer.isReady && server !== undefined && this.found!.ids.includes(server);
+  }
+
+  /** The reply to INFO on the connection of the user's client; `undefined` if it is another one by then. */
+  async ofUser(): Promise<string | undefined> {
+    const { dials } = this.#driver;
+    const dial = dials.connected;
+    const info = await this.#driver.askServer?.().catch(() => undefined);
+    return dial === dials.connected ? String(info) : undefined;
+  }
+
   /**
-   * Whether this link leads to the server of the user's client: options may have another address than the client has. It is
-   * "unknown" where one of the two is not told. A client at a replica has not seen a failover yet.
+   * Why this link is not to be used: options may have another address than the client has. `undefined` as far as both are
+   * told. A client at a replica has not seen a failover yet.
    */
-  async compare(dialer: Dialer): Promise<"same" | "unknown" | Lost> {
+  async contradiction(dialer: Dialer): Promise<string | undefined> {
     const { isCluster, isDirected, status } = this.#driver;
-    const server = this.isFound(dialer) ? this.found!.ids[0] : undefined;
-    if (server === undefined || isCluster || status !== "ready") return "unknown";
-    const info = String(await this.#driver.askServer?.().catch(() => undefined));
+    const { link } = dialer;
+    const [server] = this.found?.ids ?? [];
+    if (server === undefined || isCluster || isDirected || status !== "ready") return undefined;
+    const info = await this.ofUser();
     const theirs = runIdIn(info);
-    if (theirs === server) return "same";
-    const isTold = theirs !== undefined && !isDirected && !/^role:slave/m.test(info);
-    if (!isTold || !this.isFound(dialer)) return "unknown";
-    return new Lost(
-      `its options lead to server ${server}, but it is connected to port ${/^tcp_port:(\d+)/m.exec(info)?.[1]}, server ${theirs}: give each client options of its own, its socket object too`,
-    );
+    const isSame = theirs === undefined || theirs === server || /^role:slave/m.test(info!);
+    if (isSame || !this.isFound(dialer) || link !== dialer.link) return undefined;
+    return `its options lead to server ${server}, but it is connected to port ${/^tcp_port:(\d+)/m.exec(info!)?.[1]}, server ${theirs}: give each client options of its own, its socket object too`;
   }
 }
 

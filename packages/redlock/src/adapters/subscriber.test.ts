@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { settle, VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
+import { Dials } from "./dials.ts";
 import type { LinkEvents, SubscriberLink } from "./link.ts";
 import { Subscriber } from "./subscriber.ts";
 
@@ -12,9 +13,9 @@ const quiet = {
   ...{ ping: done, subscribe: done, unsubscribe: done },
 };
 
-const place = { database: 0, since: 0 };
 const driver = {
   status: "ready",
+  dials: new Dials(),
   greetingTime: 1000,
   isErrorReply: (error: unknown): error is Error => error instanceof Error,
 };
@@ -26,7 +27,7 @@ test("a connection that its client gives up is replaced, until the subscriber en
   let delay: number | undefined;
   const dial: SubscriberLink["dial"] = (events) => void dialed.push(events);
   const its = { ...driver, openSubscriber: () => ({ ...quiet, dial }), delayAfter: () => delay };
-  const subscriber = new Subscriber(its, () => place, machine);
+  const subscriber = new Subscriber(its, () => 0, machine);
   const subscription = { onMessage: () => {}, onChange: () => {} };
   subscriber.subscribe("channel", subscription);
   expect(dialed).toHaveLength(1);
@@ -65,7 +66,7 @@ test("a channel that a busy master refused is subscribed to once it answers, and
     subscribe: async (channel) => void subscribed.push(channel),
   };
   const its = { ...driver, openSubscriber: () => link, delayAfter: () => 0 };
-  const subscriber = new Subscriber(its, () => place, new VirtualMachine(time));
+  const subscriber = new Subscriber(its, () => 0, new VirtualMachine(time));
   const changes: unknown[] = [];
   const onChange = (...change: unknown[]): void => void changes.push(change);
   const first = { onMessage: () => {}, onChange: () => {} };

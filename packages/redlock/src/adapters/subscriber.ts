@@ -6,8 +6,6 @@ import type { SubscriberLink } from "./link.ts";
 type SubscriberDriver = Pick<Driver, "openSubscriber" | "isErrorReply"> &
   ConstructorParameters<typeof Dialer>[0];
 type SubscriberRuntime = Pick<Runtime, "setTimer">;
-/** The database, and when the connection for commands was dialed again, by the monotonic clock. */
-type Place = () => { readonly database: number | undefined; readonly since: number };
 
 interface Subscription {
   readonly onMessage: (message: string) => void;
@@ -30,7 +28,7 @@ const pingInterval = 10_000;
  */
 export class Subscriber {
   readonly #driver: SubscriberDriver;
-  readonly #place: Place;
+  readonly #database: () => number | undefined;
   readonly #runtime: SubscriberRuntime;
   readonly #subscriptions = new Map<string, WeakRef<Subscription>>();
   /** The channels for which the master was busy. They are asked for again with the next ping. */
@@ -40,9 +38,9 @@ export class Subscriber {
   /** For the next ping, which judges the one before, or another connection. */
   #timer: Timer | undefined;
 
-  constructor(driver: SubscriberDriver, place: Place, runtime: SubscriberRuntime) {
+  constructor(driver: SubscriberDriver, database: () => number | undefined, runtime: SubscriberRuntime) {
     this.#driver = driver;
-    this.#place = place;
+    this.#database = database;
     this.#runtime = runtime;
   }
 
@@ -54,17 +52,15 @@ export class Subscriber {
     else this.reopen();
   }
 
-  /** The command connection or the user's client is back, so this one is reopened if it was used. */
-  reopen(): void {
+  /**
+   * The command connection or the user's client is back, so this one is reopened if it was used. A connection that was
+   * made before the other was lost, at `lostAt`, may lead to the previous server or nowhere: it is replaced.
+   */
+  reopen(lostAt: number = Number.NEGATIVE_INFINITY): void {
     const current = this.#current;
     const isOver = !current || current.state === "over";
     if (isOver && this.#subscriptions.size > 0) this.#open();
-    else if (current?.isReady && this.#isOld(current)) current.cut();
-  }
-
-  /** One that was dialed before the connection for commands was made again may lead to the previous server or nowhere. */
-  #isOld({ dialedAt }: Dialer<SubscriberLink>): boolean {
-    return dialedAt < this.#place().since;
+    else if (current?.isReady && (current.readyAt <= lostAt || current.isBehind)) current.cut();
   }
 
   /** Ends the connection until it is reopened. */
@@ -84,10 +80,10 @@ export class Subscriber {
     }
     const onMessage = (channel: string, message: string): void =>
       this.#subscriptions.get(channel)?.deref()?.onMessage(message);
-    const open = (): SubscriberLink => this.#driver.openSubscriber(this.#place().database, onMessage);
+    const open = (): SubscriberLink => this.#driver.openSubscriber(this.#database(), onMessage);
     const current: Dialer<SubscriberLink> = new Dialer(this.#driver, open, {
       onReady: () => {
-        if (this.#isOld(current)) current.cut();
+        if (current.isBehind) current.cut();
         else this.#onReady(current);
       },
       onLost: () => {

@@ -26,7 +26,8 @@ export interface Connection {
   readonly isReady: boolean;
   /**
    * Whether what was begun in this {@link session} can go on. Default: {@link isReady}. If that is false and this is
-   * true, it is being found out where the connection leads (PROTOCOL 2.18): new questions wait for {@link connectFirst}.
+   * true, it is being found out where the connection leads (PROTOCOL 2.18): commands are kept in their order, and sent or
+   * rejected once it is known; new ones should wait for {@link connectFirst}.
    */
   readonly isOpen?: boolean;
   /**

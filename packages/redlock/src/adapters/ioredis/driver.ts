@@ -2,6 +2,7 @@ import { outside } from "../../time/async-context.ts";
 import { maxTimerDelay, type Timer } from "../../time/runtime.ts";
 import { systemRuntime } from "../../time/system.ts";
 import { boundedDelay } from "../dialer.ts";
+import { Dials } from "../dials.ts";
 import type { Driver, DriverEvents } from "../driver.ts";
 import type { Link, OnMessage, SubscriberLink } from "../link.ts";
 import { hasMethods, memberOf } from "../members.ts";
@@ -34,6 +35,7 @@ export class IoredisDriver implements Driver {
   readonly keyPrefix: string;
   readonly isCluster: boolean;
   readonly isDirected: boolean;
+  readonly #dials = new Dials();
   /** How often a Sentinel has failed. */
   #failedSentinels = 0;
 
@@ -158,12 +160,18 @@ export class IoredisDriver implements Driver {
         );
       else events.onSelect(database);
     });
-    let wasReady = this.client.status === "ready";
-    this.client.on("ready", () => {
-      events.onReady(wasReady);
-      wasReady = true;
+    for (const event of ["connecting", "reconnecting"]) this.client.on(event, () => void this.dials);
+    this.client.on("close", () => {
+      // The status may be that of the next dial: an earlier listener has called `connect`.
+      this.#dials.see(false);
+      void this.dials;
     });
-    if (this.isCluster) this.#watchNodes(() => events.onReady(true));
+    const onReady = (): void => {
+      this.#dials.ready();
+      events.onReady();
+    };
+    this.client.on("ready", onReady);
+    if (this.isCluster) this.#watchNodes(onReady);
   }
 
   /** In ioredis 5 and 6, a client that is disconnected between two attempts to connect emits no "end". */
@@ -196,8 +204,15 @@ export class IoredisDriver implements Driver {
     const lost = new Set<string>();
     this.client.on("-node", ({ options }: ClusterNode) => lost.add(addressOf(options)));
     this.client.on("+node", (node: ClusterNode) => {
-      if (lost.delete(addressOf(node.options))) node.on("ready", onReady);
+      if (!lost.delete(addressOf(node.options))) return;
+      this.#dials.redial();
+      node.on("ready", onReady);
     });
+  }
+
+  get dials(): Dials {
+    this.#dials.see(dialed.has(this.status));
+    return this.#dials;
   }
 
   reconnectsOnError(error: Error): boolean {
@@ -229,3 +244,6 @@ type CallingClient = IoredisClient & {
 };
 
 type ClusterNode = Pick<IoredisClient, "on"> & { readonly options: IoredisOptions };
+
+/** The states of a client that is connected, or connecting. */
+const dialed: ReadonlySet<string> = new Set(["connecting", "connect", "ready"]);

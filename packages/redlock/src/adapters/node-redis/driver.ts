@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from "../../errors.ts";
 import { outside } from "../../time/async-context.ts";
 import { afterTurn, systemRuntime } from "../../time/system.ts";
+import { Dials } from "../dials.ts";
 import { type Driver, type DriverEvents, defaultConnectTimeout } from "../driver.ts";
 import type { Link, OnMessage, SubscriberLink } from "../link.ts";
 import { hasMethods, memberOf } from "../members.ts";
@@ -66,6 +67,7 @@ export class NodeRedisDriver implements Driver {
   #hasDialed = false;
   /** Whether it is to be destroyed when its current dial has ended. */
   #isEnding = false;
+  readonly #dials = new Dials();
 
   constructor(client: NodeRedisClient) {
     this.client = client;
@@ -121,16 +123,16 @@ export class NodeRedisDriver implements Driver {
       if (!client.isOpen) afterTurn(() => outside(() => destroy(client)));
       else if (!this.#isEnding) this.#use = "used";
     });
-    let wasReady = this.status === "ready";
     client.on("ready", () => {
       onDialed();
       // Its end is about to take effect.
       if (this.status === "end") return;
-      onReady(wasReady);
-      wasReady = true;
+      this.#dials.ready();
+      onReady();
     });
     client.on("reconnecting", () => {
       this.#hasDialed = false;
+      this.#dials.redial();
     });
     const onOver = (): void => {
       this.#use = "ended";
@@ -154,6 +156,11 @@ export class NodeRedisDriver implements Driver {
     if (!this.#isEnding) return;
     this.#isEnding = false;
     outside(() => destroy(this.client));
+  }
+
+  get dials(): Dials {
+    this.#dials.see(this.client.isOpen);
+    return this.#dials;
   }
 
   reconnectsOnError(): boolean {
