@@ -107,10 +107,10 @@ export const permits: readonly Behaviour[] = [
       const [one, other] = await semaphores(bench, 1);
       // A free one is given though the backoff throws, which is not called.
       await one!.acquire(20_000, { retryCount: 4, backoff: () => assert.fail("it was called") });
-      const asked = other!.acquire(20_000, { retryCount: 4, backoff: () => 75 });
+      const asked = other!.acquire(20_000, { retryCount: 4, backoff: () => 250 });
       const { took, error } = await bench.time.took(asked);
       assert.match(String(error), /"s" is locked/);
-      lasted(bench, took, 300, 400, "the wait");
+      lasted(bench, took, 1000, 1100, "the wait");
     },
     queued,
   ),
