@@ -24,7 +24,7 @@ const examples = Object.entries(scriptsOf("examples/package.json")).filter(([nam
 const text = ["README.md", "CONTRIBUTING.md", "examples/README.md"]
   .map((file) => readFileSync(join(root, file), "utf8"))
   .join("\n");
-const files = [...text.matchAll(/ exec (tsx \S+\.ts)|`(\.ci\/\w+)/g)].map(
+const files = [...text.matchAll(/ exec (tsx \S+\.ts)|`(\.ci\/\w+)\b(?!\.)/g)].map(
   ([, byTsx, file]) => byTsx ?? file!,
 );
 /** The commands that the documents let a user type after `npx -y pnpm@12`, but for pnpm's own commands and those of its workspaces. */
@@ -62,7 +62,7 @@ test("the documents name commands that there are", () => {
   );
 });
 
-describe.concurrent.each(Object.keys(commands))("%s", { timeout }, (name) => {
+describe.each(Object.keys(commands))("%s", { timeout }, (name) => {
   test("--help has examples; a slip of its options is told, and is exit 64", async () => {
     const { code, output } = await run(name, "--help").ended;
     expect(output).toMatch(/^Usage:\s[\s\S]*^Examples?:\n +\S/m);
@@ -75,7 +75,7 @@ describe.concurrent.each(Object.keys(commands))("%s", { timeout }, (name) => {
   });
 });
 
-test.concurrent.each([
+test.each([
   ["sim", "exlore", "explore"],
   ["quorlock", "docter", "doctor"],
   ["recipe", "cach", "cache"],

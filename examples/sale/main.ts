@@ -39,7 +39,7 @@ const next = [
 await runExample(async (fixture) => {
   const { narrator } = fixture;
   narrator.heading("A stock of 100 items, five processes that sell it, and five Redis masters for the lock");
-  const shop = await Shop.build();
+  const shop = Shop.build();
   fixture.onEnd(() => shop.remove());
   const staff = new Staff(fixture, shop);
   const masters = await mastersUp(fixture, 5);
