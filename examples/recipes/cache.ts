@@ -15,8 +15,8 @@ export class Cache {
   async get(key: string, compute: () => Promise<string>): Promise<string> {
     const cached = this.#values.get(key);
     if (cached !== undefined) return cached;
-    // The others wait for the one that computes, and find its value.
-    return this.#redlock.using(`cache:${key}`, 5000, async (signal) => {
+    // The others wait for the one that computes, and find its value. (By default a call waits for 2 s.)
+    return this.#redlock.using(`cache:${key}`, 5000, { waitTimeout: 30_000 }, async (signal) => {
       const found = this.#values.get(key);
       if (found !== undefined) return found;
       const value = await compute();
@@ -44,10 +44,8 @@ export const cache: Recipe = {
     const answers = await Promise.all(requests);
     await Promise.all(redlocks.map((redlock) => redlock.quit()));
     check(computed === 1, `it was computed ${computed} times`);
-    check(
-      answers.every((answer) => answer === "the report"),
-      "a request got another value",
-    );
+    const others = answers.filter((answer) => answer !== "the report");
+    check(others.length === 0, `${others.length} requests got another value`);
     return `${answers.length} requests, computed ${computed} time`;
   },
 };
