@@ -233,22 +233,23 @@ test("--json has the stable ids, each with its fields", async () => {
   const { output } = await quorlock(["doctor", ...withSecret().slice(1), "--json"]);
   const report = JSON.parse(output) as Report;
   expect(Object.keys(report)).toEqual(["schemaVersion", "ok", "summary", "checks"]);
-  expect(report).toMatchObject({
-    schemaVersion: 1,
-    ok: false,
-    summary: { pass: 86, warn: 1, fail: 0, unknown: 0 },
-  });
+  expect(report).toMatchObject({ schemaVersion: 1, ok: false, summary: { fail: 0, unknown: 0 } });
+  expect(report.checks).toHaveLength(87);
   expect([...new Set(report.checks.map(({ id }) => id))].sort()).toEqual(Object.keys(remedies).sort());
   const url = `https://www.npmjs.com/package/quorlock/v/${version}#independenteven`;
-  expect(report.checks.find(({ id }) => id === "independent.even")).toEqual({
-    id: "independent.even",
-    status: "warn",
-    master: null,
-    message: "4 masters survive the failure of 1, as 3 do",
-    remedy: remedies["independent.even"],
-    url,
-    observed: { masters: 4 },
-  });
+  // (Whether masters answer in time is a matter of the machine.)
+  const isTimed = (id: string): boolean => id === "usable.round-trip" || id === "usable.cold-connection";
+  expect(report.checks.filter(({ id, status }) => status === "warn" && !isTimed(id))).toEqual([
+    {
+      id: "independent.even",
+      status: "warn",
+      master: null,
+      message: "4 masters survive the failure of 1, as 3 do",
+      remedy: remedies["independent.even"],
+      url,
+      observed: { masters: 4 },
+    },
+  ]);
 });
 
 test("--help has examples and exit codes, and --version the version of the package", async () => {
