@@ -133,7 +133,8 @@ export const catalogue: readonly Part[] = [
   {
     module: "ClocksModel",
     quickEdits: true,
-    invariants: ["TypeOK", "NeverTooShort"],
+    invariants: ["TypeOK", "NeverTooShort", "NeverTooLong"],
+    steps: ["BeginsAnew"],
     reaches: ["MayBeExact", "MayBeBehind"],
     extra: ["CONSTRAINT Bounded"],
     bounds: [
