@@ -36,7 +36,7 @@ ASSUME \A L \in Lists : L # {} /\ IsFiniteSet(L)
 TypeOK == former \in Lists /\ current \in Lists /\ \A c \in Clients : list[c] \in {former, current} /\ lease[c] \subseteq list[c]
 \* 1.9
 OneHolder == \A c, o \in Clients : lease[c] # {} /\ lease[o] # {} => c = o
-\* 1.13 A master is added, and one is taken out.
-MayGrow == \E c \in Clients : lease[c] # {} /\ list[c] = current /\ Cardinality(former) + 1 = Cardinality(current)
+\* 1.13 A master is added, and one is taken out. A bare majority is enough.
+MayGrow == \E c \in Clients : list[c] = current /\ Cardinality(former) + 1 = Cardinality(current) /\ 2 * Cardinality(lease[c]) = Cardinality(current) + 1
 MayShrink == \E c \in Clients : lease[c] # {} /\ list[c] = current /\ Cardinality(former) = Cardinality(current) + 1
 =============================================================================

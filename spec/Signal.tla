@@ -46,17 +46,19 @@ OneHolder == ~(rival /\ Holds)
 \* 1.11 The signal aborts before the deadline, and before another client holds.
 ToldInTime == IsFree /\ state = "held" => ~rival /\ now <= deadline - Notice
 \* 3.6, 4.1 What is lost or over stays so. No lease ends for its timer before it is due, and none is kept for longer than it was asked for.
+\* 3.3 A deadline counts from a send, and 1.11 the timer is set for when the signal is due.
 LostStaysLostStep ==
   /\ state # "held" => state' = state /\ deadline' = deadline
   /\ ~Holds => ~Holds'
   /\ state' = "lost" /\ state = "held" => now >= deadline - Notice
-  /\ deadline' >= deadline /\ deadline' <= Max(deadline, now + Ttl)
+  /\ deadline' >= deadline /\ (deadline' # deadline => deadline' - Ttl \in answers)
+  /\ timer' # timer => timer' = deadline - Notice
   /\ answers' \ answers # {} => state = "held"
 LostStaysLost == [][LostStaysLostStep]_vars
-\* A lease is extended beyond its first time, and another client holds after it was lost, or released. A timer
+\* A lease is extended beyond its first time, and another client holds as soon as it has run out, or is released. A timer
 \* is late where the loop is not free.
 MayLast == state = "held" /\ now > Ttl
-MayFollowLost == rival /\ state = "lost"
+MayFollowLost == rival /\ state = "lost" /\ now = deadline
 MayBeLate == state = "held" /\ now > deadline
 MayFollowRelease == rival /\ state = "over" /\ now < deadline
 =============================================================================
