@@ -57,25 +57,33 @@ TypeOK ==
   /\ \A a \in Attempts :
        /\ answers[a] \in SUBSET Masters /\ left[a] \in (IF Rounds = 0 THEN {0} ELSE 1..Rounds)
        /\ state[a] = "idle" => answers[a] = {} /\ left[a] = Rounds
-\* 7.4 Nobody waits for a free key, nor for one that it has; and who has not called has none.
+\* 7.4 Nobody waits for a free key, nor for one that it has; and who has not called, or is over, has none and waits for none.
 OnlyForOthers ==
-  \A m \in Masters : (key[m] = 0 => queue[m] = {}) /\ key[m] \notin queue[m] /\ \A a \in Attempts : state[a] = "idle" => key[m] # a /\ a \notin queue[m]
+  \A m \in Masters : (key[m] = 0 => queue[m] = {}) /\ key[m] \notin queue[m] /\ \A a \in Attempts : state[a] \in {"idle", "over"} => key[m] # a /\ a \notin queue[m]
 \* 1.9, 2.3 Who holds has a majority. (No key runs out here.)
 HeldByAMajority == \A a \in Attempts : state[a] = "held" => 2 * Cardinality({m \in Masters : key[m] = a}) > Cardinality(Masters)
 Moves == {<<"idle", "asking">>, <<"asking", "held">>, <<"asking", "over">>, <<"held", "over">>}
-\* 1.10 Nobody is refused who has a round left, or no limit.
+\* 1.10 Nobody is refused who has a round left, or no limit, and each goes on alone.
+Of(a) == <<state[a], answers[a], left[a]>>
 AdvancesStep ==
   \A a \in Attempts :
     /\ state'[a] = state[a] \/ <<state[a], state'[a]>> \in Moves
     /\ state[a] = "asking" /\ state'[a] = "over" => Rounds > 0 /\ left[a] = 1
+    /\ \A b \in Attempts \ {a} : Of(a)' = Of(a) \/ Of(b)' = Of(b)
 Advances == [][AdvancesStep]_vars
 \* 7.3, 7.8 A key goes to the first.
-ToTheFirstStep == \A m \in Masters : key'[m] # key[m] /\ key'[m] # 0 => \A a \in queue[m] \cap queue'[m] : key'[m] <= a
+ToTheFirstStep == \A m \in Masters : key'[m] # key[m] /\ key'[m] # 0 => \A a \in queue'[m] : key'[m] <= a
 ToTheFirst == [][ToTheFirstStep]_vars
-\* 7.1, 7.10 Who waits stays in the queue until it has the key, or leaves.
-StaysInQueueStep == \A m \in Masters : \A a \in queue[m] \ queue'[m] : key'[m] = a \/ state'[a] = "over"
+\* 7.1, 7.10 Who waits stays in the queue until it has the key, or leaves; and who joins has the master's answer.
+StaysInQueueStep ==
+  \A m \in Masters :
+    /\ \A a \in queue[m] \ queue'[m] : key'[m] = a \/ state'[a] = "over"
+    /\ \A a \in queue'[m] \ queue[m] : m \in answers'[a] \ answers[a]
 StaysInQueue == [][StaysInQueueStep]_vars
 
 \* 1.10 A call settles; one without a limit is granted.
 EachAttemptEnds == \A a \in Attempts : state[a] = "asking" ~> state[a] \in (IF Rounds > 0 THEN {"held", "over"} ELSE {"held"})
+\* A majority is enough, in a later round as well.
+MayBeAMajority == \E a \in Attempts, m \in Masters : state[a] = "held" /\ key[m] # a
+MayEndLaterStep == \E a \in Attempts : state[a] = "held" /\ state'[a] = "over" /\ left[a] < Rounds
 =============================================================================

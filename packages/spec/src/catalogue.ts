@@ -218,6 +218,7 @@ export const catalogue: readonly Part[] = [
       quick("no limit", ending(0, '"A", "B"'), { edits: true }),
       full("two rounds, at last", ending(2, '"A", "B"'), { temporal: true, edits: true }),
       full("no limit, at last", ending(0, '"A", "B"'), { temporal: true, edits: true }),
+    reaches: ["MayBeAMajority", "MayEndLaterStep"],
     ],
   },
   {
