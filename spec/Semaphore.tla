@@ -44,10 +44,16 @@ EachSlotOnce == \A a, b \in Attempts : state[a] = "held" /\ state[b] = "held" /\
 HeldByAMajority == \A a \in Attempts : state[a] = "held" => 2 * Cardinality(votes[a]) > Cardinality(Masters)
 OneVoteForASlot == \A a, b \in Attempts : a # b /\ votes[a] \cap votes[b] # {} => wants[a] \cap wants[b] = {}
 Moves == {<<"idle", "asking">>, <<"asking", "held">>, <<"asking", "over">>, <<"held", "over">>}
-AdvancesStep == \A a \in Attempts : state'[a] = state[a] \/ <<state[a], state'[a]>> \in Moves
+\* Each master votes, and is given back, alone.
+AdvancesStep ==
+  /\ \A a \in Attempts : state'[a] = state[a] \/ <<state[a], state'[a]>> \in Moves
+  /\ \A a \in Attempts : Cardinality(votes[a] \ votes'[a]) <= 1
 Advances == [][AdvancesStep]_vars
-\* All slots may be held, by one for all or by several.
-MayBeOfOne == \E a \in Attempts : state[a] = "held" /\ wants[a] = Slots
-MayBeOfTwo == \E a, b \in Attempts : state[a] = "held" /\ state[b] = "held" /\ wants[a] \cup wants[b] = Slots /\ wants[a] # Slots
+\* All slots may be held, by one for all or by several, with some masters or with all.
+MayBeOfOne == \E a \in Attempts : state[a] = "held" /\ wants[a] = Slots /\ votes[a] # Masters
+MayBeOfTwo == \E a, b \in Attempts : state[a] = "held" /\ state[b] = "held" /\ wants[a] \cup wants[b] = Slots /\ wants[a] # Slots /\ votes[a] = Masters
 MayFollow == \E a, b \in Attempts : state[a] = "held" /\ state[b] = "over" /\ wants[a] = Slots /\ wants[b] = Slots
+\* An attempt gives up, and a vote comes too late.
+MayGiveUpStep == \E a \in Attempts : state[a] = "asking" /\ state'[a] = "over" /\ votes[a] # {}
+MayBeLateStep == \E a \in Attempts : state[a] = "over" /\ votes'[a] \ votes[a] # {}
 =============================================================================

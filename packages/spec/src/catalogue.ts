@@ -114,6 +114,13 @@ const guard = (extending: string, losses = 1, servers = "A, B, C"): readonly str
 const repair = (servers: string, sends: number): readonly string[] => [
   ...["A = A", "B = B", "C = C", `Masters = {${servers}}`, `Sends = ${sends}`],
 ];
+const semaphore = (servers: string): readonly string[] => [
+  ...["A = A", "B = B", "C = C", `Masters = {${servers}}`, "Slots = {1, 2}", "Attempts = {1, 2, 3}"],
+];
+const readWrite = (servers: string, readers: string, writers: string): readonly string[] => [
+  ...["A = A", "B = B", "C = C", `Masters = {${servers}}`],
+  ...[`Readers = {${readers}}`, `Writers = {${writers}}`],
+];
 const signal = (isFree: boolean): readonly string[] => [
   ...["Ttl = 3", "Notice = 1", "Duration = 6"],
   `IsFree = ${isFree ? "TRUE" : "FALSE"}`,
@@ -271,10 +278,11 @@ export const catalogue: readonly Part[] = [
     module: "SemaphoreModel",
     invariants: ["TypeOK", "EachSlotOnce", "HeldByAMajority", "OneVoteForASlot", "NoMoreThanThereAre"],
     steps: ["Advances"],
-    reaches: ["MayBeOfOne", "MayBeOfTwo", "MayFollow"],
+    reaches: ["MayBeOfOne", "MayBeOfTwo", "MayFollow", "MayGiveUpStep", "MayBeLateStep"],
     extra: ["SYMMETRY AnyMaster"],
     bounds: [
-      full("three attempts", [...threeMasters, "Slots = {1, 2}", "Attempts = {1, 2, 3}"], { edits: true }),
+      full("two masters", semaphore("A, B"), { edits: true }),
+      full("three attempts", semaphore("A, B, C"), { edits: true }),
     ],
   },
   {
