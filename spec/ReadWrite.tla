@@ -58,11 +58,21 @@ Has(c, kinds) == 2 * Cardinality({m \in Masters : claim[m][c] \in kinds}) > Card
 HeldByAMajority ==
   \A c \in Clients : (Writes(c) => Has(c, {"write"})) /\ (Reads(c) => Has(c, IF c \in Writers THEN {"read", "write"} ELSE {"read"}))
 Moves == {<<"idle", "asking">>, <<"asking", "held">>, <<"held", "downgraded">>} \cup ({"asking", "held", "downgraded"} \X {"over"})
-AdvancesStep == \A c \in Clients : state'[c] = state[c] \/ <<state[c], state'[c]>> \in Moves
+\* 10.3, 10.5 All masters are asked at once; each changes a claim alone, and lets in or exchanges once for a request.
+AdvancesStep ==
+  /\ \A c \in Clients : state'[c] = state[c] \/ <<state[c], state'[c]>> \in Moves
+  /\ \A r \in net' \ net, m \in Masters : <<m, r[2], r[3]>> \in net'
+  /\ claim' # claim => \E m \in Masters, c \in Clients :
+       /\ claim' = [claim EXCEPT ![m][c] = claim'[m][c]]
+       /\ claim'[m][c] = "none" \/ \E r \in net \ net' : r[1] = m /\ r[2] = c
 Advances == [][AdvancesStep]_vars
 \* Readers share, also with a writer that is one of them now; a writer comes after a reader, and after another writer.
 MayShare == \E c, o \in Readers : c # o /\ Reads(c) /\ Reads(o)
 MayShareWithWriter == \E c \in Readers, w \in Writers : Reads(c) /\ Reads(w)
 MayWriteAfter == \E w \in Writers, c \in Readers : Writes(w) /\ state[c] = "over"
 MayWriteAfterWriter == \E w, o \in Writers : Writes(w) /\ state[o] = "over"
+\* A majority is enough. One that reads instead ends as well, and a request may be late.
+MayBeAMajority == \E w \in Writers, m \in Masters : Writes(w) /\ claim[m][w] = "none"
+MayEndAsReader == \E w \in Writers, m \in Masters : state[w] = "over" /\ claim[m][w] = "read"
+MayBeLateStep == \E m \in Masters, c \in Clients : state[c] = "over" /\ claim[m][c] = "none" /\ claim'[m][c] # "none"
 =============================================================================

@@ -218,6 +218,7 @@ export const catalogue: readonly Part[] = [
     invariants: ["TypeOK", "OnlyForOthers", "HeldByAMajority"],
     steps: ["Advances", "ToTheFirst", "StaysInQueue"],
     temporal: ["EachAttemptEnds"],
+    reaches: ["MayBeAMajority", "MayEndLaterStep"],
     extra: [],
     bounds: [
       quick("one round", ending(1, '"A", "B"'), { edits: true }),
@@ -225,7 +226,6 @@ export const catalogue: readonly Part[] = [
       quick("no limit", ending(0, '"A", "B"'), { edits: true }),
       full("two rounds, at last", ending(2, '"A", "B"'), { temporal: true, edits: true }),
       full("no limit, at last", ending(0, '"A", "B"'), { temporal: true, edits: true }),
-    reaches: ["MayBeAMajority", "MayEndLaterStep"],
     ],
   },
   {
@@ -289,15 +289,15 @@ export const catalogue: readonly Part[] = [
     module: "ReadWriteModel",
     invariants: ["TypeOK", "AWriterIsAlone", "OnEachMasterToo", "HeldByAMajority"],
     steps: ["Advances"],
-    reaches: ["MayShare", "MayShareWithWriter", "MayWriteAfter", "MayWriteAfterWriter"],
+    reaches: [
+      ...["MayShare", "MayShareWithWriter", "MayWriteAfter", "MayWriteAfterWriter"],
+      ...["MayBeAMajority", "MayEndAsReader", "MayBeLateStep"],
+    ],
     extra: ["SYMMETRY AnyMaster"],
     bounds: [
-      full("two readers and a writer", [...threeMasters, 'Readers = {"r1", "r2"}', 'Writers = {"w"}'], {
-        edits: true,
-      }),
-      full("two writers and a reader", [...threeMasters, 'Readers = {"r"}', 'Writers = {"w1", "w2"}'], {
-        edits: true,
-      }),
+      full("two masters", readWrite("A, B", '"r"', '"w1", "w2"'), { edits: true }),
+      full("two readers and a writer", readWrite("A, B, C", '"r1", "r2"', '"w"'), { edits: true }),
+      full("two writers and a reader", readWrite("A, B, C", '"r"', '"w1", "w2"'), { edits: true }),
     ],
   },
   {
