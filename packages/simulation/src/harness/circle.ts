@@ -38,14 +38,12 @@ export function wordsOf(circle: readonly Caller[]): string {
   const wanted = new Set(circle.flatMap(resourcesWanted));
   const members = circle.filter((client) => resourcesHeld(client).some((resource) => wanted.has(resource)));
   const clauses = members.map((client) => {
-    const waits = resourcesWanted(client).flatMap((resource) =>
-      members
+    const waits = [...new Set(resourcesWanted(client))].flatMap((resource) => {
+      const holders = members
         .filter((holder) => resourcesHeld(holder).includes(resource))
-        .map(
-          (holder) =>
-            `for "${resource}", which ${holder === client ? "it holds itself" : `${holder.name} holds`}`,
-        ),
-    );
+        .map((holder) => (holder === client ? "it holds itself" : `${holder.name} holds`));
+      return holders.length === 0 ? [] : [`for ${quoted([resource])}, which ${holders.join(" and ")}`];
+    });
     return `${client.name} holds ${quoted(resourcesHeld(client))} and waits ${waits.join(", and ")}`;
   });
   return clauses.join("; ");
@@ -59,6 +57,15 @@ function resourcesWanted({ asking }: Caller): readonly string[] {
   return [...asking].flatMap(({ resources }) => resources);
 }
 
+/** As its user names it: the keys of a semaphore are its own. */
 export function quoted(resources: readonly string[]): string {
-  return resources.map((resource) => `"${resource}"`).join(" and ");
+  return resources
+    .map((resource) => {
+      const [, name, slot] = ofSemaphore.exec(resource) ?? [];
+      if (name === undefined) return `"${resource}"`;
+      return slot === undefined ? `the first place in the queue of "${name}"` : `permit ${slot} of "${name}"`;
+    })
+    .join(" and ");
 }
+
+const ofSemaphore = /^\{(.*)\}:(?:slot:(\d+)|admission)$/;

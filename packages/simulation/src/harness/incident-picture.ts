@@ -9,7 +9,7 @@ const top = 118;
 export function incidentPicture(incident: Incident, violation: Violation, title: string): string {
   const { held, runs, asking, pauses } = incident;
   const begin = incident.beginning(violation, incident.culprits(violation));
-  const end = violation.at * 1000;
+  const end = Math.round(violation.at * 1000);
   const room = Math.max(1, end - begin) * 0.06;
   const x = (at: number): number =>
     left + ((Math.min(Math.max(at, begin), end + room) - begin) / (end + room - begin)) * (right - left);

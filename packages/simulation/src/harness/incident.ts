@@ -22,6 +22,8 @@ export interface Run {
   readonly at: number;
   readonly sentAt: number;
   readonly name: string;
+  /** When the round began that it belongs to. */
+  readonly round: number;
   /** The lock that its client had then, or had before; none if it never had one in this round. */
   readonly lock: Held | undefined;
 }
@@ -54,7 +56,7 @@ export class Incident {
   see(at: number, [actor, verb, ...args]: readonly TraceValue[]): void {
     const words = args.map(String);
     if (actor === "fault") this.#seeFault(at, String(verb), words);
-    else if (actor === "resource") this.#seeRun(at, words);
+    else if (actor === "resource" && verb === "has done") this.#seeRun(at, words);
     else if (String(actor).startsWith("client-")) this.#seeClient(at, clientIn(actor!), String(verb), words);
   }
 
@@ -79,7 +81,7 @@ export class Incident {
 
   /** From when on it matters: its culprits have the locks that they act by, or begin to act without one. */
   beginning({ kind, at }: Violation, culprits: readonly number[]): number {
-    const end = at * 1000;
+    const end = Math.round(at * 1000);
     const of = culprits.flatMap((client) => {
       const round = this.#roundOf(client, end);
       if (kind === "starvation") return [round];
@@ -88,18 +90,22 @@ export class Incident {
           holder === client && from >= round && (over?.at ?? end) >= end ? [from] : [],
         );
       const last = this.runs.findLast((run) => run.client === client && whyBare(run) !== "");
-      const first = this.runs.find(
-        (run) => run.client === client && run.sentAt >= this.#roundOf(client, last?.sentAt ?? end),
-      );
-      return [first?.sentAt ?? round, last?.lock?.from ?? end];
+      const first = this.runs.find((run) => run.client === client && run.sentAt >= (last?.round ?? round));
+      const lock = last ? last.lock : this.met(client)?.lock;
+      return [first?.sentAt ?? round, lock?.from ?? end];
     });
     return Math.min(...of);
+  }
+
+  /** The last call of another client, of those under a lock. */
+  met(client: number): Run | undefined {
+    return this.runs.findLast((run) => run.client !== client && run.lock);
   }
 
   lines(violation: Violation): readonly string[] {
     const culprits = this.culprits(violation);
     const from = this.beginning(violation, culprits);
-    const end = violation.at * 1000;
+    const end = Math.round(violation.at * 1000);
     const told = this.#sentences
       .filter(
         (sentence) =>
@@ -120,7 +126,7 @@ export class Incident {
     culprits: readonly number[],
     from: number,
   ): boolean {
-    const isOfWork = kind === "invariant";
+    const isOfWork = kind !== "deadlock" && kind !== "starvation";
     if (clients.some((client) => culprits.includes(client)))
       return isOfWork || about === "ask" || about === "hold";
     if (kind === "starvation") return about === "hold";
@@ -147,7 +153,8 @@ export class Incident {
       const holder = this.held.find(
         ({ resources, until, over }) => resources.includes(first!) && !over && at < until,
       );
-      say(`waits for "${first}"${holder ? `, which client ${holder.client} holds` : ""}`, "ask");
+      const who = holder?.client === client ? "it" : `client ${holder?.client}`;
+      say(`waits for ${quoted([first!])}${holder ? `, which ${who} holds` : ""}`, "ask");
     } else if (verb === "gets nothing") {
       if (ask) ask.until = at;
       this.#refused.set(client, at);
@@ -180,17 +187,22 @@ export class Incident {
     return this.#rounds.findLast((round) => round.client === client && round.from <= at)?.from ?? 0;
   }
 
-  #seeRun(at: number, [name, args, , caller, sent, result]: readonly string[]): void {
+  #seeRun(at: number, [name, args, , caller, sent, number, result]: readonly string[]): void {
     const client = clientIn(caller!);
     const sentAt = Number(sent);
-    const round = this.#roundOf(client, sentAt);
-    const lock = this.held.findLast(
-      (held) => held.client === client && held.from >= round && held.from <= sentAt,
+    const round = this.#rounds.filter((begun) => begun.client === client)[Number(number)]!.from;
+    const own = this.held.filter(
+      ({ client: holder, from }) =>
+        holder === client && from <= sentAt && this.#roundOf(client, from) === round,
     );
-    const run = { client, at, sentAt, name: name!, lock };
+    const lock =
+      own.findLast(({ over }) => !over || over.at > sentAt) ??
+      own.toSorted((one, other) => one.over!.at - other.over!.at).at(-1);
+    const run = { client, at, sentAt, name: name!, round, lock };
     this.runs.push(run);
     const other = this.held.find(
-      (held) => held.client !== client && held.over === undefined && at < held.until,
+      ({ client: holder, resources, over, until }) =>
+        holder !== client && !over && at < until && (!lock || shares(lock.resources, resources)),
     );
     const how = whyBare(run);
     const now = how !== "" && other ? `; client ${other.client} holds ${quoted(other.resources)} now` : "";
@@ -208,8 +220,13 @@ export class Incident {
     const fault = JSON.parse(text) as Fault;
     if (ofClocks.includes(fault.kind)) return;
     const { words } = describeFault(fault, struck, at);
-    this.#sentences.push({ at, clients, about: "fault", text: `fault: ${named(words)}` });
+    const about = fault.kind === "freeze" ? "hold" : "fault";
+    this.#sentences.push({ at, clients, about, text: `fault: ${named(words)}` });
   }
+}
+
+export function shares(some: readonly string[], others: readonly string[]): boolean {
+  return some.some((resource) => others.includes(resource));
 }
 
 /** Whether its client gave it up while its lease still ran. */

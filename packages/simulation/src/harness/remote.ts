@@ -20,6 +20,8 @@ export interface Way {
   readonly server: Process;
   readonly requests: OneWay;
   readonly replies: OneWay;
+  /** The round of the caller's code: a call may be late in its own. */
+  readonly round: number;
 }
 
 export interface RemoteListener {
@@ -69,7 +71,7 @@ export function remote<Resource extends object>(
 
 function call(
   kernel: Kernel,
-  { client, server, requests, replies }: Way,
+  { client, server, requests, replies, round }: Way,
   listener: RemoteListener,
   words: readonly string[],
   run: () => unknown,
@@ -80,7 +82,7 @@ function call(
     client.record("calls", server.name, ...words);
     const arrive = (): void => {
       const { text, settle } = outcomeOf(kernel, run, resolve, reject);
-      server.record("has done", ...words, "for", client.name, sentAt, text);
+      server.record("has done", ...words, "for", client.name, sentAt, round, text);
       listener.onEffect();
       replies.send(server.now, () =>
         client.deliver(() => {

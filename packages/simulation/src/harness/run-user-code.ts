@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Redlock, type RedlockError, type Settings } from "@quorlock/redlock";
+import { InvalidArgumentError, Redlock, type RedlockError, type RedlockOptions } from "@quorlock/redlock";
 import { RedisNode } from "@quorlock/redlock/internal";
 import type { Verdict, Violation } from "../checkers/findings.ts";
 import { Engine } from "../engine/engine.ts";
@@ -12,6 +12,7 @@ import { Random } from "../random.ts";
 import { Cluster } from "../run/cluster.ts";
 import { calmFrom, inject } from "../run/injection.ts";
 import type { Caller } from "./circle.ts";
+import { isStalledBeforeWrites } from "./plan-of-seed.ts";
 import { remote } from "./remote.ts";
 import { type ClientContext, shown } from "./simulate-options.ts";
 import { Watch, type WatchLimits } from "./watch.ts";
@@ -21,7 +22,7 @@ export interface UserCode<Resource extends object> {
   readonly resource: () => Resource;
   readonly client: (context: ClientContext<Resource>) => Promise<unknown>;
   readonly rounds: number;
-  readonly settings: Partial<Settings>;
+  readonly settings: RedlockOptions;
   readonly limits: CodeLimits;
   /** Throws, or returns what is wrong: a text, an Error or `false`. `undefined`, `true` and "" are in order. Called after each call to the resource, and at the end. */
   readonly invariant: (resource: Resource) => unknown;
@@ -119,11 +120,16 @@ class Fixture<Resource extends object> {
       },
     };
     const context = this.#contextOf(process, index);
+    const isPaced = isStalledBeforeWrites(this.#plan);
+    const random = this.#random.stream(`rounds of ${process.name}`);
     const work = async (): Promise<void> => {
       for (let round = 0; round < this.#code.rounds; round += 1) {
+        // Code that does not wait for a lock would be through before the lease of a stalled client is over.
+        const { ttl } = this.#plan.settings;
+        if (isPaced && random.chance(0.5)) await context(round).pause(ttl * random.logUniform(0.01, 2));
         process.record("begins round", round);
         this.#watch.of(process).unserved.clear();
-        await this.#round({ ...context, round });
+        await this.#round(context(round));
       }
       state.over = true;
     };
@@ -202,7 +208,7 @@ class Fixture<Resource extends object> {
     return Math.max(0, left.sort((one, other) => other - one)[Math.floor(masters.length / 2)]!);
   }
 
-  #contextOf(process: Process, index: number): Omit<ClientContext<Resource>, "round"> {
+  #contextOf(process: Process, index: number): (round: number) => ClientContext<Resource> {
     const random = this.#random.stream(process.name);
     const { latency, longestLatency } = this.#plan.network;
     const steady = { shape: "constant", ms: knownOf(latency).typical } as const;
@@ -230,10 +236,12 @@ class Fixture<Resource extends object> {
         caller.busy -= 1;
       },
     };
-    return {
-      redlock: new Redlock(nodes, { ...this.#code.settings, runtime: process }),
-      resource: remote(this.#kernel, way, this.#resource, listener),
+    const redlock = new Redlock(nodes, { ...this.#code.settings, runtime: process });
+    return (round) => ({
+      redlock,
+      resource: remote(this.#kernel, { ...way, round }, this.#resource, listener),
       index,
+      round,
       pause(ms) {
         caller.busy += 1;
         return new Promise((resolve) => {
@@ -244,7 +252,7 @@ class Fixture<Resource extends object> {
         });
       },
       random: () => random.fraction(),
-    };
+    });
   }
 }
 

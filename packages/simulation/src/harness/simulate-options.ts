@@ -1,4 +1,4 @@
-import { InvalidArgumentError, type Redlock, type Settings } from "@quorlock/redlock";
+import { InvalidArgumentError, type Redlock, type RedlockOptions } from "@quorlock/redlock";
 import { suggestion } from "../command-line/nearest.ts";
 import type { TraceValue } from "../engine/trace.ts";
 import { type Fault, type FaultName, faultNames } from "../plan/fault.ts";
@@ -47,7 +47,7 @@ export interface SimulateOptions<Resource extends object> {
   /** The ttl of your locks, ms: pauses, cuts and latencies are drawn in proportion. Default 1000. */
   readonly ttl?: number;
   /** For each client's `Redlock`. Default: waits up to ten ttls. */
-  readonly settings?: Partial<Settings>;
+  readonly settings?: Omit<RedlockOptions, "runtime">;
   /**
    * The kinds of faults that may happen, all but some, or exactly these. Default: all that correct code survives, and then, as a
    * second question, processes that are stopped between a look at the lock and what they do then, against which no lock

@@ -1,4 +1,4 @@
-import type { Settings } from "@quorlock/redlock";
+import type { RedlockOptions } from "@quorlock/redlock";
 import type { Verdict, Violation } from "../checkers/findings.ts";
 import { knownOf } from "../network/latency.ts";
 import { counted } from "../pictures/markup.ts";
@@ -8,7 +8,7 @@ import { promised } from "../plan/swarm.ts";
 import { adviceFor, fencingAdvice } from "./advice.ts";
 import { Incident } from "./incident.ts";
 import { incidentPicture } from "./incident-picture.ts";
-import { planOfSeed, stalledBeforeWrites } from "./plan-of-seed.ts";
+import { isStalledBeforeWrites, planOfSeed, stalledBeforeWrites } from "./plan-of-seed.ts";
 import { type CodeRun, runUserCode, type UserCode } from "./run-user-code.ts";
 import { checkSimulateOptions, isExcept, type SimulateOptions, withFaults } from "./simulate-options.ts";
 
@@ -63,6 +63,7 @@ export async function simulate<Resource extends object>(
   checkSimulateOptions(options);
   const question = new Question(options);
   const { found, ...sum } = await question.search((plan) => plan);
+  const { notes } = question;
   const verdict: Verdict = found.violation !== undefined ? "violated" : sum.completed > 0 ? "ok" : "unknown";
   const isAsked = verdict === "ok" && question.mayStall;
   const second = isAsked ? (await question.search(stalledBeforeWrites)).found : question.nothing;
@@ -75,7 +76,7 @@ export async function simulate<Resource extends object>(
   const head = `${verdict}: ${counted(runs, "run")}, the code came to its end ${completed} times, locks were refused or lost ${refused} times`;
   const report = [
     head,
-    ...question.notes,
+    ...notes,
     ...reportOf(found),
     ...(isAsked ? [`fencing: ${fencing.verdict}`] : []),
     ...reportOf(second),
@@ -108,16 +109,16 @@ class Question<Resource extends object> {
   readonly #code: UserCode<Resource>;
   readonly #ttl: number;
   readonly #nodeTimeout: number;
-  readonly #undisturbed = { acquired: 0, noQuorum: 0, roundTrip: 0 };
+  /** Of all runs, those in which most calls found no quorum although no fault disturbed them; such calls, and their round trips, ms. */
+  readonly #tooSlow = { of: 0, runs: 0, calls: 0, roundTrips: 0 };
 
   constructor(options: SimulateOptions<Resource>) {
     const { rounds = 5, ttl = defaultTtl, resource, client, invariant = () => {}, limits } = options;
     this.#options = options;
     this.#ttl = ttl;
     // The client's default, as its documentation gives it.
-    this.#nodeTimeout =
-      options.settings?.nodeTimeout ?? Math.min(Math.max(ttl / 20, 50), 500, Math.max(1, ttl / 4));
-    const settings: Partial<Settings> = { waitTimeout: 10 * ttl, ...options.settings };
+    this.#nodeTimeout = Math.min(Math.max(ttl / 20, 50), 500, Math.max(1, ttl / 4));
+    const settings: RedlockOptions = { waitTimeout: 10 * ttl, ...options.settings };
     const within = { time: 600 * ttl, deadlock: ttl, starvation: 100, ...limits };
     this.#code = { resource, client, invariant, rounds, settings, limits: within };
   }
@@ -148,19 +149,22 @@ class Question<Resource extends object> {
 
   /** Advice that the calls give beside violations. */
   get notes(): readonly string[] {
-    const { acquired, noQuorum, roundTrip } = this.#undisturbed;
-    if (noQuorum <= acquired) return [];
-    const trip = `the network's round trip takes ${Math.round(roundTrip / noQuorum)} ms on average`;
+    const { of, runs, calls, roundTrips } = this.#tooSlow;
+    // Fewer may have met slow messages.
+    if (runs <= of / 20) return [];
+    const nodeTimeout = this.#options.settings?.nodeTimeout ?? this.#nodeTimeout;
     return [
-      `nodeTimeout is below the round trip: ${noQuorum} calls that no fault disturbed found no quorum. ` +
-        `It is ${this.#nodeTimeout} ms unless a call sets its own, and ${trip}`,
+      `nodeTimeout is below the round trip in ${runs} of ${counted(of, "run")}: ${calls} calls that no fault disturbed found no quorum. ` +
+        `It is ${nodeTimeout} ms unless a call sets its own, and there the network's round trip takes ${Math.round(roundTrips / runs)} ms on average`,
     ];
   }
 
-  #count({ network }: Plan, { undisturbed: { acquired, noQuorum } }: CodeRun): void {
-    this.#undisturbed.acquired += acquired;
-    this.#undisturbed.noQuorum += noQuorum;
-    this.#undisturbed.roundTrip += 2 * noQuorum * knownOf(network.latency).typical;
+  #count({ network }: Plan, { undisturbed: { answered, noQuorum } }: CodeRun): void {
+    this.#tooSlow.of += 1;
+    if (noQuorum <= answered) return;
+    this.#tooSlow.runs += 1;
+    this.#tooSlow.calls += noQuorum;
+    this.#tooSlow.roundTrips += 2 * knownOf(network.latency).typical;
   }
 
   /** The same run once more, and all of it seen. */
@@ -172,16 +176,13 @@ class Question<Resource extends object> {
     const setting =
       `${counted(masters.length, "master")}, ${counted(clients.length, "client")}, a ttl of ${this.#ttl} ms; ` +
       `a message takes ${knownOf(network.latency).typical.toFixed(1)} ms`;
-    const isStalled = plan.faults.some(
-      (fault) => fault.kind === "stall" && "on" in fault && fault.on === "write",
-    );
     return {
       violation: `${kind} at ${at.toFixed(3)} ms: ${detail}`,
       seed,
       story: [
         setting,
         ...incident.lines(violation),
-        ...(isStalled ? fencingAdvice : adviceFor)(incident, violation),
+        ...(isStalledBeforeWrites(plan) ? fencingAdvice : adviceFor)(incident, violation),
       ],
       picture: async () => incidentPicture(incident, violation, `Seed ${seed}`),
     };
@@ -189,7 +190,8 @@ class Question<Resource extends object> {
 
   #planOf(seed: number): Plan {
     const { clients = 3, masters = 5, faults } = this.#options;
-    const settings = { ...defaults, ttl: this.#ttl, nodeTimeout: this.#nodeTimeout };
+    // Of the network, whose latencies are up to 0.7 of it, twice that with their jitter: a round trip is within what the client waits by default.
+    const settings = { ...defaults, ttl: this.#ttl, nodeTimeout: 0.35 * this.#nodeTimeout };
     const given = { masters, clients, settings };
     if (faults === undefined) return planOfSeed(seed, given);
     if (isExcept(faults)) {

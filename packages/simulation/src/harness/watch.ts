@@ -10,7 +10,7 @@ import {
 import type { Findings } from "../checkers/findings.ts";
 import type { Kernel, TurnTaker } from "../engine/kernel.ts";
 import type { Process } from "../engine/process.ts";
-import { type Caller, circleIn, wordsOf } from "./circle.ts";
+import { type Caller, circleIn, quoted, wordsOf } from "./circle.ts";
 
 /** From when on it counts as a fault of the code. */
 export interface WatchLimits {
@@ -28,8 +28,8 @@ const looks = 20;
  * clients that wait for each other, and those that wait while others are served again and again.
  */
 export class Watch {
-  /** Calls of an undisturbed time: those that found a lock, and those that found no quorum. */
-  readonly undisturbed = { acquired: 0, noQuorum: 0 };
+  /** Calls of an undisturbed time: those that a quorum answered, and those that found none. */
+  readonly undisturbed = { answered: 0, noQuorum: 0 };
   readonly #kernel: Kernel;
   readonly #findings: Findings;
   readonly #limits: WatchLimits;
@@ -116,9 +116,8 @@ export class Watch {
   #settle({ asking, process }: Caller, call: AcquireMessage): void {
     asking.delete(call);
     if (call.outcome !== "acquired") process.record("gets nothing", call.outcome!, ...call.resources);
-    if (this.#isDisturbed) return;
-    if (call.outcome === "acquired") this.undisturbed.acquired += 1;
-    else if (call.outcome === "no_quorum") this.undisturbed.noQuorum += 1;
+    if (this.#isDisturbed || call.outcome === "aborted") return;
+    this.undisturbed[call.outcome === "no_quorum" ? "noQuorum" : "answered"] += 1;
   }
 
   #serve(caller: Caller, lock: HoldMessage): void {
@@ -130,7 +129,7 @@ export class Watch {
       if (this.#isDisturbed) continue;
       for (const other of this.#callers.values()) {
         const asked = other.unserved.get(resource);
-        if (!asked || asked.since >= since) continue;
+        if (!asked || asked.since >= since || other.process.isDead) continue;
         asked.passed += 1;
         if ([...other.asking].some(({ resources }) => resources.includes(resource)))
           this.#judgeService(other, resource);
@@ -151,7 +150,7 @@ export class Watch {
     const others = `${passed} calls of others that began later were served first`;
     this.#findings.violated(
       "starvation",
-      `${name} has asked for "${resource}" for ${Math.round((this.#kernel.now - since) / 1000)} ms: ${others}`,
+      `${name} has asked for ${quoted([resource])} for ${Math.round((this.#kernel.now - since) / 1000)} ms: ${others}`,
     );
   }
 
