@@ -67,8 +67,9 @@ describe("a Cluster", () => {
       expect(votesFor).toContain(single);
       await lock.release();
     }
-    expect(errors.map(({ reason }) => reason)).toEqual(["SAME_SERVER"]);
-    expect(errors[0]!.message).toMatch(/one server, 127\.0\.0\.1:\d+;/);
+    // (On a busy machine a Cluster is UNREACHABLE while it looks for its masters.)
+    const told = errors.flatMap(({ reason, message }) => (reason === "SAME_SERVER" ? message : []));
+    expect(told).toEqual([expect.stringMatching(/one server, 127\.0\.0\.1:\d+;/)]);
   });
 
   it("with a rotated password continues with the password of the user's client", async () => {
