@@ -391,7 +391,7 @@ describe("waiting", () => {
           if (index > 0) await pause(20);
           return await resource.read();
         }),
-      { rounds: 50, limits: { starvation: 20 }, seeds: 1, faults: [{ at: 10, kind: "kill", clients: [0] }] },
+      { rounds: 150, limits: { starvation: 20 }, seeds: 1, faults: [{ at: 50, kind: "kill", clients: [0] }] },
     );
     expect(verdict).toBe("ok");
   });
