@@ -56,6 +56,7 @@ async function judge(tools: Tools, part: Part, options: SearchOptions): Promise<
   const elsewhere = existsSync(base) ? actionsIn(readFileSync(base, "utf8")) : [];
   const edits = editsIn(text, new Set(elsewhere));
   const refuted = new Map<number, string>();
+  const unreached = new Set(part.reaches);
   const edited = editedModule(text, edits);
   for (const bounds of part.bounds.filter(({ edits: isFor }) => isFor)) {
     const search = bounds.temporal ? searchAlone : searchTogether;
@@ -66,15 +67,20 @@ async function judge(tools: Tools, part: Part, options: SearchOptions): Promise<
     const left = (): number[] =>
       edits.map((_, index) => index + 1).filter((number) => !refuted.has(number) && isJudged(number));
     const texts = { [name]: edited, [module]: moduleOf(part, bounds) };
-    const found = (numbers: readonly number[], isShort: boolean): Promise<Found> =>
-      check(
+    const found = async (numbers: readonly number[], isShort: boolean): Promise<Found> => {
+      const its = await check(
         tools,
         { module, texts, config: configOf(part, bounds, numbers), isShort },
         limit,
         options.interrupted,
       );
+      for (const goal of unreached) if (isReached(its, 0, goal)) unreached.delete(goal);
+      return its;
+    };
     await search(part, left, refuted, found);
   }
+  for (const goal of unreached) options.say(`${name}: FAILED, never reached: ${goal}`);
+  options.tally.failures += unreached.size;
   return edits.map((edit, index) => {
     const by = refuted.get(index + 1);
     return { module: name, edit, refuted: by, why: reasons[name]?.[edit.name] };
@@ -100,10 +106,10 @@ async function searchTogether(
     if (refuted.has(0))
       throw new TlcError(`${part.module}: ${refuted.get(0)} is violated without an edit`, output);
     if (!(found instanceof TlcError)) {
-      const isReached = (number: number, goal: string): boolean =>
-        output.includes(`<<${number}, "reaches", "${goal}">>`);
       for (const number of left()) {
-        const missed = part.reaches?.find((goal) => isReached(0, goal) && !isReached(number, goal));
+        const missed = part.reaches?.find(
+          (goal) => isReached(found, 0, goal) && !isReached(found, number, goal),
+        );
         if (missed !== undefined) refuted.set(number, `${missed} is not reached`);
       }
       return;
@@ -115,6 +121,11 @@ async function searchTogether(
     if (number === 0 || refuted.has(number)) throw found;
     refuted.set(number, "a value that there is not");
   }
+}
+
+/** Number 0 is the module as it is. */
+function isReached({ output }: Found, number: number, goal: string): boolean {
+  return output.includes(`<<${number}, "reaches", "${goal}">>`);
 }
 
 /** Liveness: TLC judges one such property, and ends. */

@@ -57,7 +57,7 @@ test("a record of the soak is held against the specification: with a hold that b
   }
 });
 
-test("an edit that no property refutes is a failure, and each edit of a module is refuted", {
+test("an edit that no property refutes is a failure, and a goal that is not reached; each edit of a module is refuted", {
   timeout: 200_000,
 }, async () => {
   const said: string[] = [];
@@ -72,7 +72,7 @@ test("an edit that no property refutes is a failure, and each edit of a module i
     };
   };
   const tools = await toolsFor(() => {});
-  const [good, bad] = [part, { ...part, invariants: ["TypeOK"] }];
+  const [good, bad] = [part, { ...part, invariants: ["TypeOK"], reaches: ["FALSE"] }];
   const [asItIs, withoutProperty] = [judging(good), judging(bad)];
   await judgeAll(tools, [good], asItIs);
   await judgeAll(tools, [bad], withoutProperty);
@@ -81,6 +81,7 @@ test("an edit that no property refutes is a failure, and each edit of a module i
   expect(said).toContain(
     "1   FAILED: accepted, and no reason is listed: Acquire: Quorum(list[c]) -> Quorum(list[c]) - 1",
   );
+  expect(said).toContain("1 Membership: FAILED, never reached: FALSE");
   expect(withoutProperty.tally.failures).toBeGreaterThan(2);
 });
 
