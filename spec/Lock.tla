@@ -151,16 +151,24 @@ ToldBeforeAnother ==
 NoKeyOutlivesItsTtl ==
   /\ \A m \in Masters : key[m].until <= Now(m) + (CHOOSE t \in Ttls : \A u \in Ttls : u <= t)
   /\ \A c \in net : c.do = "vote" /\ key[c.to].until <= Now(c.to) => MayVote(c.to, c)
+\* 3.2 A majority keeps its votes until the lease ends, and none for longer.
+EndsWithItsMajority ==
+  \A a \in Attempts : LET end == LeaseEnd(a)  d == attempt[a].deadline IN
+    /\ 2 * Cardinality({m \in Masters : d[m] >= end}) > Cardinality(Masters)
+    /\ 2 * Cardinality({m \in Masters : d[m] > end}) <= Cardinality(Masters)
 Moves == {<<"idle", "asking">>, <<"asking", "idle">>, <<"asking", "held">>, <<"held", "asking">>, <<"held", "over">>}
 \* 3.6, 4.1 A lost lease stays lost. 5.3 So does one that has ended. 2.5 One that is granted has validity.
+\* 2.14, 5.10 Who asks has heard nothing yet.
 LostStaysLostStep ==
   \A a \in Attempts : LET before == attempt[a].state  now == attempt'[a].state IN
     /\ before = "held" /\ ~Holds(a) => ~Holds(a)'
     /\ before = now \/ <<before, now>> \in Moves
     /\ before # "held" /\ now = "held" => Holds(a)'
+    /\ (before # "asking" /\ now = "asking") \/ attempt'[a].round # attempt[a].round => attempt'[a].deadline = NoVotes
 LostStaysLost == [][LostStaysLostStep]_vars
-\* 5.1, 2.13 What a command changes was free, or its own. 2.11 It shortens no life, and 3.3 no deadline. 4.5 A plain extension changes
+\* 5.1, 2.13 What a command changes was free, or its own. 2.11, 2.12 It shortens no life, and 3.3 no deadline. 4.5 A plain extension changes
 \* no key that is gone. 5.1 What is released is gone. 5.10 Who goes on with a lease counts no key that was gone.
+\* 2.4, 3.1 What counts is what is left of the key, without the drift, from the send.
 OnlyItsOwnStep ==
   \A c \in net \ net' :
     LET old == key[c.to]  new == key'[c.to]  lives == old.until > Now(c.to)
@@ -168,13 +176,18 @@ OnlyItsOwnStep ==
     IN
     /\ \A m \in Masters : key'[m] # key[m] => m = c.to
     /\ new # old /\ lives => old.of = c.of /\ old.round <= c.round /\ (c.do # "delete" => new.until >= old.until)
+    /\ new # old /\ c.do # "delete" => new.until >= Now(c.to) + c.ttl
     /\ \A m \in Masters : now.deadline[m] >= before.deadline[m]
+    /\ now.deadline[c.to] \in {before.deadline[c.to], c.sent + ((new.until - Now(c.to)) * Slow) \div Fast}
     /\ c.do = "extend" => new = old \/ lives
     /\ c.do = "delete" /\ new.of = c.of /\ new.until > Now(c.to) => new.round > c.round
     /\ c.do # "vote" /\ before.state = "asking" /\ now # before => lives
 OnlyItsOwn == [][OnlyItsOwnStep]_vars
-\* 4.2 Only a holder repairs.
-OnlyAHolderRepairsStep == \A c \in net' \ net : c.do = "repair" => Holds(c.of)
+\* 4.2 Only a holder repairs. 2.2, 5.1 All masters are asked at once, 2.13 by the round.
+OnlyAHolderRepairsStep ==
+  \A c \in net' \ net :
+    /\ c.do = "repair" => Holds(c.of)
+    /\ c.round = attempt'[c.of].round /\ \A m \in Masters : [c EXCEPT !.to = m] \in net'
 OnlyAHolderRepairs == [][OnlyAHolderRepairsStep]_vars
 MayHold == \E a \in Attempts : Holds(a)
 \* Another holds after a release, after a lease that nobody has released, and where late commands are on their way.
@@ -187,6 +200,9 @@ MayRepairStep == \E c \in net \ net' : c.do = "repair" /\ key[c.to] = NoKey /\ k
 MayConfirmStep == \E c \in net \ net' : c.do = "extend" /\ attempt[c.of].state = "asking" /\ attempt'[c.of].deadline # attempt[c.of].deadline
 MayAskPlainlyStep == \E c \in net' \ net : c.do = "extend" /\ ~Holds(c.of)
 MayAskAgainStep == \E a \in Attempts : attempt[a].state = "idle" /\ attempt[a].round > 0 /\ attempt'[a].state = "asking"
+\* 7.11 So does a waiter, and 2.13 a release deletes votes of earlier rounds.
+MayBeatStep == \E a \in Attempts : attempt[a].state = "asking" /\ attempt'[a].round > attempt[a].round
+MayDeleteEarlierStep == \E c \in net \ net' : Lives(c.to) /\ key[c.to].of = c.of /\ key[c.to].round < c.round /\ key'[c.to] = NoKey
 
 \* When all attempts are over, nothing can go wrong any more.
 IsLeft(a) == attempt[a].state \in {"asking", "held"} \/ attempt[a].round < Rounds

@@ -160,11 +160,14 @@ export const catalogue: readonly Part[] = [
   },
   {
     module: "LockModel",
-    invariants: ["TypeOK", "OneHolder", "EachVoteIsThere", "ToldBeforeAnother", "NoKeyOutlivesItsTtl"],
+    invariants: [
+      ...["TypeOK", "OneHolder", "EachVoteIsThere", "ToldBeforeAnother", "NoKeyOutlivesItsTtl"],
+      "EndsWithItsMajority",
+    ],
     steps: ["LostStaysLost", "OnlyItsOwn", "OnlyAHolderRepairs"],
     reaches: [
       ...["MayHold", "MayFollow", "MayFollowLost", "MayExtendStep", "MayRepairStep", "MayConfirmStep"],
-      ...["MayAskPlainlyStep", "MayAskAgainStep"],
+      ...["MayAskPlainlyStep", "MayAskAgainStep", "MayBeatStep", "MayDeleteEarlierStep"],
     ],
     extra: ["CONSTRAINT SomeoneIsLeft", "SYMMETRY AnyMaster"],
     view: "Relative",
@@ -173,6 +176,7 @@ export const catalogue: readonly Part[] = [
       full("extended", lock(1, "2", "1")),
       full("two rounds", [...even("A, B", "1", 2), ...extending("")], { edits: true }),
       full("two ttls", [...even("A, B", "1", 1, "1, 2"), ...extending("1")], { edits: true }),
+      full("three rounds", [...even("A, B", "1", 3), ...extending("")], { edits: ["Mine"] }),
       full("two masters", [...even("A, B", "1, 2", 1), ...extending("1")], { edits: true }),
       full("drift", lock(1, "2", "")),
       variants("three attempts", [...even("A, B", "1, 2, 3", 1), ...extending("")], { only: "OneHolder" }),
