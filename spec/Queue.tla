@@ -65,11 +65,13 @@ Fairness ==
   /\ WF_queueVars(\E c \in net : Enqueue(c.to, c) \/ Leave(c.to, c))
 QueueFairSpec == QueueSpec /\ Fairness
 
-\* 7.1, 7.11 Each waiter has one entry on a master, and none beside a grant of the same round, but where its key is reserved (7.4).
+\* 7.1, 7.11 Each waiter has one entry on a master, and none beside a grant of the same round, but where its key is reserved (7.4):
+\* that is no vote.
 QueueOK ==
   \A m \in Masters : \A e \in queue[m] :
     /\ e.to = m /\ e.do = "vote" /\ \A other \in queue[m] : other.of = e.of => other = e
     /\ key[m].of = e.of /\ e.of \notin Deaf => e.round > key[m].round
+    /\ e.round = attempt[e.of].round => attempt[e.of].deadline[m] = 0
 \* 7.4, 7.8 A key is not free while somebody waits for it: it has run out, until the next heartbeat, or is given at once.
 NoKeyIsLeftFree == \A m \in Masters : queue[m] # {} => key[m] # NoKey
 \* 7.3 On no master is a waiter overtaken: two quorums share one, so none that stands in the queues of a quorum is passed.
@@ -112,6 +114,7 @@ MayBeGrantedStep == \E c \in net \ net', a \in Attempts : c.do = "delete" /\ a #
 MayBeReserved == \E m \in Masters : \E e \in queue[m] : Lives(m) /\ key[m].of = e.of /\ key[m].round = e.round
 MayServeDeaf == \E a \in Deaf : Holds(a)
 MayBeFreeStep == \E c \in net \ net' : c.do = "delete" /\ Lives(c.to) /\ key'[c.to] = NoKey
+MayHoldLater == \E a \in Attempts : Holds(a) /\ attempt[a].round > 1
 MayFollowInQueue == \E a, b \in Attempts : Holds(a) /\ attempt[b].state = "over" /\ a < b
 InQueue == [m \in Masters |-> {<<e.of, e.round, Left(e.sent + Lease(e.ttl), ClientOf(e.of))>> : e \in queue[m]}]
 RelativeQueue == <<Relative, InQueue>>

@@ -200,7 +200,7 @@ export const catalogue: readonly Part[] = [
     temporal: ["EachWaiterIsServed"],
     reaches: [
       ...["MayHold", "MayFollow", "MayFollowInQueue", "MayBeGrantedStep", "MayBeReserved"],
-      ...["MayServeDeaf", "MayBeFreeStep"],
+      ...["MayServeDeaf", "MayBeFreeStep", "MayHoldLater"],
     ],
     extra: ["CONSTRAINT SomeoneIsLeft", "SYMMETRY AnyMaster"],
     view: "RelativeQueue",
