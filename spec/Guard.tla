@@ -91,12 +91,16 @@ LostStaysLostStep ==
     /\ asked'[a] \ asked[a] # {} => Holds(a)
     /\ extended[a] # {} => validThen[a] >= valid[a]
 LostStaysLost == [][LostStaysLostStep]_vars
-\* 9.1, 9.6 A vote is cast by a master that has noticed all it forgot, and is not in quarantine.
-VotesAreRememberedStep == \A m \in Masters, a \in Attempts : m \in votes'[a] \ votes[a] => key[m] = 0 /\ key'[m] = a /\ m \notin unnoticed /\ quarantine[m] = 0
+\* 9.1, 9.6 A vote is cast by a master that has noticed all it forgot, and is not in quarantine. 9.3 Who notices is in quarantine.
+VotesAreRememberedStep ==
+  \A m \in Masters :
+    /\ \A a \in Attempts : m \in votes'[a] \ votes[a] => key[m] = 0 /\ key'[m] = a /\ m \notin unnoticed /\ quarantine[m] = 0
+    /\ IF m \in unnoticed \ unnoticed' THEN quarantine'[m] > 0 ELSE quarantine'[m] <= quarantine[m]
 VotesAreRemembered == [][VotesAreRememberedStep]_vars
 \* Masters that forget keep nobody from holding, nor a holder from extending, whose own vote repairs a key in quarantine (9.7).
-\* So does a master that had not voted, outside of it.
-MayHold == \E a \in Attempts : Holds(a)
+\* So does a master that had not voted, outside of it. When it has passed, the master votes.
+MayHold == \E a \in Attempts : Holds(a) /\ valid[a] = MaxTtl /\ validThen[a] = 0
+MayVoteAgainStep == \E a \in Attempts, i \in 1..Len(losses) : losses[i] \in votes'[a] \ votes[a] /\ unnoticed = {}
 MayLast == \E a \in Attempts : Holds(a) /\ valid[a] < MaxTtl
 MayRepairAnother == \E a \in Attempts : Holds(a) /\ extended[a] \ votes[a] # {}
 MayHoldAgain == losses # <<>> /\ \E a, b \in Attempts : Holds(a) /\ state[b] = "held" /\ a # b

@@ -270,11 +270,15 @@ export const catalogue: readonly Part[] = [
     module: "GuardModel",
     invariants: ["TypeOK", "OneHolder"],
     steps: ["LostStaysLost", "VotesAreRemembered"],
-    reaches: ["MayHold", "MayHoldAgain", "MayLast", "MayExtend", "MayRepair", "MayRepairAnother"],
+    reaches: [
+      ...["MayHold", "MayHoldAgain", "MayLast", "MayExtend", "MayRepair", "MayRepairAnother"],
+      "MayVoteAgainStep",
+    ],
     extra: ["CONSTRAINT IsAlive", "SYMMETRY AnyMaster"],
     bounds: [
       quick("nobody extends", guard("")),
       full("two masters", guard("1", 1, "A, B"), { edits: true }),
+      full("two losses", guard("", 2, "A, B")),
       full("one may extend", guard("1"), { edits: ["Counts", "Repair", "Confirm"] }),
     ],
   },
