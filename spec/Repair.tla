@@ -96,9 +96,11 @@ IsMost(S) == 2 * Cardinality(S) > Cardinality(Masters)
 \* 4.7 Each extension that begins after another client has held finds that out.
 NobodyIsHidden == rival >= 0 => confirmed <= rival
 \* 4.2 A repair takes no key from a rival. 3.6 A lost lease stays lost. 4.7 It is lost only where gaps of a majority share an instant.
+\* No gap is forgotten, and an answer says whether the key is there now.
 OnlyFreeKeysStep ==
   /\ \A m \in Masters : key'[m] # key[m] => (key[m] = "none" \/ key'[m] = "none") /\ \A o \in Masters \ {m} : key'[o] = key[o]
   /\ \A m \in Masters : key'[m] = "holder" /\ key[m] = "none" => net[m] # <<>> /\ net[m][1][2]
+  /\ \A m \in Masters : gaps[m] \subseteq gaps'[m] /\ (Len(answers'[m]) > Len(answers[m]) => answers'[m][Len(answers'[m])][2] = (key'[m] = "holder"))
   /\ state = "lost" => state' = state /\ confirmed' = confirmed /\ now' = now
   /\ state' # state =>
        \E t \in 0..now : IsMost({m \in Masters : (missing[m] >= 0 /\ t >= found[m]) \/ \E gap \in gaps[m] : t \in gap[1]..gap[2]})
