@@ -151,7 +151,6 @@ export const catalogue: readonly Part[] = [
   },
   {
     module: "SignalModel",
-    quickEdits: true,
     invariants: ["TypeOK", "OneHolder", "ToldInTime"],
     steps: ["LostStaysLost"],
     reaches: ["MayLast", "MayFollowLost", "MayFollowRelease", "MayBeLate"],

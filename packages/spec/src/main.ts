@@ -31,7 +31,7 @@ const options = {
   traces: text(
     "N",
     "the number of runs of the client that are held against the specification, with --quick short ones; in turn of each " +
-      `subject: ${subjectNames.join(", ")}; default 210, with --quick 105`,
+      `subject: ${subjectNames.join(", ")}; default 210, with --quick 49`,
   ),
   recorded: text(
     "FILE",
@@ -92,7 +92,7 @@ function recordFrom(file: string): Trace {
 
 /** @throws UsageError if it is no number. */
 function runsFrom(given: string | undefined, quick: boolean): number {
-  if (given === undefined) return quick ? 105 : 210;
+  if (given === undefined) return quick ? 49 : 210;
   if (/^[1-9]\d{0,5}$/.test(given)) return Number(given);
   throw new UsageError(`--traces must be a number from 1 to 999999, but is ${given}`);
 }
