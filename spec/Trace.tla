@@ -37,13 +37,14 @@ SentInRun(a) == Event.client
 CommandOf(e) == [do |-> e.do, of |-> e.of, round |-> e.round, to |-> e.to, ttl |-> e.ttl, sent |-> e.sent]
 
 \* The commands of a round go out one by one, also while a quorum has answered; the deletes of earlier rounds go with a rollback (2.6).
+\* A refused SET is followed by a question, also when its round is over (2.7): the answer counts for nothing.
 Also(e) ==
-  /\ e.do = "delete" \/ attempt[e.of].state \in {"asking", "held"}
+  /\ e.do \in {"delete", "extend"} \/ attempt[e.of].state \in {"asking", "held"}
   /\ net' = net \cup Commands(e.of, e.do, e.round, {e.to}, e.ttl) /\ UNCHANGED <<clock, key, attempt>>
 Sends(e) ==
   /\ IF e.do = "vote" THEN IF e.round = attempt[e.of].round THEN Also(e) ELSE Ask(e.of, e.round, {e.to}, e.ttl)
      ELSE IF e.do = "delete" THEN IF e.round = attempt[e.of].round THEN End(e.of, {e.to}) ELSE Also([e EXCEPT !.ttl = 0])
-     ELSE Extend(e.of, e.do, {e.to}, e.ttl)
+     ELSE IF e.do = "extend" /\ e.round < attempt[e.of].round THEN Also(e) ELSE Extend(e.of, e.do, {e.to}, e.ttl)
   /\ UNCHANGED <<queue, handles>>
 \* A master that refuses a vote, refuses to write (1.7), or has nothing to delete.
 Refuse(m, c) == net' = Without(c) /\ UNCHANGED <<clock, key, attempt>>
