@@ -229,6 +229,9 @@ test("warns once about passwords in the arguments, and not about others", async 
   expect((await quorlock(["ls"], { REDLOCK_NODES: withSecret().join() })).errors).toBe("");
 });
 
+/** Whether masters answer in time is a matter of the machine. */
+const isTimed = (id: string): boolean => id === "usable.round-trip" || id === "usable.cold-connection";
+
 test("--json has the stable ids, each with its fields", async () => {
   const { output } = await quorlock(["doctor", ...withSecret().slice(1), "--json"]);
   const report = JSON.parse(output) as Report;
@@ -237,8 +240,6 @@ test("--json has the stable ids, each with its fields", async () => {
   expect(report.checks).toHaveLength(87);
   expect([...new Set(report.checks.map(({ id }) => id))].sort()).toEqual(Object.keys(remedies).sort());
   const url = `https://www.npmjs.com/package/quorlock/v/${version}#independenteven`;
-  // (Whether masters answer in time is a matter of the machine.)
-  const isTimed = (id: string): boolean => id === "usable.round-trip" || id === "usable.cold-connection";
   expect(report.checks.filter(({ id, status }) => status === "warn" && !isTimed(id))).toEqual([
     {
       id: "independent.even",
