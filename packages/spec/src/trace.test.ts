@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisedPlan, type Recording, record } from "@quorlock/simulation";
-import { clientScripts, theReadWriteLock } from "@quorlock/simulation/mutants";
+import { clientScripts, theReadWriteLock, theSemaphore } from "@quorlock/simulation/mutants";
 import { expect, test } from "vitest";
 import { traceOfSoak } from "./soaked.ts";
 import { converted, tracesOf } from "./trace.ts";
@@ -28,6 +28,14 @@ test("a readers-writer lock is a plain one to one of its readers and to the writ
   const holders = new Set(steps.flatMap(({ what, of }) => (what === "begins" ? [of] : [])));
   expect(holders.size).toBeGreaterThan(1);
   expect(attempts).toBeGreaterThanOrEqual(holders.size);
+});
+
+test("an extension of a key that is gone takes nothing before the repair in its batch", async () => {
+  const recording = await record(promisedPlan(210), { maxEvents: 1500, subject: theSemaphore });
+  const { steps } = tracesOf(recording, "seed 210")[0]!;
+  const repair = steps.findIndex(({ what, does }) => what === "runs" && does === "repair");
+  expect(steps[repair - 1]).toMatchObject({ what: "runs", does: "extend", took: false });
+  expect(steps[repair]).toMatchObject({ took: true });
 });
 
 test("a trace ends before a master forgets", async () => {

@@ -456,7 +456,8 @@ class Converter {
     let isWritten = false;
     for (let [first] = writes; first; [first] = writes) {
       const { token } = first;
-      const isOwn = token !== undefined && isOf(token) && !isDelete;
+      // (A repair in the same batch sets a key that is gone.)
+      const isOwn = token !== undefined && isOf(token) && !isDelete && (does !== "extend" || isGivenUp);
       const isNext = token !== undefined && !isOf(token) && !this.#isLaterOf(later, token);
       // (A release sets the token of the next owner over its own.)
       const isFree = before === undefined || isGivenUp;
