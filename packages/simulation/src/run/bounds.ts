@@ -24,7 +24,7 @@ export class Bounds {
   get acquire(): number {
     const { waitTimeout, retryCount } = this.settings;
     if (waitTimeout !== undefined) return waitTimeout + this.attempt + this.round + this.#guard;
-    return (retryCount + 1) * this.tryAcquire + this.#pauses(retryCount);
+    return (retryCount + 1) * this.tryAcquire + this.pauses(retryCount);
   }
 
   /** Votes that are split are taken again, up to 8 times. */
@@ -34,7 +34,7 @@ export class Bounds {
 
   get extend(): number {
     const { retryCount } = this.settings;
-    return (retryCount + 1) * this.round + this.#pauses(retryCount);
+    return (retryCount + 1) * this.round + this.pauses(retryCount);
   }
 
   get release(): number {
@@ -61,9 +61,9 @@ export class Bounds {
     return this.settings.restartGuard ? (this.settings.nodeTimeout ?? defaultNodeTimeout) + turn : 0;
   }
 
-  #pauses(count: number): number {
-    const { backoff, retryDelay, retryJitter } = this.settings;
-    if (!backoff) return count * (retryDelay + retryJitter);
+  protected pauses(count: number, jitter: number = this.settings.retryJitter): number {
+    const { backoff, retryDelay } = this.settings;
+    if (!backoff) return count * (retryDelay + jitter);
     let sum = 0;
     for (let attempt = 1; attempt <= count; attempt += 1) sum += pauseLimit(backoff, attempt);
     return sum;

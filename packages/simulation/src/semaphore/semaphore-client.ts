@@ -27,8 +27,8 @@ const several = 2;
 class SemaphoreBounds extends Bounds {
   /** A few slots are tried; then there is the waiting; and several permits become one lock in one more attempt. */
   override get acquire(): number {
-    const { waitTimeout, retryCount, retryDelay } = this.settings;
-    return (waitTimeout ?? retryCount * retryDelay) + 4 * super.tryAcquire + 3 * this.release;
+    const { waitTimeout, retryCount } = this.settings;
+    return (waitTimeout ?? this.pauses(retryCount, 0)) + 4 * super.tryAcquire + 3 * this.release;
   }
 
   override get tryAcquire(): number {
