@@ -118,7 +118,7 @@ export default defineConfig({
           name: "packages",
           globalSetup: "test/tarball/packed.ts",
           include: packages,
-          exclude: ["**/node_modules/**"],
+          exclude: [waiting, "**/node_modules/**"],
           sequence: { groupOrder: 1 },
           maxWorkers: 2,
           ...endedIn(180),

@@ -358,13 +358,15 @@ const readWriteCases: readonly Behaviour[] = [
       const { redlocks, locks } = await readWriteLocks(bench, 3, { queue: false });
       await locks[0]!.read(60_000);
       void time.took(locks[1]!.write(60_000, { ...patient, retryDelay: 30_000 }));
+      // Its masters answer, if not at once: the machine may be busy.
+      const asked = () => locks[2]!.tryRead(20_000, { nodeTimeout: 900 });
       for (let passed = 0; passed < 6000; passed += 1000) {
         await time.pass(1000);
-        assert.equal(await locks[2]!.tryRead(20_000), null);
+        assert.equal(await asked(), null);
       }
       await faults.end(redlocks[1]!);
       const died = time.now();
-      await time.until("readers are let in", async () => (await locks[2]!.tryRead(20_000)) !== null);
+      await time.until("readers are let in", async () => (await asked()) !== null);
       lasted(bench, time.now() - died, 1500, 2250, "ms until then");
     },
     { masters: 3, notOn: noScripts },
