@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Bounds, configFor, nameOf, type Part } from "./catalogue.ts";
-import { actionsIn, editedModule, editsIn, type Judged } from "./edits.ts";
-import { type SearchOptions, twoAtATime } from "./searches.ts";
+import { actionsIn, type Edit, editedModule, editsIn, type Judged } from "./edits.ts";
+import type { SearchOptions, Task } from "./searches.ts";
 import { check, type Found, modules, TlcError } from "./tlc.ts";
 import type { Tools } from "./tools.ts";
 
@@ -12,12 +12,10 @@ const reasons: Readonly<Record<string, Readonly<Record<string, string>>>> = JSON
 );
 
 /** The edits of these modules. It is a failure if one is accepted without a reason, or refuted with one. */
-export async function judgeAll(tools: Tools, parts: readonly Part[], options: SearchOptions): Promise<void> {
+export function judgementsOf(tools: Tools, parts: readonly Part[], options: SearchOptions): readonly Task[] {
   const { quick, say, tally } = options;
-  const judged = parts.filter(
-    (part) => part.bounds.some(({ edits }) => edits) && (part.quickEdits || !quick),
-  );
-  await twoAtATime(judged, async (part) => {
+  const judged = parts.filter((part) => part.quickEdits || !quick);
+  const judging = async (part: Part): Promise<void> => {
     const began = performance.now();
     const its = await judge(tools, part, options);
     const wrong = wrongIn(nameOf(part.module), its);
@@ -27,7 +25,8 @@ export async function judgeAll(tools: Tools, parts: readonly Part[], options: Se
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
     say(`${nameOf(part.module)}: ${refuted} of ${its.length} edits refuted: ${seconds} s`);
     for (const line of wrong) say(`  FAILED: ${line}`);
-  });
+  };
+  return judged.map((part) => ({ isLong: true, run: () => judging(part) }));
 }
 
 function wrongIn(module: string, judged: readonly Judged[]): readonly string[] {
@@ -60,24 +59,18 @@ async function judge(tools: Tools, part: Part, options: SearchOptions): Promise<
   const edited = editedModule(text, edits);
   for (const bounds of part.bounds.filter(({ edits: isFor }) => isFor)) {
     const search = bounds.temporal ? searchAlone : searchTogether;
-    const isJudged = (number: number): boolean => {
-      const { name: its } = edits[number - 1]!;
-      return bounds.edits === true || bounds.edits!.some((definition) => its.startsWith(`${definition}:`));
-    };
+    const isJudged = (edit: Edit): boolean =>
+      bounds.edits === true || bounds.edits!.some((definition) => edit.name.startsWith(`${definition}:`));
     const left = (): number[] =>
-      edits.map((_, index) => index + 1).filter((number) => !refuted.has(number) && isJudged(number));
+      edits.flatMap((edit, index) => (refuted.has(index + 1) || !isJudged(edit) ? [] : [index + 1]));
     const texts = { [name]: edited, [module]: moduleOf(part, bounds) };
-    const found = async (numbers: readonly number[], isShort: boolean): Promise<Found> => {
-      const its = await check(
-        tools,
-        { module, texts, config: configOf(part, bounds, numbers), isShort },
-        limit,
-        options.interrupted,
-      );
+    const found = async (numbers: readonly number[], isLong: boolean): Promise<Found> => {
+      const config = configOf(part, bounds, numbers);
+      const its = await check(tools, { module, texts, config, isLong }, limit, options.interrupted);
       for (const goal of unreached) if (isReached(its, 0, goal)) unreached.delete(goal);
       return its;
     };
-    await search(part, left, refuted, found);
+    await search(left, refuted, found, part);
   }
   for (const goal of unreached) options.say(`${name}: FAILED, never reached: ${goal}`);
   options.tally.failures += unreached.size;
@@ -87,17 +80,17 @@ async function judge(tools: Tools, part: Part, options: SearchOptions): Promise<
   });
 }
 
-type Search = (numbers: readonly number[], isShort: boolean) => Promise<Found>;
+type Search = (numbers: readonly number[], isLong: boolean) => Promise<Found>;
 
 /** Invariants, steps, and what has to be reached. The module as it is, number 0, goes with them. */
 async function searchTogether(
-  part: Part,
   left: () => number[],
   refuted: Map<number, string>,
   search: Search,
+  part: Part,
 ): Promise<void> {
   for (;;) {
-    const found = await search([0, ...left()], false).catch((error: unknown) => {
+    const found = await search([0, ...left()], true).catch((error: unknown) => {
       if (error instanceof TlcError) return error;
       throw error;
     });
@@ -130,15 +123,14 @@ function isReached({ output }: Found, number: number, goal: string): boolean {
 
 /** Liveness: TLC judges one such property, and ends. */
 async function searchAlone(
-  _: Part,
   left: () => number[],
   refuted: Map<number, string>,
   search: Search,
 ): Promise<void> {
-  await twoAtATime(left(), async (number) => {
-    const { verdict } = await search([number], true);
+  for (const number of left()) {
+    const { verdict } = await search([number], false);
     if (verdict !== "holds") refuted.set(number, verdict);
-  });
+  }
 }
 
 function configOf(part: Part, bounds: Bounds, numbers: readonly number[]): string {

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { type Ending, runProgram } from "@quorlock/simulation/processes";
 import { afterEach, expect, test, vi } from "vitest";
 import { catalogue, type Part } from "./catalogue.ts";
-import { judgeAll } from "./edited.ts";
-import type { SearchOptions } from "./searches.ts";
+import { judgementsOf } from "./edited.ts";
+import { type SearchOptions, twoAtATime } from "./searches.ts";
 import { toolsFor } from "./tools.ts";
 
 const main = new URL("main.ts", import.meta.url);
@@ -74,8 +74,7 @@ test("an edit that no property refutes is a failure, and a goal that is not reac
   const tools = await toolsFor(() => {});
   const [good, bad] = [part, { ...part, invariants: ["TypeOK"], reaches: ["FALSE"] }];
   const [asItIs, withoutProperty] = [judging(good), judging(bad)];
-  await judgeAll(tools, [good], asItIs);
-  await judgeAll(tools, [bad], withoutProperty);
+  await twoAtATime([...judgementsOf(tools, [good], asItIs), ...judgementsOf(tools, [bad], withoutProperty)]);
   expect(asItIs.tally.failures, said.join("\n")).toBe(0);
   expect(asItIs.tally.judged.length).toBeGreaterThan(5);
   expect(said).toContain(

@@ -10,10 +10,10 @@ import {
   UsageError,
 } from "@quorlock/simulation/command-line";
 import { catalogue, nameOf, type Part } from "./catalogue.ts";
-import { judgeAll } from "./edited.ts";
+import { judgementsOf } from "./edited.ts";
 import { writePage } from "./page.ts";
 import { checkClient, checkMutants, checkTrace, subjectNames } from "./recorded.ts";
-import { searchAll, type Tally } from "./searches.ts";
+import { judgeActions, searchesIn, type Tally, type Task, twoAtATime } from "./searches.ts";
 import { traceOfSoak } from "./soaked.ts";
 import { TlcError } from "./tlc.ts";
 import { NoToolsError, toolsFor } from "./tools.ts";
@@ -64,13 +64,16 @@ async function main(args: readonly string[]): Promise<number> {
   const tally: Tally = { done: [], judged: [], failures: 0 };
   try {
     const tools = await toolsFor(say);
-    if (trace) return (await checkTrace(tools, trace, { quick, say, interrupted })) ? 0 : 1;
-    if (!edits) await searchAll(tools, parts, { quick, say, interrupted, tally });
-    await judgeAll(tools, parts, { quick, say, interrupted, tally });
-    if (only === undefined && !edits) {
-      tally.failures += (await checkClient(tools, runs, { quick, say, interrupted })).length;
-      if (!quick) tally.failures += (await checkMutants(tools, { quick, say, interrupted })).length;
-    }
+    const how = { quick, say, interrupted, tally };
+    if (trace) return (await checkTrace(tools, trace, how)) ? 0 : 1;
+    const traces = async (): Promise<void> => {
+      tally.failures += (await checkClient(tools, runs, how)).length;
+      if (!quick) tally.failures += (await checkMutants(tools, how)).length;
+    };
+    const tasks: Task[] = only === undefined && !edits ? [{ isLong: true, run: traces }] : [];
+    if (!edits) tasks.push(...searchesIn(tools, parts, how));
+    await twoAtATime([...tasks, ...judgementsOf(tools, parts, how)]);
+    if (!edits && !quick) judgeActions(parts, how);
   } catch (error) {
     if (!interrupted.aborted) throw error;
     say(`interrupted after ${tally.done.length} searches, ${tally.failures} of them FAILED`);

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { catalogue, nameOf } from "./catalogue.ts";
-import { type Tally, takenIn } from "./searches.ts";
+import { place, type Tally, takenIn } from "./searches.ts";
 
 const page = fileURLToPath(new URL("../../../docs/specification-figures.md", import.meta.url));
 
@@ -11,7 +11,8 @@ export function writePage(tally: Tally): void {
   writeFileSync(page, `${[head, ...figures(tally)].join("\n\n")}\n`);
 }
 
-function figures({ done, judged }: Tally): readonly string[] {
+function figures({ done: inAnyOrder, judged }: Tally): readonly string[] {
+  const done = inAnyOrder.toSorted((one, other) => place(one) - place(other));
   const searches = done.filter(({ variant }) => variant === undefined);
   const bounds = searches.map((one) => {
     const how = one.bounds.simulate ? `, random, seed ${one.bounds.simulate.seed}` : "";
@@ -28,7 +29,9 @@ function figures({ done, judged }: Tally): readonly string[] {
     return [nameOf(module), properties, reaches.length, actions, its.length - accepted, accepted];
   });
   const sums = [1, 2, 3, 4, 5].map((column) => parts.reduce((sum, row) => sum + Number(row[column]), 0));
-  const accepted = judged.filter(({ refuted }) => refuted === undefined);
+  const accepted = catalogue.flatMap(({ module }) =>
+    judged.filter((one) => one.module === nameOf(module) && one.refuted === undefined),
+  );
   const faults = done.flatMap(({ part, variant, found }) =>
     variant
       ? [[variant.name, variant.breaks.join(", "), `${nameOf(part.module)}: ${found.verdict}`, found.depth]]

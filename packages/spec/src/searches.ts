@@ -36,38 +36,50 @@ export interface SearchOptions {
 /** The most that one search may take, s. */
 const limit = 900;
 
-/** As many at a time as keep two processors busy. */
-export async function twoAtATime<T>(all: readonly T[], go: (one: T) => Promise<void>): Promise<void> {
-  const waiting = [...all];
+/** What takes one processor. */
+export interface Task {
+  readonly isLong: boolean;
+  readonly run: () => Promise<void>;
+}
+
+/** As many at a time as keep two processors busy, to the end: the long ones begin first. None begins after one has failed. */
+export async function twoAtATime(tasks: readonly Task[]): Promise<void> {
+  const waiting = tasks.toSorted((one, other) => Number(other.isLong) - Number(one.isLong));
   const worker = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await go(next);
+    for (let next = waiting.shift(); next; next = waiting.shift()) await next.run();
   };
-  await Promise.all([worker(), worker()]);
+  await Promise.all([worker(), worker()]).finally(() => waiting.splice(0));
 }
 
 /** Each module within its bounds, and each variant. */
-export async function searchAll(
+export function searchesIn(
   tools: Tools,
   parts: readonly Part[],
   { quick, say, interrupted, tally }: SearchOptions,
-): Promise<void> {
-  await twoAtATime(
-    parts.flatMap((part) => searchesOf(part, quick)),
-    async (next) => {
-      const { part, bounds, variant } = next;
-      const { simulate } = bounds;
-      const search = { module: part.module, config: configFor(part, bounds, variant) };
-      const found = await check(tools, simulate ? { ...search, simulate } : search, limit, interrupted);
+): readonly Task[] {
+  const searches = parts.flatMap((part) => searchesOf(part, quick));
+  return searches.map((next) => {
+    const { part, bounds, variant } = next;
+    const { simulate, edits, isLong = false } = bounds;
+    const how = { isLong, isCounted: edits !== undefined && !isLong, ...(simulate && { simulate }) };
+    const search = { module: part.module, config: configFor(part, bounds, variant), ...how };
+    const run = async (): Promise<void> => {
+      const found = await check(tools, search, limit, interrupted);
       const done = { ...next, found };
       tally.done.push(done);
       if (!isGood(done)) tally.failures += 1;
       say(lineOf(done));
-    },
-  );
-  tally.done.sort((one, other) => place(one) - place(other));
-  for (const part of quick ? [] : parts) {
-    const never = neverTaken(part, tally.done);
-    if (never.length > 0) say(`${nameOf(part.module)}: FAILED, never taken: ${never.join(", ")}`);
+    };
+    return { isLong, run };
+  });
+}
+
+/** It is a failure if an action of a module is taken within none of its bounds. */
+export function judgeActions(parts: readonly Part[], { say, tally }: SearchOptions): void {
+  for (const part of parts) {
+    // (Fault is what the assumptions exclude: variants alone have one.)
+    const never = [...takenIn(part, tally.done)].filter(([name, count]) => count === 0 && name !== "Fault");
+    for (const [name] of never) say(`${nameOf(part.module)}: FAILED, never taken: ${name}`);
     tally.failures += never.length;
   }
 }
@@ -81,14 +93,8 @@ export function takenIn(part: Part, done: readonly Done[]): ReadonlyMap<string, 
   return taken;
 }
 
-function neverTaken(part: Part, done: readonly Done[]): readonly string[] {
-  // (Fault is what the assumptions exclude: variants alone have one.)
-  const never = [...takenIn(part, done)].filter(([action, count]) => count === 0 && action !== "Fault");
-  return never.map(([action]) => action);
-}
-
 /** The order of the catalogue. */
-function place({ part, bounds, variant }: Done): number {
+export function place({ part, bounds, variant }: Done): number {
   return catalogue.indexOf(part) * 1000 + (variant ? 500 : part.bounds.indexOf(bounds));
 }
 

@@ -15,8 +15,10 @@ export interface Search {
   readonly config: string;
   /** The texts of generated modules, by their names; they stand before those of the specification. */
   readonly texts?: Readonly<Record<string, string>>;
-  /** Default: true. A long one gains by code that is compiled twice. */
-  readonly isShort?: boolean;
+  /** It gains by code that is compiled twice, as one of seconds does not. */
+  readonly isLong?: boolean;
+  /** How often each action is taken is counted: that takes half as long again. */
+  readonly isCounted?: boolean;
   /** Random behaviours instead of all states. */
   readonly simulate?: Simulation;
 }
@@ -51,14 +53,10 @@ export class TlcError extends Error {
   }
 }
 
-const heap = "-Xmx1500m";
-/** A search of seconds gains nothing by code that is compiled twice. */
-const shortSearch = ["-XX:TieredStopAtLevel=1"];
-
 /** Runs TLC with one thread and low priority. `limit`: after so many seconds it is ended, which is an error. */
 export async function check(
   tools: Tools,
-  { module, config, texts = {}, simulate, isShort = true }: Search,
+  { module, config, texts = {}, simulate, isLong = false, isCounted = false }: Search,
   limit: number,
   interrupted?: AbortSignal,
 ): Promise<Found> {
@@ -68,9 +66,9 @@ export async function check(
     writeFileSync(file, config);
     for (const [name, text] of Object.entries(texts)) writeFileSync(join(folder, `${name}.tla`), text);
     const args = [
-      heap,
+      "-Xmx1500m",
       "-XX:+UseSerialGC",
-      ...(isShort ? shortSearch : []),
+      ...(isLong ? [] : ["-XX:TieredStopAtLevel=1"]),
       `-Djava.io.tmpdir=${folder}`,
       `-DTLA-Library=${modules}`,
       "-cp",
@@ -78,7 +76,7 @@ export async function check(
       "tlc2.TLC",
     ];
     args.push("-workers", "1", "-deadlock", "-difftrace", "-nowarning", "-metadir", join(folder, "states"));
-    if (texts[module] === undefined && !simulate) args.push("-coverage", "60");
+    if (isCounted) args.push("-coverage", "60");
     if (simulate) args.push("-simulate", `num=${simulate.behaviours}`, "-depth", `${simulate.depth}`);
     if (simulate) args.push("-seed", `${simulate.seed}`);
     args.push("-config", file, module);
