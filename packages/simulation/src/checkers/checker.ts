@@ -34,6 +34,9 @@ interface Seen {
   /** It hears what the clock of a master showed when it had been set so far, ms; asked at `sentAt`, us. */
   "time heard": { client: Process; master: Master; steppedBy: number; sentAt: number };
   killed: { client: Process };
+  /** A fault freezes it; and one brings it what was sent last to another. */
+  paused: { client: Process };
+  repeated: { client: Process };
   /** A fault has begun, and is over in `lasting` ms. */
   fault: { lasting: number };
   /** A vote with this token joined the queue, or would have. */
@@ -82,6 +85,14 @@ export abstract class Checker {
 
   protected reached(mark: Mark): void {
     this.run.findings.reached(mark);
+  }
+
+  /** What the code of a turn does: in a turn that was stalled, only when the stall is over. */
+  protected whenAwake(process: Process, act: () => void): void {
+    const wait = Math.round(process.now - this.run.kernel.now);
+    const unlessDead = (): void => (process.isDead ? undefined : act());
+    if (wait <= 0) act();
+    else this.run.kernel.engine.schedule(unlessDead, wait);
   }
 
   /** Judges what is left when the run is over. */

@@ -1,4 +1,5 @@
 import type { ClockEvent } from "@quorlock/redlock";
+import { DefaultMap } from "../default-map.ts";
 import type { Process } from "../engine/process.ts";
 import type { Master } from "../master/master.ts";
 import { tokenOf } from "../run/subject.ts";
@@ -45,7 +46,12 @@ export class ClockAlarms extends Checker {
   /** The time for which a client excludes a master that has stepped, ms by its monotonic clock; 0 without `exclude`. */
   readonly #exclusion: number;
   readonly #telling = new Set<Process>();
-  readonly #watched = new Map<Process, Map<Master, Watched>>();
+  readonly #watched = new DefaultMap(
+    (_: Process) =>
+      new DefaultMap(
+        (_: Master): Watched => ({ heard: [], withLatest: [], owed: undefined, told: undefined }),
+      ),
+  );
 
   constructor(run: Judged, exclusion: number) {
     super(run);
@@ -66,7 +72,7 @@ export class ClockAlarms extends Checker {
   /** In a turn of `client`, before it looks at what the clock of `master` has shown. */
   #heard(client: Process, master: Master, steppedBy: number, sentAt: number): void {
     if (!this.#telling.has(client)) return;
-    const watched = this.#watchedBy(client, master);
+    const watched = this.#watched.get(client).get(master);
     this.#judge(watched, client, master);
     const { now, clocks } = client;
     const [monotonic, wall] = [clocks.monotonicAt(now), clocks.wallAt(now)];
@@ -106,7 +112,7 @@ export class ClockAlarms extends Checker {
   #told(client: Process, { kind, node, offset, uncertainty }: ClockEvent): void {
     if (kind !== "stepped") return;
     const master = this.run.masters.find(({ name }) => name === node)!;
-    const watched = this.#watchedBy(client, master);
+    const watched = this.#watched.get(client).get(master);
     watched.heard = watched.withLatest;
     const what = `${client.name} was told that ${node} has stepped by ${offset} ms`;
     const step = stepIn(watched.heard);
@@ -127,17 +133,9 @@ export class ClockAlarms extends Checker {
   }
 
   #isLeftOut(client: Process, master: Master, askedAt: number): boolean {
-    const told = this.#watched.get(client)?.get(master)?.told;
+    const told = this.#watched.get(client).get(master).told;
     if (!told || askedAt < told.at) return false;
     return client.clocks.monotonicAt(client.now) < told.monotonic + this.#exclusion;
-  }
-
-  #watchedBy(client: Process, master: Master): Watched {
-    const masters = this.#watched.get(client) ?? new Map<Master, Watched>();
-    this.#watched.set(client, masters);
-    const watched = masters.get(master) ?? { heard: [], withLatest: [], owed: undefined, told: undefined };
-    masters.set(master, watched);
-    return watched;
   }
 }
 

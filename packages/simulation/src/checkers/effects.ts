@@ -11,21 +11,11 @@ export class Effects extends Checker {
 
   see(event: RunEvent): void {
     if (event.is !== "acted") return;
-    for (const resource of event.interval.lock.resources) this.#write(resource, event.interval);
-  }
-
-  /**
-   * A write in the same turn as a look at the lock that said there is time left. A turn that was stalled in between
-   * writes that much later: others may have written first.
-   */
-  #write(resource: string, interval: LockInterval): void {
-    const { process } = interval;
-    const wait = process.now - this.run.kernel.now;
-    if (wait === 0) this.#reach(resource, interval);
-    else
-      this.run.kernel.engine.schedule(() => {
-        if (!process.isDead) this.#reach(resource, interval);
-      }, wait);
+    const { interval } = event;
+    // A write in the same turn as a look at the lock that said there is time left. A turn that was stalled in between
+    // writes that much later: others may have written first.
+    for (const resource of interval.lock.resources)
+      this.whenAwake(interval.process, () => this.#reach(resource, interval));
   }
 
   #reach(resource: string, interval: LockInterval): void {

@@ -1,3 +1,4 @@
+import { DefaultMap } from "../default-map.ts";
 import { Checker, type RunEvent } from "./checker.ts";
 import type { LockInterval } from "./lock-interval.ts";
 
@@ -14,8 +15,8 @@ interface Grant {
  * readers and writers of a lock have one sequence, and readers who hold at a time may have the same token.
  */
 export class Fencing extends Checker {
-  readonly #grants = new Map<string, Grant[]>();
-  readonly #tokens = new Map<string, Set<number>>();
+  readonly #grants = new DefaultMap<string, Grant[]>(() => []);
+  readonly #tokens = new DefaultMap<string, Set<number>>(() => new Set());
   #isStopped = false;
 
   see(event: RunEvent): void {
@@ -37,11 +38,9 @@ export class Fencing extends Checker {
   /** A hold of `resource` with `token` was asked for at `askedAt` and begins at `at`, not before those so far. */
   granted(resource: string, token: number, askedAt: number, at: number, isShared = false): void {
     if (this.#isStopped) return;
-    const grants = this.#grants.get(resource) ?? [];
-    this.#grants.set(resource, grants);
-    const tokens = this.#tokens.get(resource) ?? new Set();
-    this.#tokens.set(resource, tokens);
-    const earlier = largestUntil(grants, askedAt);
+    const grants = this.#grants.get(resource);
+    const tokens = this.#tokens.get(resource);
+    const earlier = grants.findLast((grant) => grant.at <= askedAt)?.largest ?? Number.NEGATIVE_INFINITY;
     if (tokens.has(token) && !isShared)
       this.violated("fencing", `two holds of "${resource}" have token ${token}`);
     else if (earlier >= token) {
@@ -51,16 +50,4 @@ export class Fencing extends Checker {
     tokens.add(token);
     grants.push({ at, largest: Math.max(token, grants.at(-1)?.largest ?? 0) });
   }
-}
-
-/** The largest token of the grants up to `time`; they are in the order of time. */
-function largestUntil(grants: readonly Grant[], time: number): number {
-  let from = 0;
-  let to = grants.length;
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    if (grants[middle]!.at <= time) from = middle + 1;
-    else to = middle;
-  }
-  return grants[from - 1]?.largest ?? Number.NEGATIVE_INFINITY;
 }

@@ -1,3 +1,4 @@
+import { DefaultMap } from "../default-map.ts";
 import type { SubjectJob } from "../run/subject.ts";
 import { Checker, type RunEvent } from "./checker.ts";
 import type { LockInterval } from "./lock-interval.ts";
@@ -22,7 +23,7 @@ const grain = 2;
  * that client; and its key is asked to live for that time and no longer (PROTOCOL 10.9).
  */
 export class Jobs extends Checker {
-  readonly #runs = new Map<string, Run[]>();
+  readonly #runs = new DefaultMap<string, Run[]>(() => []);
 
   see(event: RunEvent): void {
     if (event.is === "held" && event.wait) this.#began(event.interval, event.wait.ttl);
@@ -33,8 +34,7 @@ export class Jobs extends Checker {
     const { job } = lock;
     if (!job) return;
     const [resource] = lock.resources as readonly [string];
-    const runs = this.#runs.get(resource) ?? [];
-    this.#runs.set(resource, runs);
+    const runs = this.#runs.get(resource);
     const hadTime = lock.remaining() > 0;
     const run: Run = { interval, job, earliest: this.run.kernel.now, hadTime, isKept: false };
     for (const earlier of runs) this.#judge(earlier, run);

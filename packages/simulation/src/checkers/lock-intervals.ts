@@ -1,3 +1,4 @@
+import { DefaultMap } from "../default-map.ts";
 import type { Process } from "../engine/process.ts";
 import { deadlinesOf, type SubjectLock, tokenOf } from "../run/subject.ts";
 import { Checker, type Judged, type RunEvent } from "./checker.ts";
@@ -24,7 +25,7 @@ const tellingPatience = 100_000;
 export class LockIntervals extends Checker {
   readonly #open = new Set<LockInterval>();
   /** The same by resource: with many clients most have nothing to do with each other. */
-  readonly #openFor = new Map<string, Set<LockInterval>>();
+  readonly #openFor = new DefaultMap((_: string) => new Set<LockInterval>());
   /** The time for which clients leave a master out whose clock has stepped, ms; 0: they count it. */
   readonly #exclusion: number;
   #count = 0;
@@ -36,8 +37,10 @@ export class LockIntervals extends Checker {
 
   /** A process that is dead believes nothing. */
   see(event: RunEvent): void {
-    if (event.is !== "killed") return;
-    for (const interval of this.#open) if (interval.process === event.client) this.over(interval);
+    if (event.is !== "killed" && event.is !== "paused") return;
+    const its = [...this.#open].filter(({ process }) => process === event.client);
+    if (event.is === "killed") for (const interval of its) this.over(interval);
+    else if (its.some((interval) => this.believes(interval))) this.reached("frozen holder");
   }
 
   /** In a turn of the holder: it has just been given `lock`. */
@@ -58,17 +61,14 @@ export class LockIntervals extends Checker {
       watch: undefined,
     };
     this.#open.add(interval);
-    for (const resource of lock.resources) this.#holdersOf(resource).add(interval);
+    for (const resource of lock.resources) this.#openFor.get(resource).add(interval);
     process.record("begins", interval.number, tokenOf(lock), ...lock.resources);
     const left = this.look(interval);
     interval.notice = Math.min(longestNotice, left / 20);
     this.#markVotes(interval);
     if (left > 0) {
       this.#awaitNotice(interval);
-      // In a turn that was stalled its code has the lock only when the stall is over.
-      const wait = Math.round(interval.beganAt - this.run.kernel.now);
-      if (wait > 0) this.run.kernel.engine.schedule(() => this.#compareWithAll(interval), wait);
-      else this.#compareWithAll(interval);
+      this.whenAwake(process, () => this.#compareWithAll(interval));
       this.#watch(interval);
     }
     return interval;
@@ -101,32 +101,17 @@ export class LockIntervals extends Checker {
     interval.isOver = true;
     if (interval.watch !== undefined) this.run.kernel.engine.cancel(interval.watch);
     if (!this.#open.delete(interval)) return;
-    for (const resource of interval.lock.resources) this.#holdersOf(resource).delete(interval);
+    for (const resource of interval.lock.resources) this.#openFor.get(resource).delete(interval);
     interval.process.record("gives up", interval.number);
     this.run.see({ is: "over", interval });
-  }
-
-  holdsSomething(process: Process): boolean {
-    for (const interval of this.#open)
-      if (interval.process === process && this.believes(interval)) return true;
-    return false;
   }
 
   #compareWithAll(newcomer: LockInterval): void {
     if (newcomer.isOver) return;
     for (const resource of newcomer.lock.resources) {
-      for (const rival of this.#holdersOf(resource))
+      for (const rival of this.#openFor.get(resource))
         if (rival !== newcomer) this.#compare(newcomer, rival, resource);
     }
-  }
-
-  #holdersOf(resource: string): Set<LockInterval> {
-    let holders = this.#openFor.get(resource);
-    if (!holders) {
-      holders = new Set();
-      this.#openFor.set(resource, holders);
-    }
-    return holders;
   }
 
   /** Whether its client would say so if it were asked now, as far as can be known without asking. */

@@ -1,3 +1,4 @@
+import { DefaultMap } from "../default-map.ts";
 import type { Process } from "../engine/process.ts";
 import type { Write } from "../master/keyspace.ts";
 import type { Master } from "../master/master.ts";
@@ -49,7 +50,7 @@ export class Order extends Checker {
   readonly #terms: OrderTerms;
   readonly #waits: Waits;
   /** By master and queue. */
-  readonly #places = new Map<Master, Map<string, Map<string, Place>>>();
+  readonly #places = new DefaultMap((_: Master) => new DefaultMap((_: string) => new Map<string, Place>()));
   /** When each token got its first vote. True time, us. */
   readonly #grantedAt = new Map<string, number>();
   /** Waiters that have asked for a place in a queue. */
@@ -57,7 +58,7 @@ export class Order extends Checker {
   /** Tokens that have been held. */
   readonly #held = new Set<string>();
   /** The ttls of calls under way, which tell the calls of a process apart. */
-  readonly #ttls = new Map<Process, Set<number>>();
+  readonly #ttls = new DefaultMap((_: Process) => new Set<number>());
 
   constructor(run: Judged, terms: OrderTerms, waits: Waits) {
     super(run);
@@ -73,8 +74,7 @@ export class Order extends Checker {
 
   /** A ttl from `least` to `wanted` ms that no other call of the process has at present, if there is one. */
   ttlFor(process: Process, wanted: number, least: number): number {
-    const taken = this.#ttls.get(process) ?? new Set();
-    this.#ttls.set(process, taken);
+    const taken = this.#ttls.get(process);
     let ttl = wanted;
     while (taken.has(ttl) && ttl >= least) ttl -= 1;
     if (ttl < least) return wanted;
@@ -83,7 +83,7 @@ export class Order extends Checker {
   }
 
   giveBack(process: Process, ttl: number): void {
-    this.#ttls.get(process)?.delete(ttl);
+    this.#ttls.get(process).delete(ttl);
   }
 
   #wrote(master: Master, write: Write, sender: Process): void {
@@ -108,14 +108,11 @@ export class Order extends Checker {
   #placeChanged(master: Master, { key, entry, previous }: Write, owner: Process): void {
     const end = key.lastIndexOf(":");
     const [queue, waiter] = [key.slice(0, end), key.slice(end + 1)];
+    const places = this.#places.get(master).get(queue);
     if (typeof entry?.value !== "string") {
-      this.#places.get(master)?.get(queue)?.delete(waiter);
+      places.delete(waiter);
       return;
     }
-    const queues = this.#places.get(master) ?? new Map<string, Map<string, Place>>();
-    this.#places.set(master, queues);
-    const places = queues.get(queue) ?? new Map<string, Place>();
-    queues.set(queue, places);
     // (A master that has lost its memory has lost the place.)
     const { expiresAt = Number.POSITIVE_INFINITY } = previous ?? { expiresAt: 0 };
     if (places.has(waiter) && expiresAt >= master.process.wallNow()) return;
@@ -175,7 +172,7 @@ export class Order extends Checker {
 
   #stoodOn(master: Master, { process, ttl, queued }: Wait, key: string, before: number): boolean {
     const queue = queueOf(key);
-    for (const [waiter, place] of this.#places.get(master)?.get(queue) ?? []) {
+    for (const [waiter, place] of this.#places.get(master).get(queue)) {
       const isIt = place.owner === process && place.ttl === ttl && place.isShared === queued.isShared;
       if (isIt && place.since < before && master.peek(entryNameOf(queue, waiter))) return master.isUp;
     }

@@ -84,7 +84,7 @@ export class Ownership implements MasterListener {
     const owner = this.#owners.of(token);
     if (owner === undefined || owner === sender) return;
     this.#findings.reached("handed over");
-    this.#run.triggerPoints.handedOver({ client: owner, master: this.#master });
+    this.#run.triggerPoints.raise("handed over", { client: owner, master: this.#master });
   }
 
   /** Those who have a shared claim: each by the name that the tokens of all its rounds have. */

@@ -1,3 +1,4 @@
+import { DefaultMap } from "../default-map.ts";
 import type { Share } from "../run/subject.ts";
 import { Checker, type Judged, type RunEvent } from "./checker.ts";
 import type { LockInterval } from "./lock-interval.ts";
@@ -20,7 +21,7 @@ interface Claim {
  */
 export class Shares extends Checker {
   readonly #intervals: LockIntervals;
-  readonly #claims = new Map<string, Set<Claim>>();
+  readonly #claims = new DefaultMap<string, Set<Claim>>(() => new Set());
   readonly #claimOf = new Map<LockInterval, Claim>();
 
   constructor(run: Judged, intervals: LockIntervals) {
@@ -37,23 +38,22 @@ export class Shares extends Checker {
     const { share } = interval.lock;
     if (!share) return;
     const claim = { interval, share, first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
-    const claims = this.#claims.get(share.of) ?? new Set();
-    this.#claims.set(share.of, claims);
+    const claims = this.#claims.get(share.of);
     this.#forgetPast(claims);
     claims.add(claim);
     this.#claimOf.set(interval, claim);
-    this.#whenAwake(interval, () => this.#countHolders(claim));
+    this.whenAwake(interval.process, () => this.#countHolders(claim));
   }
 
   #acted(interval: LockInterval): void {
     const claim = this.#claimOf.get(interval);
-    if (claim) this.#whenAwake(interval, () => this.#countActs(claim));
+    if (claim) this.whenAwake(interval.process, () => this.#countActs(claim));
   }
 
   #countHolders({ interval, share }: Claim): void {
     if (!this.#intervals.believes(interval)) return;
     // Asleep, a monotonic clock stands still: its process cannot be asked, and awake it will know.
-    const believers = [...this.#claims.get(share.of)!].filter(
+    const believers = [...this.#claims.get(share.of)].filter(
       (other) => !other.interval.process.isSuspended && this.#intervals.believes(other.interval),
     );
     this.#judge("belief", share, believers, `when ${interval.process.name} was given ${share.permits}`);
@@ -65,7 +65,7 @@ export class Shares extends Checker {
     const before = claim.last;
     claim.first = Math.min(claim.first, now);
     claim.last = now;
-    const claims = [...this.#claims.get(share.of)!];
+    const claims = [...this.#claims.get(share.of)];
     // A holder that began to act since this one's last act overlaps with it.
     for (const { first } of claims.filter((other) => other.first > before && other.first <= now)) {
       const holders = claims.filter((other) => other.first <= first && first <= other.last);
@@ -93,15 +93,5 @@ export class Shares extends Checker {
       claims.delete(claim);
       this.#claimOf.delete(claim.interval);
     }
-  }
-
-  /** A turn that was stalled goes on that much later. */
-  #whenAwake({ process }: LockInterval, act: () => void): void {
-    const wait = Math.round(process.now - this.run.kernel.now);
-    if (wait <= 0) act();
-    else
-      this.run.kernel.engine.schedule(() => {
-        if (!process.isDead) act();
-      }, wait);
   }
 }

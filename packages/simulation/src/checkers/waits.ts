@@ -1,3 +1,4 @@
+import { DefaultMap } from "../default-map.ts";
 import type { Process } from "../engine/process.ts";
 import type { CallTerms } from "../run/call-terms.ts";
 import type { Queued } from "../run/subject.ts";
@@ -8,15 +9,12 @@ import type { Wait } from "./wait.ts";
 export interface WaitTerms {
   /** From when on there are no faults any more; true time, us. */
   readonly calmAt: number;
-  /**
-   * Maximum time that a lock may be free without faults while a call waits for it, us, by what it was passed. Default: by the settings of
-   * the constructor.
-   */
-  maxIdle(call?: CallTerms): number;
+  /** Maximum time that a lock may be free without faults while a call waits for it, us, by what it was passed. */
+  maxIdle(call: CallTerms): number;
   /** Maximum time that a call by what it was passed is out of the queues after a fault, us: its own backoff, which others do not wait for. */
-  maxAway(call?: CallTerms): number;
+  maxAway(call: CallTerms): number;
   /** Whether a call by what it was passed keeps its place: no lease has less time left than it demands. */
-  keepsPlace(call?: CallTerms): boolean;
+  keepsPlace(call: CallTerms): boolean;
   /** Maximum number of times that a waiter may be overtaken without faults; infinite if no queue is kept. */
   readonly maxOvertaken: number;
 }
@@ -35,7 +33,7 @@ interface Use {
  */
 export class Waits extends Checker {
   readonly #terms: WaitTerms;
-  readonly #uses = new Map<string, Use>();
+  readonly #uses = new DefaultMap((_: string): Use => ({ holders: new Set(), heldUntil: 0 }));
   readonly #open = new Set<Wait>();
   #count = 0;
   #maxIdle = 0;
@@ -57,14 +55,14 @@ export class Waits extends Checker {
   begin(
     process: Process,
     resources: readonly string[],
-    call?: CallTerms,
-    ttl: number = call?.ttl ?? 0,
+    call: CallTerms,
+    ttl: number,
     queued: Queued = { keys: resources, isShared: false },
   ): Wait {
     this.#count += 1;
     const number = this.#count;
     const begunAt = process.now;
-    const lasting = call ? leastWait(call) : Number.POSITIVE_INFINITY;
+    const lasting = leastWait(call);
     const wait: Wait = {
       number,
       process,
@@ -100,7 +98,7 @@ export class Waits extends Checker {
 
   #held(interval: LockInterval): void {
     const resources = waitedFor(interval);
-    for (const resource of resources) this.#useOf(resource).holders.add(interval);
+    for (const resource of resources) this.#uses.get(resource).holders.add(interval);
     for (const wait of this.#open) {
       // Once, however many they share.
       const shared = wait.resources.find((resource) => resources.includes(resource));
@@ -110,7 +108,7 @@ export class Waits extends Checker {
 
   #over(interval: LockInterval): void {
     for (const resource of waitedFor(interval)) {
-      const use = this.#useOf(resource);
+      const use = this.#uses.get(resource);
       if (use.holders.delete(interval)) use.heldUntil = Math.max(use.heldUntil, this.run.kernel.now);
     }
   }
@@ -154,17 +152,8 @@ export class Waits extends Checker {
 
   /** The end of the last lock on the resource. (A waiter that was granted it in this turn does not hold it yet.) */
   #busyUntil(resource: string): number {
-    const { holders, heldUntil } = this.#useOf(resource);
+    const { holders, heldUntil } = this.#uses.get(resource);
     return holders.size > 0 ? Number.POSITIVE_INFINITY : heldUntil;
-  }
-
-  #useOf(resource: string): Use {
-    let use = this.#uses.get(resource);
-    if (!use) {
-      use = { holders: new Set(), heldUntil: 0 };
-      this.#uses.set(resource, use);
-    }
-    return use;
   }
 }
 

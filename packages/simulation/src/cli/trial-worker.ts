@@ -1,6 +1,6 @@
+import { DefaultMap } from "../default-map.ts";
 import type { Plan } from "../plan/plan.ts";
 import { type Outcome, runPlan } from "../run/run-plan.ts";
-import type { Subject } from "../run/subject.ts";
 import type { StopAt } from "../search/runner.ts";
 import { subjectNamed } from "./edition.ts";
 
@@ -13,15 +13,13 @@ export interface TrialTask {
   readonly stopAt?: StopAt;
 }
 
-const subjects = new Map<string, Promise<Subject | undefined>>();
+const subjects = new DefaultMap(subjectNamed);
 
 // Simulated masters fail thousands of times in a run: stack traces of these errors cost time and are never read.
 Error.stackTraceLimit = 0;
 
 export default async function runTrial({ plan, subject: name, ...options }: TrialTask): Promise<Outcome> {
-  const known = subjects.get(name) ?? subjectNamed(name);
-  subjects.set(name, known);
-  const subject = await known;
+  const subject = await subjects.get(name);
   if (!subject) throw new Error(`there is no subject "${name}"`);
   return runPlan(plan, { ...options, subject });
 }

@@ -52,10 +52,10 @@ export async function runUserCode<Resource extends object>(
   const kernel = new Kernel(new Engine(), new Trace(onEvent, onEvent !== undefined));
   const cluster = new Cluster(kernel, plan);
   const { findings, triggerPoints } = cluster;
-  const watch = new Watch(kernel, findings, cluster.clients, code.limits);
+  const watch = new Watch(cluster, cluster.clients, code.limits);
+  cluster.checkers = [watch];
   const fixture = new Fixture(kernel, cluster, plan, code, watch);
-  const onFault = (lasting: number): void => watch.disturbed(lasting);
-  inject(cluster, plan, { onPause: () => {}, onKill: () => {}, onFault });
+  inject(cluster);
   const clients = cluster.clients.map((process, index) => fixture.begin(process, index));
   const end = Math.max(plan.duration, calmFrom(plan)) + code.limits.time;
   const isOver = (): boolean =>
@@ -221,7 +221,7 @@ class Fixture<Resource extends object> {
     const listener = {
       onCall: () => {
         caller.busy += 1;
-        this.#cluster.triggerPoints.writing(process);
+        this.#cluster.triggerPoints.raise("write", { client: process });
         return this.#latencyFor(caller, 1000 * steady.ms, random);
       },
       onResult: (result: unknown) => {

@@ -7,8 +7,8 @@ import {
   type RefusedMessage,
   tracingChannelNames,
 } from "@quorlock/redlock/tracing";
-import type { Findings } from "../checkers/findings.ts";
-import type { Kernel, TurnTaker } from "../engine/kernel.ts";
+import { Checker, type Judged, type RunEvent } from "../checkers/checker.ts";
+import type { TurnTaker } from "../engine/kernel.ts";
 import type { Process } from "../engine/process.ts";
 import { type Caller, circleIn, quoted, wordsOf } from "./circle.ts";
 
@@ -27,11 +27,9 @@ const looks = 20;
  * Sees the calls of the code under test by the tracing channels of the client: all kinds of locks publish there. It finds
  * clients that wait for each other, and those that wait while others are served again and again.
  */
-export class Watch {
+export class Watch extends Checker {
   /** Calls of an undisturbed time: those that a quorum answered, and those that found none. */
   readonly undisturbed = { answered: 0, noQuorum: 0 };
-  readonly #kernel: Kernel;
-  readonly #findings: Findings;
   readonly #limits: WatchLimits;
   readonly #callers: ReadonlyMap<TurnTaker | undefined, Caller>;
   readonly #undo: Array<() => void> = [];
@@ -41,9 +39,8 @@ export class Watch {
   #circled: ReadonlyMap<AcquireMessage, number> = new Map();
   #isLooking = false;
 
-  constructor(kernel: Kernel, findings: Findings, clients: readonly Process[], limits: WatchLimits) {
-    this.#kernel = kernel;
-    this.#findings = findings;
+  constructor(run: Judged, clients: readonly Process[], limits: WatchLimits) {
+    super(run);
     this.#limits = limits;
     this.#callers = new Map(
       clients.map((process, index) => {
@@ -79,9 +76,10 @@ export class Watch {
     return this.#callers.get(process)!;
   }
 
-  /** A fault has begun: `lasting` ms, and then the time in which clients notice that it is over. */
-  disturbed(lasting: number): void {
-    const until = this.#kernel.now + 1000 * (lasting + 2 * this.#limits.deadlock);
+  /** A fault disturbs as long as it lasts, and then for the time in which clients notice that it is over. */
+  see(event: RunEvent): void {
+    if (event.is !== "fault") return;
+    const until = this.run.kernel.now + 1000 * (event.lasting + 2 * this.#limits.deadlock);
     this.#disturbedUntil = Math.max(this.#disturbedUntil, until);
   }
 
@@ -90,12 +88,12 @@ export class Watch {
   }
 
   get #isDisturbed(): boolean {
-    return this.#kernel.now < this.#disturbedUntil;
+    return this.run.kernel.now < this.#disturbedUntil;
   }
 
   #listen(channel: string, hear: (caller: Caller, message: never) => void): void {
     const listener = (message: unknown): void => {
-      const caller = this.#callers.get(this.#kernel.running);
+      const caller = this.#callers.get(this.run.kernel.running);
       if (caller) hear(caller, message as never);
     };
     subscribe(channel, listener);
@@ -107,7 +105,7 @@ export class Watch {
     asking.add(call);
     process.record("asks for", ...call.resources);
     for (const resource of call.resources) {
-      if (!unserved.has(resource)) unserved.set(resource, { since: this.#kernel.now, passed: 0 });
+      if (!unserved.has(resource)) unserved.set(resource, { since: this.run.kernel.now, passed: 0 });
       this.#judgeService(caller, resource);
     }
     if (!this.#isLooking) this.#lookLater();
@@ -148,16 +146,16 @@ export class Watch {
     const { since, passed } = unserved.get(resource)!;
     if (passed < this.#limits.starvation) return;
     const others = `${passed} calls of others that began later were served first`;
-    this.#findings.violated(
+    this.violated(
       "starvation",
-      `${name} has asked for ${quoted([resource])} for ${Math.round((this.#kernel.now - since) / 1000)} ms: ${others}`,
+      `${name} has asked for ${quoted([resource])} for ${Math.round((this.run.kernel.now - since) / 1000)} ms: ${others}`,
     );
   }
 
   #lookLater(): void {
     this.#isLooking = true;
     const interval = Math.max(1, Math.round((1000 * this.#limits.deadlock) / looks));
-    this.#kernel.engine.schedule(() => {
+    this.run.kernel.engine.schedule(() => {
       this.#look();
       this.#isLooking = false;
       if (this.#all.some(({ asking }) => asking.size > 0)) this.#lookLater();
@@ -178,6 +176,6 @@ export class Watch {
       [...asking].every((call) => (this.#circled.get(call) ?? 0) > 1),
     );
     if (circle.length === 0 || !isOld || (loser && !circle.includes(loser))) return;
-    this.#findings.violated("deadlock", wordsOf(circle));
+    this.violated("deadlock", wordsOf(circle));
   }
 }

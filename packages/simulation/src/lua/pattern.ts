@@ -1,13 +1,13 @@
-const known: Readonly<Record<"" | "g", Map<string, RegExp>>> = { "": new Map(), g: new Map() };
+import { DefaultMap } from "../default-map.ts";
+
+const known = {
+  "": new DefaultMap((source: string) => new RegExp(translated(source))),
+  g: new DefaultMap((source: string) => new RegExp(translated(source), "g")),
+};
 
 /** A pattern of Lua as a regular expression. An item without an equal is an error: `%b`, `%f`, `%1`, `()`, a class such as `[%S]`. */
 export function pattern(source: string, flags: "" | "g" = ""): RegExp {
-  let regex = known[flags].get(source);
-  if (!regex) {
-    regex = new RegExp(translated(source), flags);
-    known[flags].set(source, regex);
-  }
-  return regex;
+  return known[flags].get(source);
 }
 
 /** A set in brackets, a character behind a `%`, or any other one. */

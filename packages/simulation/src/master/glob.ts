@@ -1,18 +1,11 @@
+import { DefaultMap } from "../default-map.ts";
+
 /** Whether `text` matches a pattern as Redis reads one: `*`, `?`, `[a-z]`, `[^a]`, and a backslash before what is meant as it is. */
 export function matchesGlob(pattern: string, text: string): boolean {
-  return expressionOf(pattern).test(text);
+  return expressions.get(pattern).test(text);
 }
 
-const expressions = new Map<string, RegExp>();
-
-function expressionOf(pattern: string): RegExp {
-  let expression = expressions.get(pattern);
-  if (!expression) {
-    expression = new RegExp(`^${sourceOf(pattern)}$`, "s");
-    expressions.set(pattern, expression);
-  }
-  return expression;
-}
+const expressions = new DefaultMap((pattern: string) => new RegExp(`^${sourceOf(pattern)}$`, "s"));
 
 function sourceOf(pattern: string): string {
   let source = "";

@@ -1,3 +1,4 @@
+import { DefaultMap } from "../default-map.ts";
 import type { Kernel } from "../engine/kernel.ts";
 import type { Process } from "../engine/process.ts";
 import { Channels, type Subscriber } from "./channels.ts";
@@ -94,7 +95,7 @@ export class Master {
   #incarnation = 1;
   #found: Map<string, Entry> = new Map();
   /** The other databases, until it restarts: no lock of the plan is in them. */
-  readonly #others = new Map<number, Keyspace>();
+  readonly #others = new DefaultMap((_: number) => new Keyspace());
   #isElsewhere = false;
   /** Of a Cluster: set while the slot of the locks moves. */
   #moving: MovingSlot | undefined;
@@ -212,8 +213,7 @@ export class Master {
   /** The same in another database, which no checker looks at. */
   executeIn(database: number, command: string, args: readonly (string | number)[]): Reply | ReplyError {
     const own = this.#model.keyspace;
-    const other = this.#others.get(database) ?? new Keyspace();
-    this.#others.set(database, other);
+    const other = this.#others.get(database);
     this.#model.replaceKeyspace(other);
     this.#isElsewhere = true;
     const reply = this.#execute(command, args);

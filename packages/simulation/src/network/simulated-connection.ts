@@ -1,4 +1,5 @@
 import type { Connection } from "@quorlock/redlock/internal";
+import { deferred } from "../engine/deferred.ts";
 import { shortestDelay } from "../engine/engine.ts";
 import type { Kernel } from "../engine/kernel.ts";
 import type { Master } from "../master/master.ts";
@@ -68,7 +69,7 @@ export class SimulatedConnection extends Dialer implements Connection {
   readonly #moveListeners: Array<(why: string) => void> = [];
   #database = 0;
   #state: "first" | "ready" | "lost" | "closed" = "first";
-  #first: { readonly promise: Promise<void>; readonly resolve: () => void };
+  #first = deferred();
   /** The connection that the client takes for the current one. */
   #standing = 0;
   /** Of the master that it leads to. */
@@ -92,8 +93,6 @@ export class SimulatedConnection extends Dialer implements Connection {
     this.#witness = witness;
     this.#listen = listen;
     this.name = options.name ?? options.master.name;
-    const { promise, resolve } = deferred();
-    this.#first = { promise, resolve };
     this.isCluster = options.isCluster ?? false;
     this.#connect();
   }
@@ -327,14 +326,6 @@ export class SimulatedConnection extends Dialer implements Connection {
       this.#connect();
     }, this.options.reconnectDelay * 1000);
   }
-}
-
-function deferred(): { promise: Promise<void>; resolve: () => void } {
-  let resolve!: () => void;
-  const promise = new Promise<void>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve };
 }
 
 function textOf(reply: unknown): string {

@@ -1,3 +1,4 @@
+import { DefaultMap } from "../default-map.ts";
 import type { TraceValue } from "../engine/trace.ts";
 import { knownScript } from "../master/known-scripts.ts";
 import { Numbering } from "./numbering.ts";
@@ -23,10 +24,10 @@ export class MessagesDrawing {
   readonly #texts = new Numbering();
   readonly #all: Sent[] = [];
   /** Messages in flight, by connection and then by number. */
-  readonly #underWay = new Map<string, Map<unknown, Sent>>();
+  readonly #underWay = new DefaultMap((_: string) => new Map<unknown, Sent>());
 
   see(at: number, verb: string, client: number, master: number, args: readonly TraceValue[]): void {
-    const connection = this.#on(client, master);
+    const connection = this.#underWay.get(`${client} ${master}`);
     const [number, second, third] = args;
     if (verb === "sends") {
       const words = args.slice(2).map(String);
@@ -57,13 +58,6 @@ export class MessagesDrawing {
     });
     const messages = fewest(all, ofHolds).sort(([, , left], [, , right]) => left - right);
     return { messages, leftOut: all.length - messages.length };
-  }
-
-  #on(client: number, master: number): Map<unknown, Sent> {
-    const name = `${client} ${master}`;
-    const known = this.#underWay.get(name) ?? new Map<unknown, Sent>();
-    this.#underWay.set(name, known);
-    return known;
   }
 
   get texts(): readonly string[] {

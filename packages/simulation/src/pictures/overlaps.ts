@@ -1,3 +1,4 @@
+import { DefaultMap } from "../default-map.ts";
 import type { Hold, Overlap, Pause, Span } from "./picture.ts";
 
 interface HeldSpan {
@@ -14,13 +15,12 @@ export function overlapsOf(
   holds: readonly Hold[],
   pausesOf: (client: number) => readonly Pause[],
 ): Overlap[] {
-  const byResource = new Map<number, HeldSpan[]>();
+  const byResource = new DefaultMap<number, HeldSpan[]>(() => []);
   for (const [index, { client, resources, beliefs }] of holds.entries()) {
     const asleep = pausesOf(client).filter(([, , how]) => how === "suspended");
     const awake = beliefs.flatMap((span) => without(span, asleep));
     for (const resource of resources) {
-      const list = byResource.get(resource) ?? [];
-      byResource.set(resource, list);
+      const list = byResource.get(resource);
       for (const [from, until] of awake) list.push({ hold: index, from, until });
     }
   }

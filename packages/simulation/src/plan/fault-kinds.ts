@@ -222,7 +222,7 @@ function wiresOf(link: Link, of?: "commands" | "pushes"): ReadonlyArray<Link["co
   return of === undefined ? [link.commands, link.pushes] : [link[of]];
 }
 
-function waysOf(link: Link, of?: "commands" | "pushes"): readonly OneWay[] {
+export function waysOf(link: Link, of?: "commands" | "pushes"): readonly OneWay[] {
   return wiresOf(link, of).flatMap(({ requests, replies }: Wire) => [requests, replies]);
 }
 

@@ -1,6 +1,7 @@
 import type { AcquireOptions, Lock, Redlock, Runtime } from "@quorlock/redlock";
 import { ReadWriteLock, type WriteLock } from "@quorlock/redlock/read-write-lock";
 import { waiterOf } from "../checkers/token-owners.ts";
+import { DefaultMap } from "../default-map.ts";
 import type { Entry } from "../master/entries.ts";
 import type { ClientClasses, Share } from "../run/subject.ts";
 import {
@@ -131,12 +132,11 @@ class Hold implements SubjectLock {
 
 /** The readers-writer locks of one client process, each by the name of its resource. */
 function readWriteLocksOf(redlock: Redlock, runtime: Runtime, Class: typeof ReadWriteLock): SubjectClient {
-  const locks = new Map<string, ReadWriteLock>();
+  const locks = new DefaultMap((name: string) => new Class(redlock, name));
   let uses = 0;
   const next = (resources: Resources) => {
     const name = nameOf(resources);
-    const lock = locks.get(name) ?? new Class(redlock, name);
-    locks.set(name, lock);
+    const lock = locks.get(name);
     uses += 1;
     return { name, lock, writes: uses % writesAmong === 0, downgrades: uses % (2 * writesAmong) === 0 };
   };

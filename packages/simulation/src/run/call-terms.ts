@@ -3,11 +3,10 @@ import {
   type BackoffPlan,
   type CallSettings,
   type LockSettings,
+  type Plan,
   pauseLimit,
-  type Workload,
 } from "../plan/plan.ts";
-import type { Random } from "../random.ts";
-import type { Bounds } from "./bounds.ts";
+import { Bounds } from "./bounds.ts";
 
 /** The options of one call, and the time that it may take by them. */
 export interface CallTerms {
@@ -21,26 +20,18 @@ export interface CallTerms {
 /** The code of the errors that a plan's backoff functions throw. */
 export const backoffFailed = "BACKOFF_FAILED";
 
-/** Draws the terms of each call of a workload. */
-export class CallTermsSource {
-  readonly all: readonly CallTerms[];
+type BoundsFor = (settings: LockSettings) => Bounds;
 
-  constructor(
-    settings: LockSettings,
-    { calls = [{}] }: Workload,
-    boundsFor: (settings: LockSettings) => Bounds,
-  ) {
-    this.all = calls.map((call) => {
-      const { ttl = settings.ttl, backoff, ...own } = call;
-      const options = { ...own, ...(backoff ? { backoff: backoffOf(backoff) } : {}) };
-      return termsOf({ ...settings, ...call, ttl }, options, boundsFor);
-    });
-  }
-
-  /** (Nothing is drawn where there is no choice.) */
-  draw(random: Random): CallTerms {
-    return this.all.length === 1 ? this.all[0]! : random.pick(this.all);
-  }
+/** The terms of the calls of a plan's workload. */
+export function callTermsIn(
+  { settings, workload: { calls = [{}] } }: Pick<Plan, "settings" | "workload">,
+  boundsFor: BoundsFor = (own) => new Bounds(own),
+): readonly CallTerms[] {
+  return calls.map((call) => {
+    const { ttl = settings.ttl, backoff, ...own } = call;
+    const options = { ...own, ...(backoff ? { backoff: backoffOf(backoff) } : {}) };
+    return termsOf({ ...settings, ...call, ttl }, options, boundsFor);
+  });
 }
 
 /** The client takes a ttl below this only with a `nodeTimeout`, ms. */
@@ -49,7 +40,7 @@ const shortTtl = 100;
 export function termsOf(
   settings: CallTerms["settings"],
   own: AcquireOptions,
-  boundsFor: (settings: LockSettings) => Bounds,
+  boundsFor: BoundsFor,
 ): CallTerms {
   const { ttl, nodeTimeout } = settings;
   const bounds = boundsFor(settings);

@@ -45,7 +45,7 @@ export class Cluster {
   /** By client, then by master. */
   readonly links: ReadonlyArray<readonly Link[]>;
   /** They see what happens, in this order. */
-  checkers: readonly Checker[] = [];
+  checkers: readonly Pick<Checker, "see" | "end">[] = [];
   readonly plan: Plan;
   readonly #random: Random;
 
@@ -141,8 +141,8 @@ export class Cluster {
 
   #pushWitness(place: Place): PushWitness {
     return {
-      pushed: () => this.triggerPoints.pushSent(place),
-      heard: () => this.triggerPoints.pushHeard(place),
+      pushed: () => this.triggerPoints.raise("push sent", place),
+      heard: () => this.triggerPoints.raise("push heard", place),
       lost: () => this.findings.reached("push lost"),
     };
   }
@@ -155,7 +155,6 @@ export class Cluster {
       executed: (command, args, reply, age) => {
         this.triggerPoints.executed(place, command, args, reply);
         // (Where nothing is checked, nobody asks for marks.)
-        if (this.checkers.length === 0) return;
         if (command === "SET") {
           if (reply === "OK" && age > nodeTimeout * 1000) reached("late SET applied");
           else if (reply === null) this.#markSplit(String(args[0]));

@@ -2,38 +2,26 @@ import type { Process } from "../engine/process.ts";
 import type { Master } from "../master/master.ts";
 import type { Link } from "../network/link.ts";
 import { type AtMoment, type Fault, type FaultKind, lastingOf, type Targets } from "../plan/fault.ts";
-import { kindOf, microseconds, type Scene } from "../plan/fault-kinds.ts";
+import { kindOf, microseconds, type Scene, waysOf } from "../plan/fault-kinds.ts";
 import { goneAt, type Plan } from "../plan/plan.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Place } from "./trigger-points.ts";
 
-/** The interface of an observer of faults that affect a client. */
-export interface InjectionListener {
-  onPause(client: Process): void;
-  onKill(client: Process): void;
-  /** A fault has begun; it is over in `duration` ms. */
-  onFault(duration: number): void;
-  /** What was sent last comes to this client too. */
-  onRepeat?(client: Process): void;
-  /** Keys were removed from masters. */
-  onRemoved?(): void;
-}
-
 /** Makes the faults of a plan happen, each at its time or when its trigger fires. */
-export function inject(cluster: Cluster, plan: Plan, listener: InjectionListener): void {
-  const { faults, duration, clients, settings } = plan;
+export function inject(cluster: Cluster): void {
+  const { faults, clients, settings } = cluster.plan;
   clients.forEach(({ endsAt }, index) => {
     if (endsAt === undefined) return;
     const client = cluster.clients[index]!;
     later(cluster, endsAt, () => {
-      listener.onFault(goneAt({ endsAt }, settings) - endsAt);
+      cluster.see({ is: "fault", lasting: goneAt({ endsAt }, settings) - endsAt });
       cutOff(cluster, client);
     });
-    later(cluster, goneAt({ endsAt }, settings), () => kill(cluster, client, listener));
+    later(cluster, goneAt({ endsAt }, settings), () => kill(cluster, client));
   });
   for (const fault of faults) {
-    if ("at" in fault) later(cluster, fault.at, () => happen(cluster, fault, undefined, listener));
-    else arm(cluster, fault, duration, listener);
+    if ("at" in fault) later(cluster, fault.at, () => happen(cluster, fault, undefined));
+    else arm(cluster, fault);
   }
 }
 
@@ -46,10 +34,10 @@ export function calmFrom({ faults, duration }: Pick<Plan, "faults" | "duration">
   return Math.max(0, ...ends);
 }
 
-function arm(cluster: Cluster, fault: Triggered, duration: number, listener: InjectionListener): void {
-  const { kernel, triggerPoints } = cluster;
+function arm(cluster: Cluster, fault: Triggered): void {
+  const { kernel, triggerPoints, plan } = cluster;
   const { on, occurrence, client, master, after = 0 } = fault;
-  const end = microseconds(duration);
+  const end = microseconds(plan.duration);
   let left = occurrence;
   triggerPoints.on(on, (place) => {
     if (left === 0 || kernel.now >= end) return;
@@ -59,8 +47,8 @@ function arm(cluster: Cluster, fault: Triggered, duration: number, listener: Inj
     if (left > 0) return;
     // A stall is part of the turn in which the moment happens. Any other fault is a separate event, as if it had
     // come at a time: connections are never torn down during a turn.
-    if (fault.kind === "stall" && after === 0) happen(cluster, fault, place, listener);
-    else later(cluster, after, () => happen(cluster, fault, place, listener));
+    if (fault.kind === "stall" && after === 0) happen(cluster, fault, place);
+    else later(cluster, after, () => happen(cluster, fault, place));
   });
 }
 
@@ -69,7 +57,7 @@ function later({ kernel }: Cluster, delay: number, act: () => void): void {
 }
 
 /** `place` is where the trigger fired. */
-function happen(cluster: Cluster, fault: Fault, place: Place | undefined, listener: InjectionListener): void {
+function happen(cluster: Cluster, fault: Fault, place: Place | undefined): void {
   const clients = clientsOf(cluster, fault, place);
   const masters = mastersOf(cluster, fault, place);
   const processes = [...clients, ...masters.map(({ process }) => process)];
@@ -77,9 +65,9 @@ function happen(cluster: Cluster, fault: Fault, place: Place | undefined, listen
   // In one order of its fields, whichever file it comes from: the hash is of what happens.
   const text = JSON.stringify(fault, Object.keys(fault).sort());
   cluster.kernel.trace.add(cluster.kernel.now, "fault", text, ...struck);
-  listener.onFault(lastingOf(fault));
-  strike(cluster, fault, clients, masters, listener);
-  if (!("clients" in fault)) listener.onRemoved?.();
+  cluster.see({ is: "fault", lasting: lastingOf(fault) });
+  strike(cluster, fault, clients, masters);
+  if (!("clients" in fault)) cluster.see({ is: "harmed" });
 }
 
 function strike(
@@ -87,16 +75,15 @@ function strike(
   fault: Fault,
   clients: readonly Process[],
   masters: readonly Master[],
-  listener: InjectionListener,
 ): void {
   const kind = kindOf(fault);
   const scene: Scene = {
     masters: cluster.masters,
     running: cluster.kernel.running,
     later: (act, ms) => later(cluster, ms, act),
-    paused: (client) => listener.onPause(client),
-    kill: (client) => kill(cluster, client, listener),
-    repeat: (client) => listener.onRepeat?.(client),
+    paused: (client) => cluster.see({ is: "paused", client }),
+    kill: (client) => kill(cluster, client),
+    repeat: (client) => cluster.see({ is: "repeated", client }),
   };
   if (kind.link) for (const link of linksBetween(cluster, clients, masters)) kind.link(link, fault, scene);
   for (const client of clients) kind.client?.(client, fault, scene);
@@ -106,15 +93,14 @@ function strike(
 /** From all masters, in both directions. */
 function cutOff(cluster: Cluster, client: Process): void {
   cluster.kernel.trace.add(cluster.kernel.now, "cut off", client.name);
-  for (const { commands, pushes } of linksBetween(cluster, [client], cluster.masters))
-    for (const { requests, replies } of [commands, pushes])
-      for (const way of [requests, replies]) way.cutForGood();
+  for (const way of linksBetween(cluster, [client], cluster.masters).flatMap((link) => waysOf(link)))
+    way.cutForGood();
 }
 
-function kill(cluster: Cluster, client: Process, listener: InjectionListener): void {
+function kill(cluster: Cluster, client: Process): void {
   client.kill();
   for (const { pushes } of linksBetween(cluster, [client], cluster.masters)) pushes.connection.hangUp();
-  listener.onKill(client);
+  cluster.see({ is: "killed", client });
 }
 
 type Triggered = AtMoment & FaultKind;

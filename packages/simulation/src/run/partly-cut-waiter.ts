@@ -1,3 +1,4 @@
+import { waysOf } from "../plan/fault-kinds.ts";
 import type { Cluster } from "./cluster.ts";
 import { patient, releaseLast } from "./progress.ts";
 import type { Worker } from "./worker.ts";
@@ -44,9 +45,7 @@ export function beginToWait(
     cluster.kernel.engine.schedule(() => process.deliver(act), 1);
   };
   inTurn(() => void wait());
-  const ways = beyond.flatMap(({ commands, pushes }) =>
-    [commands, pushes].flatMap(({ requests, replies }) => [requests, replies]),
-  );
+  const ways = beyond.flatMap((link) => waysOf(link));
   return {
     isDone: () => isOver || process.isDead,
     cut() {

@@ -1,3 +1,4 @@
+import type { RunEvent } from "../checkers/checker.ts";
 import type { Kernel } from "../engine/kernel.ts";
 import type { Process } from "../engine/process.ts";
 import type { Random } from "../random.ts";
@@ -45,11 +46,14 @@ export class Post {
     this.#bring(parcel, receiver, Math.max(1, Math.round(1000 * this.#random.exponential(delay))));
   }
 
-  /** The parcel that was sent last comes to this client too. */
-  repeat(client: Process): void {
-    const receiver = this.#receivers.find(({ process }) => process === client);
+  /** The parcel that was sent last comes to a client too. */
+  see(event: RunEvent): void {
+    if (event.is !== "repeated") return;
+    const receiver = this.#receivers.find(({ process }) => process === event.client);
     if (receiver && this.#last) this.#bring(this.#last, receiver, 1);
   }
+
+  end(): void {}
 
   #bring(parcel: Parcel, receiver: Receiver, wait: number): void {
     this.#onTheWay += 1;

@@ -24,8 +24,7 @@ import { writeRefusals } from "../master/write-refusal.ts";
 import { type Plan, resourcesIn } from "../plan/plan.ts";
 import { excludesAllSteps } from "../plan/swarm.ts";
 import { Random } from "../random.ts";
-import { Bounds } from "./bounds.ts";
-import { CallTermsSource } from "./call-terms.ts";
+import { callTermsIn } from "./call-terms.ts";
 import { Cluster } from "./cluster.ts";
 import { calmFrom, inject } from "./injection.ts";
 import { beginToWait } from "./partly-cut-waiter.ts";
@@ -132,9 +131,8 @@ class Run {
     this.#cluster = new Cluster(this.#kernel, plan);
     const run = this.#cluster;
     const { settings, workload } = plan;
-    const { all } = new CallTermsSource(settings, workload, (own) => new Bounds(own));
     this.#intervals = new LockIntervals(run, exclusionIn(plan));
-    this.#calls = new Calls(run, Math.max(...all.map(({ bounds }) => bounds.round)));
+    this.#calls = new Calls(run, Math.max(...callTermsIn(plan).map(({ bounds }) => bounds.round)));
     this.#alarms = new ClockAlarms(run, exclusionIn(plan));
     this.#firstGrant = new FirstGrant(run, firstGrantTermsOf(plan));
     this.#waits = new Waits(run, termsOf(plan));
@@ -156,6 +154,7 @@ class Run {
       new Fencing(run),
       this.#firstGrant,
       owners,
+      this.#post,
     ];
     for (const master of run.masters) master.watch(new Ownership(run, master, owners));
     const checkers = { intervals: this.#intervals, waits: this.#waits, order, calls: this.#calls };
@@ -203,22 +202,14 @@ class Run {
 
   async work(): Promise<void> {
     const { duration, settings } = this.#plan;
-    inject(this.#cluster, this.#plan, {
-      onPause: (client) => {
-        if (this.#intervals.holdsSomething(client)) this.#cluster.findings.reached("frozen holder");
-      },
-      onKill: (client) => this.#cluster.see({ is: "killed", client }),
-      onFault: (lasting) => this.#cluster.see({ is: "fault", lasting }),
-      onRepeat: (client) => this.#post.repeat(client),
-      onRemoved: () => this.#cluster.see({ is: "harmed" }),
-    });
+    inject(this.#cluster);
     for (const worker of this.#workers) this.#inTurn(worker, () => worker.work());
     const calm = Math.max(duration, calmFrom(this.#plan));
     await this.#run(calm + 3 * settings.ttl);
     for (const worker of this.#workers) worker.stop();
     // A cycle under way: waiting for a lock, working under it, giving it up.
     const cycle = Math.max(
-      ...new CallTermsSource(settings, this.#plan.workload, (own) => new Bounds(own)).all.map(
+      ...callTermsIn(this.#plan).map(
         (call) => call.bounds.acquire + 30 * settings.ttl + 8 * call.bounds.extend + call.bounds.release,
       ),
     );

@@ -4,8 +4,7 @@ import type { WaitTerms } from "../checkers/waits.ts";
 import { knownOf, type Latency } from "../network/latency.ts";
 import type { FaultName } from "../plan/fault.ts";
 import type { Plan } from "../plan/plan.ts";
-import { Bounds } from "./bounds.ts";
-import { type CallTerms, CallTermsSource } from "./call-terms.ts";
+import { type CallTerms, callTermsIn } from "./call-terms.ts";
 import { calmFrom } from "./injection.ts";
 
 /** As in the client: the heartbeat of a waiter, ms, and the lifetime of its queue entry in heartbeats. */
@@ -15,7 +14,7 @@ const patienceInHeartbeats = 3;
 /** The bounds on waiting that a plan's settings imply. */
 export function termsOf(plan: Plan): WaitTerms {
   const { settings, workload, clients, network } = plan;
-  const calls = new CallTermsSource(settings, workload, (own) => new Bounds(own)).all;
+  const calls = callTermsIn(plan);
   // A master's lost memory is noticed by the first client that asks there, and the master votes again after the
   // quarantine.
   const quarantine = 1.2 * (settings.restartGuard?.maxTtl ?? 0);
@@ -29,14 +28,14 @@ export function termsOf(plan: Plan): WaitTerms {
   const hasTime = (call: CallTerms): boolean => isModest(call) || leavesTime(plan, call);
   return {
     calmAt: 1000 * calmAt,
-    maxIdle(call = calls[0]!) {
+    maxIdle(call) {
       if (!isServed || !hasTime(call)) return Number.POSITIVE_INFINITY;
       return 1000 * (patience(call) + visited);
     },
     // (Before the backoff it leaves the queues, and its clock may be slow.)
-    maxAway: (call = calls[0]!) =>
+    maxAway: (call) =>
       plan.faults.length > 0 ? 1100 * (longestPauseOf(call) + 2 * call.bounds.nodeTimeout) : 0,
-    keepsPlace(call = calls[0]!) {
+    keepsPlace(call) {
       const { minimumValidity = 0 } = call.settings;
       const isInTime = answersWithin(call.ttl - minimumValidity, network.latency);
       return minimumValidity === 0 || (plan.faults.length === 0 && hasTime(call) && isInTime);
@@ -70,7 +69,7 @@ function longestPauseOf({ settings: { retryDelay, retryJitter, backoff } }: Call
 /** The bounds on the time until a first lock is granted at all. */
 export function firstGrantTermsOf(plan: Plan): FirstGrantTerms {
   const { settings, workload, clients, network } = plan;
-  const calls = new CallTermsSource(settings, workload, (own) => new Bounds(own)).all;
+  const calls = callTermsIn(plan);
   const { latency } = network;
   const slow = latency.shape === "two-peaks" ? Math.max(latency.fast, latency.slow) : knownOf(latency).usual;
   const connecting = network.reconnectDelay + 8 * Math.min(network.longestLatency, slow);
@@ -140,8 +139,8 @@ const readingAge = 10_000;
 
 /** The order of calls, by the plan. */
 export function orderTermsOf(plan: Plan): OrderTerms {
-  const { settings, workload, clients, network, faults, masters } = plan;
-  const calls = new CallTermsSource(settings, workload, (own) => new Bounds(own)).all;
+  const { settings, clients, network, faults, masters } = plan;
+  const calls = callTermsIn(plan);
   const slowest = knownOf(network.latency).most;
   const isCalm =
     faults.every(({ kind }) => harmless.has(kind)) && clients.every(({ endsAt }) => endsAt === undefined);

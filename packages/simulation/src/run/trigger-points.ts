@@ -1,3 +1,4 @@
+import { DefaultMap } from "../default-map.ts";
 import type { Process } from "../engine/process.ts";
 import { questionsIn, repliedIn } from "../master/batch-list.ts";
 import { knownScript, type ScriptName } from "../master/known-scripts.ts";
@@ -49,26 +50,19 @@ function purposeOf(script: unknown): ScriptPurpose | undefined {
 
 /** Notifies listeners of the moments of a run. Costs almost nothing without listeners. */
 export class TriggerPoints {
-  readonly #listeners = new Map<Moment, MomentListener[]>();
+  readonly #listeners = new DefaultMap<Moment, MomentListener[]>(() => []);
   /** Tokens of locks that were granted: a claim with one of them extends. */
   readonly #granted = new Set<unknown>();
 
   /** Called in the turn in which it happens. */
   on(moment: Moment, listener: MomentListener): void {
-    const listeners = this.#listeners.get(moment);
-    if (listeners) listeners.push(listener);
-    else this.#listeners.set(moment, [listener]);
+    this.#listeners.get(moment).push(listener);
   }
 
   /** `client` has a lock, with this token in the masters' keys. */
   granted(client: Process, token: string): void {
     if (this.#listeners.size > 0) this.#granted.add(token);
-    this.#raise("granted", { client });
-  }
-
-  /** `client` has looked at its lock and is about to write. */
-  writing(client: Process): void {
-    this.#raise("write", { client });
+    this.raise("granted", { client });
   }
 
   /** A command is on its way. */
@@ -76,7 +70,7 @@ export class TriggerPoints {
     // (Nobody reads a command that no fault waits for.)
     if (!sentMoments.some((moment) => this.#listeners.has(moment))) return;
     for (const purpose of this.#purposesOf(command, args)) {
-      if (purpose) this.#raise(`${purpose === "enqueue" ? "vote" : purpose} sent`, place);
+      if (purpose) this.raise(`${purpose === "enqueue" ? "vote" : purpose} sent`, place);
     }
   }
 
@@ -88,27 +82,14 @@ export class TriggerPoints {
     for (const [index, purpose] of of.entries()) {
       const itsReply = replies[index];
       if (purpose !== "vote" && purpose !== "enqueue") continue;
-      if (isYes(itsReply)) this.#raise("vote applied", place);
-      else if (purpose === "enqueue" && isRefusal(itsReply)) this.#raise("enrolled", place);
+      if (isYes(itsReply)) this.raise("vote applied", place);
+      else if (purpose === "enqueue" && isRefusal(itsReply)) this.raise("enrolled", place);
     }
   }
 
-  /** A master has given a key to `place.client`, who waits for it. */
-  handedOver(place: Place): void {
-    this.#raise("handed over", place);
-  }
-
-  /** A master has notified `place.client` of the grant. */
-  pushSent(place: Place): void {
-    this.#raise("push sent", place);
-  }
-
-  pushHeard(place: Place): void {
-    this.#raise("push heard", place);
-  }
-
-  #raise(moment: Moment, place: Place): void {
-    for (const listener of this.#listeners.get(moment) ?? []) listener(place);
+  raise(moment: Moment, place: Place): void {
+    if (!this.#listeners.has(moment)) return;
+    for (const listener of this.#listeners.get(moment)) listener(place);
   }
 
   /** Of each question that the command carries, in order. */

@@ -6,6 +6,7 @@ import type { LockIntervals } from "../checkers/lock-intervals.ts";
 import type { Order } from "../checkers/order.ts";
 import type { Wait } from "../checkers/wait.ts";
 import type { Waits } from "../checkers/waits.ts";
+import { deferred } from "../engine/deferred.ts";
 import type { Process } from "../engine/process.ts";
 import {
   type ClientPlan,
@@ -20,7 +21,7 @@ import {
 } from "../plan/plan.ts";
 import type { Random } from "../random.ts";
 import { Bounds } from "./bounds.ts";
-import { backoffFailed, type CallTerms, CallTermsSource, termsOf } from "./call-terms.ts";
+import { backoffFailed, type CallTerms, callTermsIn, termsOf } from "./call-terms.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Parcel, Post, Receiver } from "./post.ts";
 import {
@@ -64,7 +65,7 @@ export class Worker implements Receiver {
   readonly #options: WorkerOptions;
   /** By the settings of the constructor. */
   readonly bounds: Bounds;
-  readonly #terms: CallTermsSource;
+  readonly #terms: readonly CallTerms[];
   #isStopping = false;
   #isDone = false;
   /** The number of detached locks of others that it resumes. */
@@ -74,10 +75,16 @@ export class Worker implements Receiver {
 
   constructor(options: WorkerOptions) {
     this.#options = options;
-    this.bounds = boundsOf(options.subject, options.settings);
-    this.#terms = new CallTermsSource(options.settings, options.workload, (own) =>
-      boundsOf(options.subject, own),
-    );
+    this.bounds = this.#boundsFor(options.settings);
+    this.#terms = callTermsIn(options, this.#boundsFor);
+  }
+
+  readonly #boundsFor = (settings: LockSettings): Bounds =>
+    this.#options.subject.boundsFor?.(settings) ?? new Bounds(settings);
+
+  /** (Nothing is drawn where there is no choice.) */
+  #drawTerms(): CallTerms {
+    return this.#terms.length === 1 ? this.#terms[0]! : this.#options.random.pick(this.#terms);
   }
 
   get process(): Process {
@@ -180,7 +187,7 @@ export class Worker implements Receiver {
     const resource = task.list === undefined ? all[0]! : all;
     this.#askedAt = this.process.now;
     this.#findings.attempts += 1;
-    const terms = this.#terms.draw(random);
+    const terms = this.#drawTerms();
     const { ttl, options } = terms;
     switch (task.do) {
       case "using":
@@ -209,9 +216,7 @@ export class Worker implements Receiver {
   /** Two locks of different ttls, whose votes travel in one batch. */
   async #pair([first = "", second = ""]: readonly string[], task: Task, terms: CallTerms): Promise<void> {
     const ttl = longEnough(Math.ceil(terms.ttl / 2), terms);
-    const short = termsOf({ ...terms.settings, ttl }, terms.options, (own) =>
-      boundsOf(this.#options.subject, own),
-    );
+    const short = termsOf({ ...terms.settings, ttl }, terms.options, this.#boundsFor);
     await Promise.all([this.#acquireAndHold(first, task, short), this.#acquireAndHold(second, task, terms)]);
   }
 
@@ -273,22 +278,18 @@ export class Worker implements Receiver {
 
   /** By the settings of this call, whatever those were by which it was acquired. */
   #releaseNow(lock: SubjectLock): Promise<{ readonly outcome: string } | undefined> {
-    const { redlock, settings, random } = this.#options;
-    const terms = this.#terms.draw(random);
+    const { redlock, settings } = this.#options;
+    const terms = this.#drawTerms();
     const releasing = () => redlock.release?.(lock, terms.options) ?? lock.release();
-    const { release } = redlock.release ? this.#bounding(terms, settings.ttl) : this.bounds;
+    const { ttl } = settings;
+    const { release } = redlock.release ? this.#boundsFor({ ...terms.settings, ttl }) : this.bounds;
     return this.call("release", release, releasing);
-  }
-
-  /** The bounds of a call about a lock that was asked for `ttl` ms, at most. */
-  #bounding({ settings }: CallTerms, ttl: number): Bounds {
-    return boundsOf(this.#options.subject, { ...settings, ttl });
   }
 
   /** With settings of the call's own, where the subject knows any. */
   #extend(lock: SubjectLock, ttl: number, interval?: LockInterval): Promise<unknown> {
-    const { redlock, settings, random, run } = this.#options;
-    const terms = this.#terms.draw(random);
+    const { redlock, settings, run } = this.#options;
+    const terms = this.#drawTerms();
     const itsTtl = redlock.extend ? longEnough(ttl, terms) : ttl;
     run.see({ is: "asked for", lock, ttl: itsTtl });
     const extending = () => {
@@ -305,9 +306,8 @@ export class Worker implements Receiver {
       return extended;
     };
     const nodeTimeout = lock.timeoutOfExtend;
-    const bounds =
-      nodeTimeout === undefined ? this.bounds : boundsOf(this.#options.subject, { ...settings, nodeTimeout });
-    const bound = redlock.extend ? this.#bounding(terms, settings.ttl) : bounds;
+    const bounds = nodeTimeout === undefined ? this.bounds : this.#boundsFor({ ...settings, nodeTimeout });
+    const bound = redlock.extend ? this.#boundsFor({ ...terms.settings, ttl: settings.ttl }) : bounds;
     return this.call("extend", bound.extend, extending);
   }
 
@@ -371,31 +371,24 @@ export class Worker implements Receiver {
   async #using(resource: Resources, task: Task, terms: CallTerms): Promise<void> {
     const { redlock, checkers } = this.#options;
     const wait = this.#beginWait(resource, terms);
-    let beginRoutine!: () => void;
-    let endRoutine!: () => void;
-    const routineBegan = new Promise<void>((resolve) => {
-      beginRoutine = resolve;
-    });
-    const routineEnded = new Promise<void>((resolve) => {
-      endRoutine = resolve;
-    });
+    const [began, ended] = [deferred(), deferred()];
     const routine: Routine = async (signal, lock) => {
-      beginRoutine();
+      began.resolve();
       this.#endWait(wait);
-      if (this.#isElsewhere) return endRoutine();
+      if (this.#isElsewhere) return ended.resolve();
       const interval = this.#begin(lock, wait);
       this.#listenTo(signal, interval);
       await this.#work(interval, task);
       if (task.do === "detach") await this.#giveAway(interval);
       checkers.intervals.over(interval);
-      endRoutine();
+      ended.resolve();
     };
     routine.granted = () => this.#endWait(wait);
     const using = redlock.using(resource, wait.ttl, terms.options, routine);
     // The routine takes as long as it takes: what comes before and after it has a bound.
-    await this.call("using, before", terms.bounds.acquire, () => Promise.race([using, routineBegan]));
+    await this.call("using, before", terms.bounds.acquire, () => Promise.race([using, began.promise]));
     this.#endWait(wait);
-    await Promise.race([using.catch(() => {}), routineEnded]);
+    await Promise.race([using.catch(() => {}), ended.promise]);
     await this.call("using, after", terms.bounds.release, () => using);
   }
 
@@ -424,7 +417,7 @@ export class Worker implements Receiver {
     const work = hold ?? Math.min(random.exponential(workload.hold), this.#maxWork / 2);
     for (let look = 0; look < looks && !interval.isOver; look += 1) {
       if (checkers.intervals.look(interval) > 0) {
-        run.triggerPoints.writing(this.process);
+        run.triggerPoints.raise("write", { client: this.process });
         run.see({ is: "acted", interval });
       }
       await this.pause(work / looks);
@@ -482,10 +475,6 @@ function longEnough(ttl: number, { options, ttl: most }: CallTerms): number {
   const { nodeTimeout = 0, minimumValidity = 0 } = options;
   if (minimumValidity > most / 2) return most;
   return Math.max(ttl, Math.min(most, Math.ceil(1.1 * Math.max(nodeTimeout, minimumValidity)) + 3));
-}
-
-function boundsOf({ boundsFor }: Subject, settings: LockSettings): Bounds {
-  return boundsFor?.(settings) ?? new Bounds(settings);
 }
 
 /** Errors of calls that are no violations. */

@@ -1,5 +1,6 @@
 import type { Lock, Redlock } from "@quorlock/redlock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
+import { DefaultMap } from "../default-map.ts";
 import { Bounds } from "../run/bounds.ts";
 import {
   type ClientClasses,
@@ -44,16 +45,11 @@ export function keysOf(resource: string): readonly string[] {
 
 /** The semaphores of one client process, each by the name of its resource. */
 function semaphoresOf(redlock: Redlock, Class: typeof Semaphore): SubjectClient {
-  const semaphores = new Map<string, Semaphore>();
-  const named = (name: string): Semaphore => {
-    const semaphore = semaphores.get(name) ?? new Class(redlock, name, limitOf(name));
-    semaphores.set(name, semaphore);
-    return semaphore;
-  };
+  const semaphores = new DefaultMap((name: string) => new Class(redlock, name, limitOf(name)));
   const wish = (resources: string | readonly string[]): { semaphore: Semaphore; permits: number } =>
     typeof resources === "string"
-      ? { semaphore: named(resources), permits: 1 }
-      : { semaphore: named(resources[0]!), permits: several };
+      ? { semaphore: semaphores.get(resources), permits: 1 }
+      : { semaphore: semaphores.get(resources[0]!), permits: several };
   return {
     // (A call waits for a lock of another name first, and then for slots: its order is not checked.)
     queued: () => ({ keys: [], isShared: false }),

@@ -1,3 +1,4 @@
+import { DefaultMap } from "../../../default-map.ts";
 import type { Message } from "../../picture.ts";
 import { coloured, pointed, type Scene } from "../scene.ts";
 import { f, fitted, path, rect, text } from "../svg.ts";
@@ -72,14 +73,13 @@ function paintMessage(scene: Scene, message: Message, kind: string): string {
 /** Columns between clients and masters: the number of messages, and of those without a reply. */
 function paintDensity({ window, layout }: Scene, visible: readonly Message[]): readonly string[] {
   const step = 4;
-  const columns = new Map<number, { sent: number; unheard: number }>();
+  const columns = new DefaultMap((_: number) => ({ sent: 0, unheard: 0 }));
   for (const [, , sent, , heard] of visible) {
     if (sent < window.from) continue;
     const x = layout.gutter + Math.floor((window.x(sent) - layout.gutter) / step) * step;
-    const column = columns.get(x) ?? { sent: 0, unheard: 0 };
+    const column = columns.get(x);
     column.sent += 1;
     if (heard < 0) column.unheard += 1;
-    columns.set(x, column);
   }
   const most = [...columns.values()].reduce((max, { sent }) => Math.max(max, sent), 1);
   const bottom = layout.wire.top + layout.wire.height - 4;
