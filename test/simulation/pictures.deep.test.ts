@@ -8,7 +8,7 @@ import { viewer } from "../../packages/simulation/src/cli/viewer.ts";
 // The package has no name for its pictures: the command line writes them.
 import { record } from "../../packages/simulation/src/pictures/recording.ts";
 import { timeline } from "../../packages/simulation/src/pictures/timeline.ts";
-import { twoHolders } from "../../packages/simulation/src/pictures/two-holders.ts";
+import { twoHolders } from "./two-holders.ts";
 
 // The pages as people see them: in a real Chromium, clicked and looked at. Screenshots stay in `shots`.
 

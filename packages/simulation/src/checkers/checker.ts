@@ -87,9 +87,9 @@ export abstract class Checker {
     this.run.findings.reached(mark);
   }
 
-  /** What the code of a turn does: in a turn that was stalled, only when the stall is over. */
-  protected whenAwake(process: Process, act: () => void): void {
-    const wait = Math.round(process.now - this.run.kernel.now);
+  /** What the code of a turn does: in a turn that was stalled, only when the stall is over. `time`: what it was then for the process. */
+  protected whenAwake(process: Process, act: () => void, time: number = process.now): void {
+    const wait = Math.round(time - this.run.kernel.now);
     const unlessDead = (): void => (process.isDead ? undefined : act());
     if (wait <= 0) act();
     else this.run.kernel.engine.schedule(unlessDead, wait);

@@ -46,11 +46,8 @@ export class ClockAlarms extends Checker {
   /** The time for which a client excludes a master that has stepped, ms by its monotonic clock; 0 without `exclude`. */
   readonly #exclusion: number;
   readonly #telling = new Set<Process>();
-  readonly #watched = new DefaultMap(
-    (_: Process) =>
-      new DefaultMap(
-        (_: Master): Watched => ({ heard: [], withLatest: [], owed: undefined, told: undefined }),
-      ),
+  readonly #watched = new DefaultMap<Process, DefaultMap<Master, Watched>>(
+    () => new DefaultMap(() => ({ heard: [], withLatest: [], owed: undefined, told: undefined })),
   );
 
   constructor(run: Judged, exclusion: number) {

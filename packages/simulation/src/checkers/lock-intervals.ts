@@ -25,7 +25,7 @@ const tellingPatience = 100_000;
 export class LockIntervals extends Checker {
   readonly #open = new Set<LockInterval>();
   /** The same by resource: with many clients most have nothing to do with each other. */
-  readonly #openFor = new DefaultMap((_: string) => new Set<LockInterval>());
+  readonly #openFor = new DefaultMap<string, Set<LockInterval>>(() => new Set());
   /** The time for which clients leave a master out whose clock has stepped, ms; 0: they count it. */
   readonly #exclusion: number;
   #count = 0;
@@ -68,7 +68,7 @@ export class LockIntervals extends Checker {
     this.#markVotes(interval);
     if (left > 0) {
       this.#awaitNotice(interval);
-      this.whenAwake(process, () => this.#compareWithAll(interval));
+      this.whenAwake(process, () => this.#compareWithAll(interval), interval.beganAt);
       this.#watch(interval);
     }
     return interval;

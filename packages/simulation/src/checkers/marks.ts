@@ -1,9 +1,10 @@
 import type { Process } from "../engine/process.ts";
-import { questionsIn, repliedIn } from "../master/batch-list.ts";
+import { answeredIn } from "../master/batch-list.ts";
 import type { Write } from "../master/keyspace.ts";
 import type { Master } from "../master/master.ts";
 import { isSharable, isShared, membersOf } from "../master/own-keys.ts";
 import type { Findings } from "./findings.ts";
+import { isGrant } from "./queue-entries.ts";
 import { waiterOf } from "./token-owners.ts";
 
 /**
@@ -61,17 +62,9 @@ function readersVotedFor(
   args: readonly (string | number)[],
   reply: unknown,
 ): ReadonlyArray<readonly [key: string, token: string]> {
-  const count = Number(args[1]);
-  const list = args[2 + count];
-  if (!Array.isArray(reply) || typeof list !== "string" || !list.includes("v")) return [];
-  const keys = args.slice(2, 2 + count).map(String);
-  if (!keys.some(isShared)) return [];
-  return repliedIn(questionsIn(list, keys, args.slice(3 + count).map(String))).flatMap((question, index) => {
-    const [key = ""] = question.keys;
-    const isVote = question.kind === "v" && isShared(key);
-    const its: unknown = reply[index];
-    return isVote && (typeof its === "number" || (Array.isArray(its) && its[0] === -1))
-      ? [[key, question.args[0] ?? ""] as const]
-      : [];
+  if (!args.some((arg) => isShared(String(arg)))) return [];
+  const votes = answeredIn(args, reply, "v").filter(({ keys: [key = ""], reply: its }) => {
+    return isShared(key) && isGrant(its);
   });
+  return votes.map(({ keys: [key = ""], args: [token = ""] }) => [key, token]);
 }

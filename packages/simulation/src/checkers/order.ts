@@ -50,7 +50,9 @@ export class Order extends Checker {
   readonly #terms: OrderTerms;
   readonly #waits: Waits;
   /** By master and queue. */
-  readonly #places = new DefaultMap((_: Master) => new DefaultMap((_: string) => new Map<string, Place>()));
+  readonly #places = new DefaultMap<Master, DefaultMap<string, Map<string, Place>>>(
+    () => new DefaultMap(() => new Map()),
+  );
   /** When each token got its first vote. True time, us. */
   readonly #grantedAt = new Map<string, number>();
   /** Waiters that have asked for a place in a queue. */
@@ -58,7 +60,7 @@ export class Order extends Checker {
   /** Tokens that have been held. */
   readonly #held = new Set<string>();
   /** The ttls of calls under way, which tell the calls of a process apart. */
-  readonly #ttls = new DefaultMap((_: Process) => new Set<number>());
+  readonly #ttls = new DefaultMap<Process, Set<number>>(() => new Set());
 
   constructor(run: Judged, terms: OrderTerms, waits: Waits) {
     super(run);

@@ -11,7 +11,6 @@ import {
   queuePrefix,
 } from "../master/own-keys.ts";
 import type { Cluster } from "../run/cluster.ts";
-import type { Findings } from "./findings.ts";
 import { Marks } from "./marks.ts";
 import { enqueuesIn } from "./queue-entries.ts";
 import { isMine, type TokenOwners, waiterOf } from "./token-owners.ts";
@@ -24,7 +23,6 @@ import { isMine, type TokenOwners, waiterOf } from "./token-owners.ts";
  */
 export class Ownership implements MasterListener {
   readonly #run: Cluster;
-  readonly #findings: Findings;
   readonly #master: Master;
   readonly #owners: TokenOwners;
   readonly #marks: Marks;
@@ -41,7 +39,6 @@ export class Ownership implements MasterListener {
 
   constructor(run: Cluster, master: Master, owners: TokenOwners) {
     this.#run = run;
-    this.#findings = run.findings;
     this.#master = master;
     this.#owners = owners;
     this.#marks = new Marks(run.findings, master);
@@ -57,11 +54,11 @@ export class Ownership implements MasterListener {
   }
 
   wasTwice(key: string): void {
-    this.#findings.violated("error", `${key} is on both masters of a slot that moves`);
+    this.#run.findings.violated("error", `${key} is on both masters of a slot that moves`);
   }
 
   writeMet(isRefused: boolean): void {
-    this.#findings.reached(isRefused ? "write refused" : "write let through");
+    this.#run.findings.reached(isRefused ? "write refused" : "write let through");
   }
 
   wrote(write: Write, sender: Process): void {
@@ -83,7 +80,7 @@ export class Ownership implements MasterListener {
     this.#votes.push({ key, token });
     const owner = this.#owners.of(token);
     if (owner === undefined || owner === sender) return;
-    this.#findings.reached("handed over");
+    this.#run.findings.reached("handed over");
     this.#run.triggerPoints.raise("handed over", { client: owner, master: this.#master });
   }
 
@@ -156,7 +153,7 @@ export class Ownership implements MasterListener {
   }
 
   #violated(what: string): void {
-    this.#findings.violated("ownership", `${what}, on ${this.#master.name}`);
+    this.#run.findings.violated("ownership", `${what}, on ${this.#master.name}`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { questionsIn, repliedIn } from "../master/batch-list.ts";
+import { answeredIn } from "../master/batch-list.ts";
 import { knownScript } from "../master/known-scripts.ts";
 
 /** A claim that joins the queue if it is refused, with the reply of one master. */
@@ -10,22 +10,17 @@ export interface AnsweredEnqueue {
 
 /** The enqueue questions of a command, or of a batch; most have none. `args` are those of a script. */
 export function enqueuesIn(args: readonly (string | number)[], reply: unknown): readonly AnsweredEnqueue[] {
-  const count = Number(args[1]);
   if (knownScript(String(args[0]))?.name === "enqueueScript") {
+    const count = Number(args[1]);
     const keys = args.slice(2, 2 + count).map(String);
     return [{ keys, token: String(args[2 + count]), isGranted: isGrant(reply) }];
   }
-  if (!Array.isArray(reply)) return [];
-  const list = args[2 + count];
-  if (typeof list !== "string" || !list.includes("q")) return [];
-  const keys = args.slice(2, 2 + count).map(String);
-  const words = args.slice(3 + count).map(String);
-  return repliedIn(questionsIn(list, keys, words)).flatMap(({ kind, keys, args: [token] }, index) => {
-    return kind === "q" ? [{ keys, token: token!, isGranted: isGrant(reply[index]) }] : [];
+  return answeredIn(args, reply, "q").map(({ keys, args: [token], reply: its }) => {
+    return { keys, token: token!, isGranted: isGrant(its) };
   });
 }
 
 /** True if the reply is the remaining time, or the largest counter before. */
-function isGrant(reply: unknown): boolean {
+export function isGrant(reply: unknown): boolean {
   return typeof reply === "number" || (Array.isArray(reply) && reply[0] === -1);
 }

@@ -33,7 +33,7 @@ interface Use {
  */
 export class Waits extends Checker {
   readonly #terms: WaitTerms;
-  readonly #uses = new DefaultMap((_: string): Use => ({ holders: new Set(), heldUntil: 0 }));
+  readonly #uses = new DefaultMap<string, Use>(() => ({ holders: new Set(), heldUntil: 0 }));
   readonly #open = new Set<Wait>();
   #count = 0;
   #maxIdle = 0;

@@ -34,10 +34,6 @@ export class Clocks {
     this.#rate = rate;
   }
 
-  get rate(): PartsPerMillion {
-    return this.#rate;
-  }
-
   get wallRate(): PartsPerMillion {
     return this.#stoppedAt === undefined ? this.#rate : -1_000_000;
   }

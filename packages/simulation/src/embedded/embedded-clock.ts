@@ -14,16 +14,12 @@ export class EmbeddedClock {
 
   /** From now on it runs at this rate. */
   runAt(rate: number): void {
-    this.#setTo(this.now());
+    this.#shown = this.now();
+    this.#since = systemRuntime.wall();
     this.#rate = rate;
   }
 
   step(ms: number): void {
-    this.#setTo(this.now() + ms);
-  }
-
-  #setTo(time: number): void {
-    this.#shown = time;
-    this.#since = systemRuntime.wall();
+    this.#shown += ms;
   }
 }

@@ -1,13 +1,10 @@
 import type { Subscriber } from "../master/channels.ts";
+import { checkArity, hasFlag, wrongNumber } from "../master/commands.ts";
 import { busy, isStatus, notAnInteger, ReplyError } from "../master/reply.ts";
-import { checkArity, wrongNumber } from "./arity.ts";
 import { type EmbeddedRedis, redisVersion } from "./embedded-redis.ts";
 import { encoded, Prose, type Protocol, Push, Status, type WireReply } from "./encoding.ts";
 
 type Command = (args: readonly string[]) => WireReply;
-
-/** The only commands that are executed while a script runs for long. */
-const ofBusy: ReadonlySet<string> = new Set(["AUTH", "HELLO", "QUIT"]);
 
 /** Of a command that subscribes or unsubscribes: to what. */
 const subscribing: ReadonlyMap<string, "channel" | "pattern"> = new Map([
@@ -82,7 +79,7 @@ export class Session implements Subscriber {
   answer(words: readonly string[]): string {
     let reply: WireReply;
     try {
-      if (this.#redis.isBusy && !ofBusy.has(words[0]!.toUpperCase())) throw busy();
+      if (this.#redis.isBusy && !hasFlag(words[0]!, "allow_busy")) throw busy();
       const replies = this.#subscription(words);
       if (replies) return replies.map((one) => encoded(one, this.#protocol)).join("");
       reply = this.#execute(words);
@@ -96,7 +93,7 @@ export class Session implements Subscriber {
   #execute(words: readonly string[]): WireReply {
     const [name, ...args] = words as [string, ...string[]];
     const command = name.toUpperCase();
-    if (!this.#isAuthenticated && !["AUTH", "HELLO", "QUIT"].includes(command)) {
+    if (!this.#isAuthenticated && !hasFlag(command, "no_auth")) {
       throw new ReplyError("NOAUTH Authentication required.");
     }
     checkArity(words, words.length);

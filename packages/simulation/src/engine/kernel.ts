@@ -1,4 +1,4 @@
-import { breathe, type Drain, systemDrain } from "./drain.ts";
+import { breathe, systemDrain } from "./drain.ts";
 import { type Engine, type EventId, longestDelay, shortestDelay } from "./engine.ts";
 import { Trace } from "./trace.ts";
 
@@ -32,15 +32,14 @@ export class Kernel {
   static #inTurn: Kernel | undefined;
   readonly engine: Engine;
   readonly trace: Trace;
-  readonly #drain: Drain;
+  readonly #drain = systemDrain();
   #running: TurnTaker | undefined;
   #mustDrain = false;
   #steps = 0;
 
-  constructor(engine: Engine, trace: Trace = new Trace(), drain: Drain = systemDrain()) {
+  constructor(engine: Engine, trace: Trace = new Trace()) {
     this.engine = engine;
     this.trace = trace;
-    this.#drain = drain;
   }
 
   /** True time, us. */

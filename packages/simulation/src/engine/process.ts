@@ -37,15 +37,13 @@ export class Process implements TurnTaker, Runtime {
   readonly name: string;
   readonly isAsynchronous: boolean;
   readonly #kernel: Kernel;
-  readonly #clocks: Clocks;
+  readonly clocks: Clocks;
   readonly #random: Random;
   readonly #timerLateness: number;
   readonly #backlog: Backlog<Item>;
   /** In no order: each knows its place. (A set that is filled and emptied all the time costs more than the timers.) */
   readonly #timers: ProcessTimer[] = [];
   #timersSet = 0;
-  /** Called after each of its turns. */
-  onTurnEnd: (() => void) | undefined;
   /** Called before each reading of a clock; may stall. */
   onClockRead: (() => void) | undefined;
   /** The time for which this turn has been stalled so far, us. */
@@ -61,7 +59,7 @@ export class Process implements TurnTaker, Runtime {
     this.#kernel = kernel;
     this.name = options.name;
     this.isAsynchronous = options.isAsynchronous;
-    this.#clocks = new Clocks(options);
+    this.clocks = new Clocks(options);
     this.#random = options.random;
     this.#timerLateness = options.timerLateness * 1000;
     this.#backlog = new Backlog(kernel.engine, (item) => this.#kernel.turn(this, item));
@@ -118,13 +116,9 @@ export class Process implements TurnTaker, Runtime {
     return this.#timerLateness / 1000;
   }
 
-  get clocks(): Clocks {
-    return this.#clocks;
-  }
-
   monotonic(): number {
     this.onClockRead?.();
-    return this.#clocks.monotonicAt(this.now);
+    return this.clocks.monotonicAt(this.now);
   }
 
   wall(): number {
@@ -134,7 +128,7 @@ export class Process implements TurnTaker, Runtime {
 
   /** The wall clock as JavaScript shows it: whole milliseconds, rounded down. */
   wallNow(): number {
-    return Math.floor(this.#clocks.wallAt(this.now));
+    return Math.floor(this.clocks.wallAt(this.now));
   }
 
   randomBytes(count: number): Uint8Array {
@@ -144,7 +138,7 @@ export class Process implements TurnTaker, Runtime {
   /** As Node's setTimeout: whole milliseconds, at least one. */
   setTimer(callback: () => void, delay: number): Timer {
     if (!(delay >= 0 && delay <= longestDelay)) throw new RangeError(`no timer keeps a delay of ${delay} ms`);
-    const due = this.#clocks.monotonicAt(this.now) + Math.max(1, Math.trunc(delay));
+    const due = this.clocks.monotonicAt(this.now) + Math.max(1, Math.trunc(delay));
     const late = this.#timerLateness > 0 ? this.#random.exponential(this.#timerLateness) : 0;
     this.#timersSet += 1;
     const timer = new ProcessTimer(this, callback, due, late, this.#timersSet, this.#timers.length);
@@ -176,12 +170,12 @@ export class Process implements TurnTaker, Runtime {
   /** Freezes it for `duration` us, in which its monotonic clock stands still. */
   suspend(duration: number): void {
     this.#afterStall(() => {
-      this.#clocks.suspend(this.#kernel.now);
+      this.clocks.suspend(this.#kernel.now);
       this.#isSuspended = true;
       this.#recordClocks();
       this.#rearm();
       this.#kernel.engine.schedule(() => {
-        this.#clocks.resume(this.#kernel.now);
+        this.clocks.resume(this.#kernel.now);
         this.#isSuspended = false;
         this.#recordClocks();
         this.#rearm();
@@ -197,7 +191,7 @@ export class Process implements TurnTaker, Runtime {
 
   setRate(rate: PartsPerMillion): void {
     this.#afterStall(() => {
-      this.#clocks.setRate(this.#kernel.now, rate);
+      this.clocks.setRate(this.#kernel.now, rate);
       this.#recordClocks();
       this.#rearm();
     });
@@ -205,15 +199,15 @@ export class Process implements TurnTaker, Runtime {
 
   stepWall(by: number): void {
     if (by > 0) this.#interruptions += 1;
-    this.#clocks.stepWall(by);
+    this.clocks.stepWall(by);
     this.#recordClocks();
   }
 
   /** Its wall clock stands still, until it `isRight` again. */
   setWall(isRight: boolean): void {
     const { now } = this.#kernel;
-    if (isRight) this.#clocks.setWallRight(now);
-    else this.#clocks.stopWall(now);
+    if (isRight) this.clocks.setWallRight(now);
+    else this.clocks.stopWall(now);
     this.#recordClocks();
   }
 
@@ -226,7 +220,6 @@ export class Process implements TurnTaker, Runtime {
   }
 
   endTurn(): void {
-    this.onTurnEnd?.();
     const stalledBy = this.#stalledBy;
     this.#stalledBy = 0;
     if (stalledBy > 0) this.freeze(stalledBy);
@@ -254,13 +247,13 @@ export class Process implements TurnTaker, Runtime {
   /** Records the readings and rates of its clocks, which hold until the next record. */
   #recordClocks(): void {
     const { now, trace } = this.#kernel;
-    const { wallRate: rate } = this.#clocks;
+    const { wallRate: rate } = this.clocks;
     trace.add(
       now,
       this.name,
       "clocks",
-      this.#clocks.monotonicAt(now),
-      this.#clocks.wallAt(now),
+      this.clocks.monotonicAt(now),
+      this.clocks.wallAt(now),
       rate,
       this.#isSuspended,
     );
@@ -273,7 +266,7 @@ export class Process implements TurnTaker, Runtime {
   #arm(timer: ProcessTimer): void {
     if (timer.event !== undefined) this.#kernel.engine.cancel(timer.event);
     timer.event = undefined;
-    const delay = this.#stalledBy + this.#clocks.untilMonotonic(this.now, timer.due) + timer.late;
+    const delay = this.#stalledBy + this.clocks.untilMonotonic(this.now, timer.due) + timer.late;
     if (delay === Number.POSITIVE_INFINITY) return;
     const isWhole = delay <= longestDelay;
     const ticks = isWhole ? Math.max(shortestDelay, Math.ceil(delay - rounding)) : longestDelay;

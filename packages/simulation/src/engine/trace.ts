@@ -16,7 +16,6 @@ const maxDigests = 4096;
  */
 export class Trace {
   readonly #state = new Lanes(0xdeadbeef, 0x41c6ce57);
-  #entries = 0;
   readonly #digests = new Map<string, Digest>();
   readonly #listener: ((time: number, entry: readonly TraceValue[]) => void) | undefined;
   /** Otherwise nobody asks for the hash, and nothing need be put into words. */
@@ -28,10 +27,6 @@ export class Trace {
     this.isOn = isOn;
   }
 
-  get entries(): number {
-    return this.#entries;
-  }
-
   /** 16 hexadecimal characters. */
   get hash(): string {
     const { first, second } = this.#state.final;
@@ -41,7 +36,6 @@ export class Trace {
   /** `time` is true time in us. */
   add(time: number, ...entry: readonly TraceValue[]): void {
     if (!this.isOn) return;
-    this.#entries += 1;
     this.#state.word(entry.length);
     this.#number(time);
     for (let index = 0; index < entry.length; index += 1) {

@@ -54,7 +54,7 @@ export async function runUserCode<Resource extends object>(
   const { findings, triggerPoints } = cluster;
   const watch = new Watch(cluster, cluster.clients, code.limits);
   cluster.checkers = [watch];
-  const fixture = new Fixture(kernel, cluster, plan, code, watch);
+  const fixture = new Fixture(cluster, code, watch);
   inject(cluster);
   const clients = cluster.clients.map((process, index) => fixture.begin(process, index));
   const end = Math.max(plan.duration, calmFrom(plan)) + code.limits.time;
@@ -88,26 +88,22 @@ class Fixture<Resource extends object> {
   refused = 0;
   /** Set if the user's code does not run, or its invariant cannot be judged. */
   misuse: InvalidArgumentError | undefined;
-  readonly #kernel: Kernel;
   readonly #cluster: Cluster;
-  readonly #plan: Plan;
   readonly #code: UserCode<Resource>;
   readonly #resource: Resource;
   readonly #server: Process;
   readonly #random: Random;
   readonly #watch: Watch;
 
-  constructor(kernel: Kernel, cluster: Cluster, plan: Plan, code: UserCode<Resource>, watch: Watch) {
+  constructor(cluster: Cluster, code: UserCode<Resource>, watch: Watch) {
     this.#watch = watch;
-    this.#kernel = kernel;
     this.#cluster = cluster;
-    this.#plan = plan;
     this.#code = code;
     this.#resource = code.resource();
-    this.#random = new Random(plan.seed, "rehearsal");
+    this.#random = new Random(cluster.plan.seed, "rehearsal");
     const random = this.#random.stream("server");
     const ideal = { wall: 0, rate: 0, timerLateness: 0 };
-    this.#server = new Process(kernel, { name: "resource", isAsynchronous: false, random, ...ideal });
+    this.#server = new Process(cluster.kernel, { name: "resource", isAsynchronous: false, random, ...ideal });
   }
 
   /** Runs the code in this process, round after round. */
@@ -120,12 +116,12 @@ class Fixture<Resource extends object> {
       },
     };
     const context = this.#contextOf(process, index);
-    const isPaced = isStalledBeforeWrites(this.#plan);
+    const isPaced = isStalledBeforeWrites(this.#cluster.plan);
     const random = this.#random.stream(`rounds of ${process.name}`);
     const work = async (): Promise<void> => {
       for (let round = 0; round < this.#code.rounds; round += 1) {
         // Code that does not wait for a lock would be through before the lease of a stalled client is over.
-        const { ttl } = this.#plan.settings;
+        const { ttl } = this.#cluster.plan.settings;
         if (isPaced && random.chance(0.5)) await context(round).pause(ttl * random.logUniform(0.01, 2));
         process.record("begins round", round);
         this.#watch.of(process).unserved.clear();
@@ -133,7 +129,7 @@ class Fixture<Resource extends object> {
       }
       state.over = true;
     };
-    this.#kernel.engine.schedule(() => process.deliver(() => void work()), 1);
+    this.#cluster.kernel.engine.schedule(() => process.deliver(() => void work()), 1);
     return state;
   }
 
@@ -194,7 +190,7 @@ class Fixture<Resource extends object> {
    */
   #latencyFor({ holding }: Caller, steady: number, random: Random): number {
     const late = random.chance(shareOfLate) ? steady * random.between(1, longestLateness) : steady;
-    const { ttl } = this.#plan.settings;
+    const { ttl } = this.#cluster.plan.settings;
     const left = [...holding].flatMap(({ resources }) =>
       resources.map((resource) => this.#keptFor(resource)),
     );
@@ -210,9 +206,9 @@ class Fixture<Resource extends object> {
 
   #contextOf(process: Process, index: number): (round: number) => ClientContext<Resource> {
     const random = this.#random.stream(process.name);
-    const { latency, longestLatency } = this.#plan.network;
+    const { latency, longestLatency } = this.#cluster.plan.network;
     const steady = { shape: "constant", ms: knownOf(latency).typical } as const;
-    const oneWay = (): OneWay => new OneWay(this.#kernel, steady, longestLatency * 1000, random);
+    const oneWay = (): OneWay => new OneWay(this.#cluster.kernel, steady, longestLatency * 1000, random);
     const way = { client: process, server: this.#server, requests: oneWay(), replies: oneWay() };
     const caller = this.#watch.of(process);
     const nodes = this.#cluster.links[index]!.map(
@@ -239,7 +235,7 @@ class Fixture<Resource extends object> {
     const redlock = new Redlock(nodes, { ...this.#code.settings, runtime: process });
     return (round) => ({
       redlock,
-      resource: remote(this.#kernel, { ...way, round }, this.#resource, listener),
+      resource: remote(this.#cluster.kernel, { ...way, round }, this.#resource, listener),
       index,
       round,
       pause(ms) {

@@ -3,7 +3,7 @@
 import { scope } from "./library.ts";
 import type { CompiledScript } from "../master/redis-library.ts";
 
-const { Several, Table, isTrue, one, all, get, set, number, text, length, isLess, isAtMost, isMore, isAtLeast, modulo, type, tonumber, tostring, unpack, error, pcall, string, table, math, matches } = scope;
+const { Several, Table, isTrue, one, all, get, set, number, text, length, compared, modulo, type, tonumber, tostring, unpack, error, pcall, string, table, math, matches } = scope;
 
 export const compiledScripts: Readonly<Record<string, CompiledScript>> = {
   "f2391bc6559eba782aff7156395975fd55432676": (() => {
@@ -28,12 +28,12 @@ time$1 = call$1("TIME");
 now$1 = ((number(get(time$1, 1)) * 1000) + number(math.floor((number(get(time$1, 2)) / 1000))));
 call$1("SET", record$1, text$1, "PX", ttl$1);
 call$1("ZADD", index$1, (number(now$1) + number(ttl$1)), tag$1);
-if (isLess(call$1("PTTL", index$1), tonumber(ttl$1))) {
+if ((compared(call$1("PTTL", index$1), tonumber(ttl$1)) < 0)) {
 call$1("PEXPIRE", index$1, ttl$1);
 }
 oldest$1 = call$1("ZRANGE", index$1, 0, 7, "WITHSCORES");
 for (let place$1 = 1, last$1 = length(oldest$1); place$1 <= last$1; place$1 += 2) {
-if (isLess(tonumber(get(oldest$1, (place$1 + 1))), now$1)) {
+if ((compared(tonumber(get(oldest$1, (place$1 + 1))), now$1) < 0)) {
 call$1("ZREM", index$1, get(oldest$1, place$1));
 }
 }
@@ -96,7 +96,7 @@ return false;
 }
 let waiter$1 = ($1 = all(string.match(token$1, "^(.+)%.(%d+)$")))[0], round$1 = $1[1];
 let other$1 = ($2 = all(string.match(owner$1, "^(.+)%.(%d+)$")))[0], earlier$1 = $2[1];
-return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && isLess(tonumber(earlier$1), tonumber(round$1)));
+return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && (compared(tonumber(earlier$1), tonumber(round$1)) < 0));
 }
 function drop$1(key$1, token$1) {
 let $1, $2;
@@ -148,7 +148,7 @@ return false;
 }
 let waiter$1 = ($1 = all(string.match(token$1, "^(.+)%.(%d+)$")))[0], round$1 = $1[1];
 let other$1 = ($2 = all(string.match(owner$1, "^(.+)%.(%d+)$")))[0], earlier$1 = $2[1];
-return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && isLess(tonumber(earlier$1), tonumber(round$1)));
+return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && (compared(tonumber(earlier$1), tonumber(round$1)) < 0));
 }
 function masked$1(owner$1) {
 let $1;
@@ -175,9 +175,9 @@ let shortest$1 = undefined;
 for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
 let left$1 = call$1("PTTL", get(KEYS, index$2));
 let isOther$1 = ((get(owners$1, index$2) !== token$1) || (left$1 === (-2)));
-let isShort$1 = ((left$1 !== (-1)) && isLess(left$1, least$1));
+let isShort$1 = ((left$1 !== (-1)) && (compared(left$1, least$1) < 0));
 let lives$1 = (isTrue($1 = (isTrue(isShort$1) ? ttl$2 : isShort$1)) ? $1 : left$1);
-if (((isTrue(isShort$1) && (left$1 !== (-2))) || (isTrue(isOther$1) && isAtLeast(left$1, 0)))) {
+if (((isTrue(isShort$1) && (left$1 !== (-2))) || (isTrue(isOther$1) && (compared(left$1, 0) >= 0)))) {
 call$1("PEXPIRE", get(KEYS, index$2), lives$1);
 }
 if ((isTrue(isOther$1) && (left$1 === (-1)))) {
@@ -188,7 +188,7 @@ call$1("SET", get(KEYS, index$2), token$1, "PX", lives$1);
 if (isTrue(isShort$1)) {
 left$1 = least$1;
 }
-if (((left$1 !== (-1)) && (!isTrue(shortest$1) || isLess(left$1, shortest$1)))) {
+if (((left$1 !== (-1)) && (!isTrue(shortest$1) || (compared(left$1, shortest$1) < 0)))) {
 shortest$1 = left$1;
 }
 }
@@ -225,7 +225,7 @@ return granted$1;
 replies$1 = new Table([]);
 for (let index$1 = 1, last$1 = length(KEYS); index$1 <= last$1; index$1 += 1) {
 let done$1 = true, reply$1 = tonumber(ttl$1);
-if (isMore(index$1, granted$1)) {
+if ((compared(index$1, granted$1) > 0)) {
 $2 = ($1 = all(pcall(vote$1, index$1)))[0]; $3 = $1[1]; done$1 = $2; reply$1 = $3;
 }
 set(replies$1, index$1, (isTrue($4 = (isTrue(done$1) ? reply$1 : done$1)) ? $4 : failure$1(reply$1)));
@@ -256,7 +256,7 @@ return false;
 }
 let waiter$1 = ($1 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$1 = $1[1];
 let other$1 = ($2 = all(string.match(owner$1, "^(.+)%.(%d+)$")))[0], earlier$1 = $2[1];
-return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && isLess(tonumber(earlier$1), tonumber(round$1)));
+return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && (compared(tonumber(earlier$1), tonumber(round$1)) < 0));
 }
 function masked$1(owner$1) {
 let $1;
@@ -283,9 +283,9 @@ let shortest$1 = undefined;
 for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
 let left$2 = call$1("PTTL", get(KEYS, index$2));
 let isOther$1 = ((get(owners$1, index$2) !== token$2) || (left$2 === (-2)));
-let isShort$1 = ((left$2 !== (-1)) && isLess(left$2, least$1));
+let isShort$1 = ((left$2 !== (-1)) && (compared(left$2, least$1) < 0));
 let lives$1 = (isTrue($1 = (isTrue(isShort$1) ? ttl$2 : isShort$1)) ? $1 : left$2);
-if (((isTrue(isShort$1) && (left$2 !== (-2))) || (isTrue(isOther$1) && isAtLeast(left$2, 0)))) {
+if (((isTrue(isShort$1) && (left$2 !== (-2))) || (isTrue(isOther$1) && (compared(left$2, 0) >= 0)))) {
 call$1("PEXPIRE", get(KEYS, index$2), lives$1);
 }
 if ((isTrue(isOther$1) && (left$2 === (-1)))) {
@@ -296,7 +296,7 @@ call$1("SET", get(KEYS, index$2), token$2, "PX", lives$1);
 if (isTrue(isShort$1)) {
 left$2 = least$1;
 }
-if (((left$2 !== (-1)) && (!isTrue(shortest$1) || isLess(left$2, shortest$1)))) {
+if (((left$2 !== (-1)) && (!isTrue(shortest$1) || (compared(left$2, shortest$1) < 0)))) {
 shortest$1 = left$2;
 }
 }
@@ -323,10 +323,10 @@ let $1;
 for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
 call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$1), "PX", counterTtl$1);
 }
-if (isAtLeast(counter$1, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0)))) {
+if ((compared(counter$1, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0))) >= 0)) {
 call$1("SET", "quorlock:floor", exactly$1((number(counter$1) + 1000000)));
 }
-if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$1)) {
+if ((compared(call$1("PTTL", "quorlock:floor:past"), pastTtl$1) > 0)) {
 call$1("DEL", "quorlock:floor:past");
 }
 }
@@ -343,7 +343,7 @@ call$1 = redis.call;
 token$1 = get(ARGV, 1), ttl$1 = get(ARGV, 2), create$1 = (get(ARGV, 3) === "1"), proposal$1 = (isTrue($1 = get(ARGV, 4)) ? $1 : "");
 if ((((proposal$1 === "") && (length(KEYS) === 1)) && (redis.pcall("GET", get(KEYS, 1)) === token$1))) {
 left$1 = call$1("PTTL", get(KEYS, 1));
-if (((left$1 !== (-1)) && isLess(left$1, tonumber(ttl$1)))) {
+if (((left$1 !== (-1)) && (compared(left$1, tonumber(ttl$1)) < 0))) {
 if ((call$1("PEXPIRE", get(KEYS, 1), ttl$1) === 0)) {
 call$1("SET", get(KEYS, 1), token$1, "PX", ttl$1);
 }
@@ -362,7 +362,7 @@ counterTtl$1 = 86400000, pastTtl$1 = 43200000;
 
 
 
-if (((proposal$1 !== "") && isAtLeast(tonumber(proposal$1), (((2) ** 53) - ((2) ** 20))))) {
+if (((proposal$1 !== "") && (compared(tonumber(proposal$1), (((2) ** 53) - ((2) ** 20))) >= 0))) {
 return redis.error_reply("ERR the fencing token is too large");
 }
 isSet$1 = (isTrue($2 = (isTrue(create$1) ? (length(KEYS) === 1) : create$1)) ? call$1("SET", get(KEYS, 1), token$1, "NX", "PX", ttl$1) : $2);
@@ -386,7 +386,7 @@ return undefined;
 }
 set(queues$1, place$1, queueOf$1(get(KEYS, ((number(first$1) + place$1) - 1))));
 }
-if (isMore(call$1("EXISTS", ...all(unpack(queues$1))), 0)) {
+if ((compared(call$1("EXISTS", ...all(unpack(queues$1))), 0) > 0)) {
 return undefined;
 }
 let gone$1 = call$1("DEL", ...all(unpack(KEYS, first$1, last$1)));
@@ -403,7 +403,7 @@ return each$1;
 }
 function releaseUnwaited$1(first$1, last$1, token$1) {
 for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
-if (((redis.pcall("GET", get(KEYS, index$1)) !== token$1) || isMore(call$1("EXISTS", queueOf$1(get(KEYS, index$1))), 0))) {
+if (((redis.pcall("GET", get(KEYS, index$1)) !== token$1) || (compared(call$1("EXISTS", queueOf$1(get(KEYS, index$1))), 0) > 0))) {
 return undefined;
 }
 }
@@ -434,7 +434,7 @@ return false;
 }
 let waiter$1 = ($1 = all(string.match(token$1, "^(.+)%.(%d+)$")))[0], round$1 = $1[1];
 let other$1 = ($2 = all(string.match(owner$1, "^(.+)%.(%d+)$")))[0], earlier$1 = $2[1];
-return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && isLess(tonumber(earlier$1), tonumber(round$1)));
+return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && (compared(tonumber(earlier$1), tonumber(round$1)) < 0));
 }
 function drop$1(key$1, token$1) {
 let $1, $2;
@@ -473,10 +473,10 @@ let $1;
 for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
 call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$1), "PX", counterTtl$1);
 }
-if (isAtLeast(counter$1, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0)))) {
+if ((compared(counter$1, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0))) >= 0)) {
 call$1("SET", "quorlock:floor", exactly$1((number(counter$1) + 1000000)));
 }
-if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$1)) {
+if ((compared(call$1("PTTL", "quorlock:floor:past"), pastTtl$1) > 0)) {
 call$1("DEL", "quorlock:floor:past");
 }
 }
@@ -520,7 +520,7 @@ return told$1;
 }
 function sweep$1(queue$1, from$1, to$1, asking$1) {
 let $1, $2, $3, $4;
-let waiters$1 = (isTrue($2 = (($1 = isMore(unswept$1, 0)) ? call$1("ZRANGE", queue$1, from$1, to$1) : $1)) ? $2 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
+let waiters$1 = (isTrue($2 = (($1 = (compared(unswept$1, 0) > 0)) ? call$1("ZRANGE", queue$1, from$1, to$1) : $1)) ? $2 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
 if ((length(waiters$1) === 0)) {
 return new Several([undefined, undefined, 0]);
 }
@@ -558,7 +558,7 @@ return new Several([first$1, entry$1]);
 }
 for (let _$1 = 1, last$1 = number(sweeps$1); _$1 <= last$1; _$1 += 1) {
 let waiter$1 = ($1 = all(sweep$1(queue$1, 0, (number(swept$1) - 1), asking$1)))[0], found$1 = $1[1], count$1 = $1[2];
-if ((isTrue(waiter$1) || isLess(count$1, swept$1))) {
+if ((isTrue(waiter$1) || (compared(count$1, swept$1) < 0))) {
 return new Several([waiter$1, found$1]);
 }
 }
@@ -569,7 +569,7 @@ if (isTrue(ending$1)) {
 finish$1(key$1, ending$1);
 }
 let queue$1 = queueOf$1(key$1);
-while (isMore(skips$1, 0)) {
+while ((compared(skips$1, 0) > 0)) {
 let waiter$1 = ($1 = all(headOf$1(queue$1)))[0], entry$1 = $1[1];
 if (!isTrue(waiter$1)) {
 return ;
@@ -608,7 +608,7 @@ for (let index$1 = number(first$1), last$2 = number((isTrue($2 = (isTrue(waiter$
 let queue$1 = queueOf$1(get(KEYS, index$1));
 let entry$1 = call$1("GET", (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20)))));
 let entered$1 = (isTrue(entry$1) ? tonumber(...all(string.match(entry$1, "^%d+"))) : entry$1);
-if ((isTrue(entered$1) && isAtMost(entered$1, tonumber(round$1)))) {
+if ((isTrue(entered$1) && (compared(entered$1, tonumber(round$1)) <= 0))) {
 forget$1(queue$1, waiter$1);
 }
 }
@@ -706,7 +706,7 @@ return false;
 }
 let waiter$1 = ($1 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$1 = $1[1];
 let other$1 = ($2 = all(string.match(owner$1, "^(.+)%.(%d+)$")))[0], earlier$1 = $2[1];
-return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && isLess(tonumber(earlier$1), tonumber(round$1)));
+return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && (compared(tonumber(earlier$1), tonumber(round$1)) < 0));
 }
 function masked$1(owner$1) {
 let $1;
@@ -733,9 +733,9 @@ let shortest$1 = undefined;
 for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
 let left$1 = call$1("PTTL", get(KEYS, index$2));
 let isOther$1 = ((get(owners$1, index$2) !== token$2) || (left$1 === (-2)));
-let isShort$1 = ((left$1 !== (-1)) && isLess(left$1, least$1));
+let isShort$1 = ((left$1 !== (-1)) && (compared(left$1, least$1) < 0));
 let lives$1 = (isTrue($1 = (isTrue(isShort$1) ? ttl$2 : isShort$1)) ? $1 : left$1);
-if (((isTrue(isShort$1) && (left$1 !== (-2))) || (isTrue(isOther$1) && isAtLeast(left$1, 0)))) {
+if (((isTrue(isShort$1) && (left$1 !== (-2))) || (isTrue(isOther$1) && (compared(left$1, 0) >= 0)))) {
 call$1("PEXPIRE", get(KEYS, index$2), lives$1);
 }
 if ((isTrue(isOther$1) && (left$1 === (-1)))) {
@@ -746,7 +746,7 @@ call$1("SET", get(KEYS, index$2), token$2, "PX", lives$1);
 if (isTrue(isShort$1)) {
 left$1 = least$1;
 }
-if (((left$1 !== (-1)) && (!isTrue(shortest$1) || isLess(left$1, shortest$1)))) {
+if (((left$1 !== (-1)) && (!isTrue(shortest$1) || (compared(left$1, shortest$1) < 0)))) {
 shortest$1 = left$1;
 }
 }
@@ -773,10 +773,10 @@ let $1;
 for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
 call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$1), "PX", counterTtl$1);
 }
-if (isAtLeast(counter$1, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0)))) {
+if ((compared(counter$1, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0))) >= 0)) {
 call$1("SET", "quorlock:floor", exactly$1((number(counter$1) + 1000000)));
 }
-if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$1)) {
+if ((compared(call$1("PTTL", "quorlock:floor:past"), pastTtl$1) > 0)) {
 call$1("DEL", "quorlock:floor:past");
 }
 }
@@ -841,7 +841,7 @@ set(guarded$1, "why", "READONLY it is a replica");
 return ;
 }
 let was$1 = ($2 = all(string.match((isTrue($3 = call$1("GET", "quorlock:guard")) ? $3 : ""), "^(%S+) (%d+) (%d+) (%d+) (%d+) (%d)$")))[0], since$2 = $2[1], ends$1 = $2[2], longest$2 = $2[3], place$2 = $2[4], state$2 = $2[5];
-let isKnown$1 = (isTrue($5 = (isTrue($4 = (isTrue(was$1) ? (place$2 === database$2) : was$1)) ? isAtLeast(tonumber(since$2), tonumber(after$2)) : $4)) ? isMemoryOf$1(was$1, since$2, durable$1, info$2) : $5);
+let isKnown$1 = (isTrue($5 = (isTrue($4 = (isTrue(was$1) ? (place$2 === database$2) : was$1)) ? (compared(tonumber(since$2), tonumber(after$2)) >= 0) : $4)) ? isMemoryOf$1(was$1, since$2, durable$1, info$2) : $5);
 if (isTrue(isKnown$1)) {
 $6 = since$2; $7 = longest$2; $8 = place$2; set(guarded$1, "since", $6); set(guarded$1, "longest", $7); set(guarded$1, "database", $8);
 $9 = state$2; $10 = tonumber(ends$1); $11 = true; set(guarded$1, "state", $9); set(guarded$1, "ends", $10); set(guarded$1, "isKnown", $11);
@@ -859,15 +859,15 @@ return ;
 if ((isTrue(isKnown$1) && (right$1 !== "4"))) {
 if ((state$2 === "2")) {
 let left$1 = call$1("PTTL", "quorlock:quarantine"), length$1 = tonumber((isTrue($12 = call$1("GET", "quorlock:quarantine")) ? $12 : ""));
-if ((isTrue(length$1) && isMore(left$1, length$1))) {
+if ((isTrue(length$1) && (compared(left$1, length$1) > 0))) {
 call$1("PEXPIRE", "quorlock:quarantine", length$1);
 left$1 = length$1;
 }
-let isFar$1 = isMore(get(guarded$1, "ends"), (number(now$1) + number(math.max(tonumber(longest$2), left$1))));
+let isFar$1 = (compared(get(guarded$1, "ends"), (number(now$1) + number(math.max(tonumber(longest$2), left$1)))) > 0);
 if (isTrue(isFar$1)) {
 pcall(mark$1, "2", (number(now$1) + number((isTrue($14 = (($13 = (left$1 === (-2))) ? tonumber(longest$2) : $13)) ? $14 : left$1))));
 }
-if (((left$1 === (-2)) && isAtMost(get(guarded$1, "ends"), now$1))) {
+if (((left$1 === (-2)) && (compared(get(guarded$1, "ends"), now$1) <= 0))) {
 pcall(mark$1, "1", 0);
 }
 }
@@ -895,7 +895,7 @@ function bar$1(kind$2, ttl$2, proposal$2) {
 if (isTrue(get(guarded$1, "why"))) {
 return get(guarded$1, "why");
 }
-if (((get(guarded$1, "longest") !== get(guarded$1, "wanted")) || isMore(tonumber(ttl$2), tonumber(get(guarded$1, "longest"))))) {
+if (((get(guarded$1, "longest") !== get(guarded$1, "wanted")) || (compared(tonumber(ttl$2), tonumber(get(guarded$1, "longest"))) > 0))) {
 return ("MAXTTL the longest ttl is " + (text(get(guarded$1, "longest")) + " ms here"));
 }
 if (((proposal$2 === "") && ((kind$2 === "e") || (kind$2 === "p")))) {
@@ -925,7 +925,7 @@ call$1 = redis.call;
 kind$1 = ($1 = all(unpack(ARGV)))[0], token$1 = $1[1], ttl$1 = $1[2], proposal$1 = $1[3], terms$1 = $1[4];
 maxTtl$1 = ($2 = all(string.match(terms$1, "^(%d+),%d+,%d,%d,%d+,(%d+),(%d+)$")))[0], database$1 = $2[1], after$1 = $2[2];
 seen$1 = ($3 = all(string.match((isTrue($4 = call$1("GET", "quorlock:guard")) ? $4 : ""), "^(%S+) (%d+) %d+ (%d+) (%d+) (%d)$")))[0], since$1 = $3[1], longest$1 = $3[2], place$1 = $3[3], state$1 = $3[4];
-isReady$1 = ((((((longest$1 === maxTtl$1) && (place$1 === database$1)) && ((state$1 === "0") || ((state$1 === "1") && (proposal$1 === "")))) && isAtLeast(tonumber(since$1), tonumber(after$1))) && isAtMost(tonumber(ttl$1), tonumber(maxTtl$1))) && (call$1("OBJECT", "ENCODING", "quorlock:guard:memory") === "raw"));
+isReady$1 = ((((((longest$1 === maxTtl$1) && (place$1 === database$1)) && ((state$1 === "0") || ((state$1 === "1") && (proposal$1 === "")))) && (compared(tonumber(since$1), tonumber(after$1)) >= 0)) && (compared(tonumber(ttl$1), tonumber(maxTtl$1)) <= 0)) && (call$1("OBJECT", "ENCODING", "quorlock:guard:memory") === "raw"));
 if (isTrue(isReady$1)) {
 info$1 = call$1("INFO", "replication");
 isReady$1 = (isTrue($5 = one(string.find(info$1, ("master_replid:" + (text(seen$1) + "\r")), 1, true))) ? one(string.find(info$1, "role:master", 1, true)) : $5);
@@ -942,7 +942,7 @@ counterTtl$1 = 86400000, pastTtl$1 = 43200000;
 
 
 
-if (((proposal$1 !== "") && isAtLeast(tonumber(proposal$1), (((2) ** 53) - ((2) ** 20))))) {
+if (((proposal$1 !== "") && (compared(tonumber(proposal$1), (((2) ** 53) - ((2) ** 20))) >= 0))) {
 return redis.error_reply("ERR the fencing token is too large");
 }
 
@@ -998,10 +998,10 @@ let $1;
 for (let _$3 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$3)) !== undefined; _$3 += 1) {
 call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$2), "PX", counterTtl$1);
 }
-if (isAtLeast(counter$2, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0)))) {
+if ((compared(counter$2, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0))) >= 0)) {
 call$1("SET", "quorlock:floor", exactly$1((number(counter$2) + 1000000)));
 }
-if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$1)) {
+if ((compared(call$1("PTTL", "quorlock:floor:past"), pastTtl$1) > 0)) {
 call$1("DEL", "quorlock:floor:past");
 }
 }
@@ -1029,7 +1029,7 @@ return (isTrue($2 = (isTrue(isTagged$2) ? ("quorlock:queue:tagged:" + text(key$2
 }
 function releaseUnwaited$1(first$2, last$1, token$2) {
 for (let index$1 = number(first$2), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
-if (((redis.pcall("GET", get(KEYS, index$1)) !== token$2) || isMore(call$1("EXISTS", queueOf$1(get(KEYS, index$1))), 0))) {
+if (((redis.pcall("GET", get(KEYS, index$1)) !== token$2) || (compared(call$1("EXISTS", queueOf$1(get(KEYS, index$1))), 0) > 0))) {
 return undefined;
 }
 }
@@ -1060,7 +1060,7 @@ return false;
 }
 let waiter$1 = ($1 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$2 = $1[1];
 let other$1 = ($2 = all(string.match(owner$1, "^(.+)%.(%d+)$")))[0], earlier$1 = $2[1];
-return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && isLess(tonumber(earlier$1), tonumber(round$2)));
+return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && (compared(tonumber(earlier$1), tonumber(round$2)) < 0));
 }
 function drop$1(key$2, token$2) {
 let $1, $2;
@@ -1099,10 +1099,10 @@ let $1;
 for (let _$3 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$3)) !== undefined; _$3 += 1) {
 call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$1), "PX", counterTtl$1);
 }
-if (isAtLeast(counter$1, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0)))) {
+if ((compared(counter$1, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0))) >= 0)) {
 call$1("SET", "quorlock:floor", exactly$1((number(counter$1) + 1000000)));
 }
-if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$1)) {
+if ((compared(call$1("PTTL", "quorlock:floor:past"), pastTtl$1) > 0)) {
 call$1("DEL", "quorlock:floor:past");
 }
 }
@@ -1146,7 +1146,7 @@ return told$1;
 }
 function sweep$1(queue$2, from$1, to$1, asking$1) {
 let $1, $2, $3, $4;
-let waiters$1 = (isTrue($2 = (($1 = isMore(unswept$1, 0)) ? call$1("ZRANGE", queue$2, from$1, to$1) : $1)) ? $2 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
+let waiters$1 = (isTrue($2 = (($1 = (compared(unswept$1, 0) > 0)) ? call$1("ZRANGE", queue$2, from$1, to$1) : $1)) ? $2 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
 if ((length(waiters$1) === 0)) {
 return new Several([undefined, undefined, 0]);
 }
@@ -1184,7 +1184,7 @@ return new Several([first$2, entry$2]);
 }
 for (let _$3 = 1, last$1 = number(sweeps$1); _$3 <= last$1; _$3 += 1) {
 let waiter$1 = ($1 = all(sweep$1(queue$2, 0, (number(swept$1) - 1), asking$1)))[0], found$1 = $1[1], count$1 = $1[2];
-if ((isTrue(waiter$1) || isLess(count$1, swept$1))) {
+if ((isTrue(waiter$1) || (compared(count$1, swept$1) < 0))) {
 return new Several([waiter$1, found$1]);
 }
 }
@@ -1195,7 +1195,7 @@ if (isTrue(ending$1)) {
 finish$1(key$2, ending$1);
 }
 let queue$2 = queueOf$1(key$2);
-while (isMore(skips$1, 0)) {
+while ((compared(skips$1, 0) > 0)) {
 let waiter$1 = ($1 = all(headOf$1(queue$2)))[0], entry$2 = $1[1];
 if (!isTrue(waiter$1)) {
 return ;
@@ -1234,7 +1234,7 @@ for (let index$1 = number(first$2), last$2 = number((isTrue($2 = (isTrue(waiter$
 let queue$2 = queueOf$1(get(KEYS, index$1));
 let entry$2 = call$1("GET", (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20)))));
 let entered$1 = (isTrue(entry$2) ? tonumber(...all(string.match(entry$2, "^%d+"))) : entry$2);
-if ((isTrue(entered$1) && isAtMost(entered$1, tonumber(round$2)))) {
+if ((isTrue(entered$1) && (compared(entered$1, tonumber(round$2)) <= 0))) {
 forget$1(queue$2, waiter$1);
 }
 }
@@ -1277,7 +1277,7 @@ counts$1 = (isTrue(mayAsk$1) ? redis.pcall("PUBSUB", "NUMSUB", inbox$1) : mayAsk
 
 check$1 = redis.acl_check_cmd;
 isAllowed$1 = (($11 = !isTrue(check$1)) ? $11 : (isTrue($10 = (isTrue($9 = check$1("DEL", key$1)) ? check$1("PTTL", key$1) : $9)) ? check$1("ZREM", key$1) : $10));
-if (((((isTrue(counts$1) && !isTrue(get(counts$1, "err"))) && isMore(get(counts$1, 2), 0)) && isTrue(isAllowed$1)) && isTrue(one(pcall(grantKey$1))))) {
+if (((((isTrue(counts$1) && !isTrue(get(counts$1, "err"))) && (compared(get(counts$1, 2), 0) > 0)) && isTrue(isAllowed$1)) && isTrue(one(pcall(grantKey$1))))) {
 return 1;
 }
 }
@@ -1355,7 +1355,7 @@ return false;
 }
 let waiter$2 = ($1 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$2 = $1[1];
 let other$1 = ($2 = all(string.match(owner$2, "^(.+)%.(%d+)$")))[0], earlier$1 = $2[1];
-return (((waiter$2 !== undefined) && (waiter$2 === other$1)) && isLess(tonumber(earlier$1), tonumber(round$2)));
+return (((waiter$2 !== undefined) && (waiter$2 === other$1)) && (compared(tonumber(earlier$1), tonumber(round$2)) < 0));
 }
 function claim$1(first$1, last$1, token$2, ttl$2, create$1) {
 let $1;
@@ -1372,9 +1372,9 @@ let shortest$1 = undefined;
 for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
 let left$2 = call$1("PTTL", get(KEYS, index$2));
 let isOther$1 = ((get(owners$1, index$2) !== token$2) || (left$2 === (-2)));
-let isShort$1 = ((left$2 !== (-1)) && isLess(left$2, least$1));
+let isShort$1 = ((left$2 !== (-1)) && (compared(left$2, least$1) < 0));
 let lives$1 = (isTrue($1 = (isTrue(isShort$1) ? ttl$2 : isShort$1)) ? $1 : left$2);
-if (((isTrue(isShort$1) && (left$2 !== (-2))) || (isTrue(isOther$1) && isAtLeast(left$2, 0)))) {
+if (((isTrue(isShort$1) && (left$2 !== (-2))) || (isTrue(isOther$1) && (compared(left$2, 0) >= 0)))) {
 call$1("PEXPIRE", get(KEYS, index$2), lives$1);
 }
 if ((isTrue(isOther$1) && (left$2 === (-1)))) {
@@ -1385,7 +1385,7 @@ call$1("SET", get(KEYS, index$2), token$2, "PX", lives$1);
 if (isTrue(isShort$1)) {
 left$2 = least$1;
 }
-if (((left$2 !== (-1)) && (!isTrue(shortest$1) || isLess(left$2, shortest$1)))) {
+if (((left$2 !== (-1)) && (!isTrue(shortest$1) || (compared(left$2, shortest$1) < 0)))) {
 shortest$1 = left$2;
 }
 }
@@ -1429,10 +1429,10 @@ let $1;
 for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
 call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$1), "PX", counterTtl$1);
 }
-if (isAtLeast(counter$1, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0)))) {
+if ((compared(counter$1, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0))) >= 0)) {
 call$1("SET", "quorlock:floor", exactly$1((number(counter$1) + 1000000)));
 }
-if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$1)) {
+if ((compared(call$1("PTTL", "quorlock:floor:past"), pastTtl$1) > 0)) {
 call$1("DEL", "quorlock:floor:past");
 }
 }
@@ -1476,7 +1476,7 @@ return told$1;
 }
 function sweep$1(queue$2, from$1, to$1, asking$1) {
 let $1, $2, $3, $4;
-let waiters$1 = (isTrue($2 = (($1 = isMore(unswept$1, 0)) ? call$1("ZRANGE", queue$2, from$1, to$1) : $1)) ? $2 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
+let waiters$1 = (isTrue($2 = (($1 = (compared(unswept$1, 0) > 0)) ? call$1("ZRANGE", queue$2, from$1, to$1) : $1)) ? $2 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
 if ((length(waiters$1) === 0)) {
 return new Several([undefined, undefined, 0]);
 }
@@ -1514,7 +1514,7 @@ return new Several([first$1, entry$1]);
 }
 for (let _$1 = 1, last$1 = number(sweeps$1); _$1 <= last$1; _$1 += 1) {
 let waiter$2 = ($1 = all(sweep$1(queue$2, 0, (number(swept$1) - 1), asking$1)))[0], found$1 = $1[1], count$1 = $1[2];
-if ((isTrue(waiter$2) || isLess(count$1, swept$1))) {
+if ((isTrue(waiter$2) || (compared(count$1, swept$1) < 0))) {
 return new Several([waiter$2, found$1]);
 }
 }
@@ -1525,7 +1525,7 @@ if (isTrue(ending$1)) {
 finish$1(key$2, ending$1);
 }
 let queue$2 = queueOf$1(key$2);
-while (isMore(skips$1, 0)) {
+while ((compared(skips$1, 0) > 0)) {
 let waiter$2 = ($1 = all(headOf$1(queue$2)))[0], entry$1 = $1[1];
 if (!isTrue(waiter$2)) {
 return ;
@@ -1565,7 +1565,7 @@ let next$1 = undefined;
 for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
 forget$1(get(queues$1, index$1), waiter$2);
 let ticket$3 = get(call$1("ZRANGE", get(queues$1, index$1), 0, 0, "WITHSCORES"), 2);
-if ((isTrue(ticket$3) && (!isTrue(next$1) || isLess(tonumber(ticket$3), tonumber(next$1))))) {
+if ((isTrue(ticket$3) && (!isTrue(next$1) || (compared(tonumber(ticket$3), tonumber(next$1)) < 0)))) {
 next$1 = ticket$3;
 }
 }
@@ -1597,7 +1597,7 @@ let isFirst$1 = new Table([]), waitsFor$1 = undefined;
 for (let index$3 = number(first$1), last$4 = number(last$1); index$3 <= last$4; index$3 += 1) {
 let queue$2 = get(queues$1, index$3);
 call$1("ZADD", queue$2, ticket$2, waiter$2);
-if (isLess(call$1("PTTL", queue$2), tonumber(entryTtl$2))) {
+if ((compared(call$1("PTTL", queue$2), tonumber(entryTtl$2)) < 0)) {
 call$1("PEXPIRE", queue$2, (2 * number(entryTtl$2)));
 }
 if (((round$2 === "1") && (string.sub(ticket$2, (-1)) === "0"))) {
@@ -1637,7 +1637,7 @@ redis = redis$, KEYS = keys$, ARGV = args$;
 let $1, $2, $3, $4, $5, $6, $7, $8, $9;
 call$1 = redis.call;
 key$1 = get(KEYS, 1), token$1 = ($1 = all(unpack(ARGV)))[0], ttl$1 = $1[1], ticket$1 = $1[2], entryTtl$1 = $1[3], proposal$1 = $1[4], inbox$1 = $1[5];
-if (((proposal$1 !== "") && isAtLeast(tonumber(proposal$1), (((2) ** 53) - ((2) ** 20))))) {
+if (((proposal$1 !== "") && (compared(tonumber(proposal$1), (((2) ** 53) - ((2) ** 20))) >= 0))) {
 return redis.error_reply("ERR the fencing token is too large");
 }
 
@@ -1653,7 +1653,7 @@ return tonumber(ttl$1);
 if (((((type(owner$1) === "string") && (one(string.match(owner$1, "^(.+)%.%d+$")) !== waiter$1)) && !((round$1 === "1") && (string.sub(ticket$1, (-1)) === "0"))) && (!isTrue(check$1) || (((((isTrue(check$1("DEL", key$1)) && isTrue(check$1("PEXPIRE", key$1))) && isTrue(check$1("SET", key$1))) && isTrue(check$1("ZADD", key$1))) && isTrue(check$1("ZRANGE", key$1))) && isTrue(check$1("ZREM", key$1)))))) {
 left$1 = call$1("PTTL", key$1);
 call$1("ZADD", queue$1, ticket$1, waiter$1);
-if (isLess(call$1("PTTL", queue$1), tonumber(entryTtl$1))) {
+if ((compared(call$1("PTTL", queue$1), tonumber(entryTtl$1)) < 0)) {
 call$1("PEXPIRE", queue$1, (2 * number(entryTtl$1)));
 }
 place$1 = (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20))));
@@ -1709,7 +1709,7 @@ return (isTrue($2 = (isTrue(isTagged$2) ? ("quorlock:queue:tagged:" + text(key$2
 }
 function releaseUnwaited$1(first$1, last$1, token$2) {
 for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
-if (((redis.pcall("GET", get(KEYS, index$1)) !== token$2) || isMore(call$1("EXISTS", queueOf$1(get(KEYS, index$1))), 0))) {
+if (((redis.pcall("GET", get(KEYS, index$1)) !== token$2) || (compared(call$1("EXISTS", queueOf$1(get(KEYS, index$1))), 0) > 0))) {
 return undefined;
 }
 }
@@ -1740,7 +1740,7 @@ return false;
 }
 let waiter$1 = ($1 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$1 = $1[1];
 let other$1 = ($2 = all(string.match(owner$1, "^(.+)%.(%d+)$")))[0], earlier$1 = $2[1];
-return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && isLess(tonumber(earlier$1), tonumber(round$1)));
+return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && (compared(tonumber(earlier$1), tonumber(round$1)) < 0));
 }
 function drop$1(key$2, token$2) {
 let $1, $2;
@@ -1786,10 +1786,10 @@ let $1;
 for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
 call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$1), "PX", counterTtl$1);
 }
-if (isAtLeast(counter$1, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0)))) {
+if ((compared(counter$1, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0))) >= 0)) {
 call$1("SET", "quorlock:floor", exactly$1((number(counter$1) + 1000000)));
 }
-if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$1)) {
+if ((compared(call$1("PTTL", "quorlock:floor:past"), pastTtl$1) > 0)) {
 call$1("DEL", "quorlock:floor:past");
 }
 }
@@ -1833,7 +1833,7 @@ return told$1;
 }
 function sweep$1(queue$2, from$1, to$1, asking$1) {
 let $1, $2, $3, $4;
-let waiters$1 = (isTrue($2 = (($1 = isMore(unswept$1, 0)) ? call$1("ZRANGE", queue$2, from$1, to$1) : $1)) ? $2 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
+let waiters$1 = (isTrue($2 = (($1 = (compared(unswept$1, 0) > 0)) ? call$1("ZRANGE", queue$2, from$1, to$1) : $1)) ? $2 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
 if ((length(waiters$1) === 0)) {
 return new Several([undefined, undefined, 0]);
 }
@@ -1871,7 +1871,7 @@ return new Several([first$1, entry$1]);
 }
 for (let _$1 = 1, last$1 = number(sweeps$1); _$1 <= last$1; _$1 += 1) {
 let waiter$1 = ($1 = all(sweep$1(queue$2, 0, (number(swept$1) - 1), asking$1)))[0], found$1 = $1[1], count$1 = $1[2];
-if ((isTrue(waiter$1) || isLess(count$1, swept$1))) {
+if ((isTrue(waiter$1) || (compared(count$1, swept$1) < 0))) {
 return new Several([waiter$1, found$1]);
 }
 }
@@ -1882,7 +1882,7 @@ if (isTrue(ending$1)) {
 finish$1(key$2, ending$1);
 }
 let queue$2 = queueOf$1(key$2);
-while (isMore(skips$1, 0)) {
+while ((compared(skips$1, 0) > 0)) {
 let waiter$1 = ($1 = all(headOf$1(queue$2)))[0], entry$1 = $1[1];
 if (!isTrue(waiter$1)) {
 return ;
@@ -1921,7 +1921,7 @@ for (let index$1 = number(first$1), last$2 = number((isTrue($2 = (isTrue(waiter$
 let queue$2 = queueOf$1(get(KEYS, index$1));
 let entry$1 = call$1("GET", (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20)))));
 let entered$1 = (isTrue(entry$1) ? tonumber(...all(string.match(entry$1, "^%d+"))) : entry$1);
-if ((isTrue(entered$1) && isAtMost(entered$1, tonumber(round$1)))) {
+if ((isTrue(entered$1) && (compared(entered$1, tonumber(round$1)) <= 0))) {
 forget$1(queue$2, waiter$1);
 }
 }
@@ -1984,7 +1984,7 @@ set(guarded$1, "why", "READONLY it is a replica");
 return ;
 }
 let was$1 = ($2 = all(string.match((isTrue($3 = call$1("GET", "quorlock:guard")) ? $3 : ""), "^(%S+) (%d+) (%d+) (%d+) (%d+) (%d)$")))[0], since$1 = $2[1], ends$1 = $2[2], longest$1 = $2[3], place$1 = $2[4], state$1 = $2[5];
-let isKnown$1 = (isTrue($5 = (isTrue($4 = (isTrue(was$1) ? (place$1 === database$1) : was$1)) ? isAtLeast(tonumber(since$1), tonumber(after$1)) : $4)) ? isMemoryOf$1(was$1, since$1, durable$1, info$1) : $5);
+let isKnown$1 = (isTrue($5 = (isTrue($4 = (isTrue(was$1) ? (place$1 === database$1) : was$1)) ? (compared(tonumber(since$1), tonumber(after$1)) >= 0) : $4)) ? isMemoryOf$1(was$1, since$1, durable$1, info$1) : $5);
 if (isTrue(isKnown$1)) {
 $6 = since$1; $7 = longest$1; $8 = place$1; set(guarded$1, "since", $6); set(guarded$1, "longest", $7); set(guarded$1, "database", $8);
 $9 = state$1; $10 = tonumber(ends$1); $11 = true; set(guarded$1, "state", $9); set(guarded$1, "ends", $10); set(guarded$1, "isKnown", $11);
@@ -2002,15 +2002,15 @@ return ;
 if ((isTrue(isKnown$1) && (right$1 !== "4"))) {
 if ((state$1 === "2")) {
 let left$1 = call$1("PTTL", "quorlock:quarantine"), length$1 = tonumber((isTrue($12 = call$1("GET", "quorlock:quarantine")) ? $12 : ""));
-if ((isTrue(length$1) && isMore(left$1, length$1))) {
+if ((isTrue(length$1) && (compared(left$1, length$1) > 0))) {
 call$1("PEXPIRE", "quorlock:quarantine", length$1);
 left$1 = length$1;
 }
-let isFar$1 = isMore(get(guarded$1, "ends"), (number(now$1) + number(math.max(tonumber(longest$1), left$1))));
+let isFar$1 = (compared(get(guarded$1, "ends"), (number(now$1) + number(math.max(tonumber(longest$1), left$1)))) > 0);
 if (isTrue(isFar$1)) {
 pcall(mark$1, "2", (number(now$1) + number((isTrue($14 = (($13 = (left$1 === (-2))) ? tonumber(longest$1) : $13)) ? $14 : left$1))));
 }
-if (((left$1 === (-2)) && isAtMost(get(guarded$1, "ends"), now$1))) {
+if (((left$1 === (-2)) && (compared(get(guarded$1, "ends"), now$1) <= 0))) {
 pcall(mark$1, "1", 0);
 }
 }
@@ -2038,7 +2038,7 @@ function bar$1(kind$1, ttl$1, proposal$1) {
 if (isTrue(get(guarded$1, "why"))) {
 return get(guarded$1, "why");
 }
-if (((get(guarded$1, "longest") !== get(guarded$1, "wanted")) || isMore(tonumber(ttl$1), tonumber(get(guarded$1, "longest"))))) {
+if (((get(guarded$1, "longest") !== get(guarded$1, "wanted")) || (compared(tonumber(ttl$1), tonumber(get(guarded$1, "longest"))) > 0))) {
 return ("MAXTTL the longest ttl is " + (text(get(guarded$1, "longest")) + " ms here"));
 }
 if (((proposal$1 === "") && ((kind$1 === "e") || (kind$1 === "p")))) {
@@ -2148,7 +2148,7 @@ return false;
 }
 let waiter$1 = ($1 = all(string.match(token$1, "^(.+)%.(%d+)$")))[0], round$1 = $1[1];
 let other$1 = ($2 = all(string.match(owner$1, "^(.+)%.(%d+)$")))[0], earlier$1 = $2[1];
-return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && isLess(tonumber(earlier$1), tonumber(round$1)));
+return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && (compared(tonumber(earlier$1), tonumber(round$1)) < 0));
 }
 function masked$1(owner$1) {
 let $1;
@@ -2175,9 +2175,9 @@ let shortest$1 = undefined;
 for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
 let left$1 = call$1("PTTL", get(KEYS, index$2));
 let isOther$1 = ((get(owners$1, index$2) !== token$1) || (left$1 === (-2)));
-let isShort$1 = ((left$1 !== (-1)) && isLess(left$1, least$1));
+let isShort$1 = ((left$1 !== (-1)) && (compared(left$1, least$1) < 0));
 let lives$1 = (isTrue($1 = (isTrue(isShort$1) ? ttl$1 : isShort$1)) ? $1 : left$1);
-if (((isTrue(isShort$1) && (left$1 !== (-2))) || (isTrue(isOther$1) && isAtLeast(left$1, 0)))) {
+if (((isTrue(isShort$1) && (left$1 !== (-2))) || (isTrue(isOther$1) && (compared(left$1, 0) >= 0)))) {
 call$1("PEXPIRE", get(KEYS, index$2), lives$1);
 }
 if ((isTrue(isOther$1) && (left$1 === (-1)))) {
@@ -2188,7 +2188,7 @@ call$1("SET", get(KEYS, index$2), token$1, "PX", lives$1);
 if (isTrue(isShort$1)) {
 left$1 = least$1;
 }
-if (((left$1 !== (-1)) && (!isTrue(shortest$1) || isLess(left$1, shortest$1)))) {
+if (((left$1 !== (-1)) && (!isTrue(shortest$1) || (compared(left$1, shortest$1) < 0)))) {
 shortest$1 = left$1;
 }
 }
@@ -2252,10 +2252,10 @@ let $1;
 for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
 call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$1), "PX", counterTtl$1);
 }
-if (isAtLeast(counter$1, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0)))) {
+if ((compared(counter$1, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0))) >= 0)) {
 call$1("SET", "quorlock:floor", exactly$1((number(counter$1) + 1000000)));
 }
-if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$1)) {
+if ((compared(call$1("PTTL", "quorlock:floor:past"), pastTtl$1) > 0)) {
 call$1("DEL", "quorlock:floor:past");
 }
 }
@@ -2299,7 +2299,7 @@ return told$1;
 }
 function sweep$1(queue$1, from$1, to$1, asking$1) {
 let $1, $2, $3, $4;
-let waiters$1 = (isTrue($2 = (($1 = isMore(unswept$1, 0)) ? call$1("ZRANGE", queue$1, from$1, to$1) : $1)) ? $2 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
+let waiters$1 = (isTrue($2 = (($1 = (compared(unswept$1, 0) > 0)) ? call$1("ZRANGE", queue$1, from$1, to$1) : $1)) ? $2 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
 if ((length(waiters$1) === 0)) {
 return new Several([undefined, undefined, 0]);
 }
@@ -2337,7 +2337,7 @@ return new Several([first$1, entry$1]);
 }
 for (let _$1 = 1, last$1 = number(sweeps$1); _$1 <= last$1; _$1 += 1) {
 let waiter$1 = ($1 = all(sweep$1(queue$1, 0, (number(swept$1) - 1), asking$1)))[0], found$1 = $1[1], count$1 = $1[2];
-if ((isTrue(waiter$1) || isLess(count$1, swept$1))) {
+if ((isTrue(waiter$1) || (compared(count$1, swept$1) < 0))) {
 return new Several([waiter$1, found$1]);
 }
 }
@@ -2348,7 +2348,7 @@ if (isTrue(ending$1)) {
 finish$1(key$1, ending$1);
 }
 let queue$1 = queueOf$1(key$1);
-while (isMore(skips$1, 0)) {
+while ((compared(skips$1, 0) > 0)) {
 let waiter$1 = ($1 = all(headOf$1(queue$1)))[0], entry$1 = $1[1];
 if (!isTrue(waiter$1)) {
 return ;
@@ -2381,7 +2381,7 @@ skips$1 = (number(skips$1) - 1);
 }
 function releaseUnwaited$1(first$1, last$1, token$1) {
 for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
-if (((redis.pcall("GET", get(KEYS, index$1)) !== token$1) || isMore(call$1("EXISTS", queueOf$1(get(KEYS, index$1))), 0))) {
+if (((redis.pcall("GET", get(KEYS, index$1)) !== token$1) || (compared(call$1("EXISTS", queueOf$1(get(KEYS, index$1))), 0) > 0))) {
 return undefined;
 }
 }
@@ -2400,7 +2400,7 @@ return undefined;
 }
 set(queues$1, place$1, queueOf$1(get(KEYS, ((number(first$1) + place$1) - 1))));
 }
-if (isMore(call$1("EXISTS", ...all(unpack(queues$1))), 0)) {
+if ((compared(call$1("EXISTS", ...all(unpack(queues$1))), 0) > 0)) {
 return undefined;
 }
 let gone$1 = call$1("DEL", ...all(unpack(KEYS, first$1, last$1)));
@@ -2428,7 +2428,7 @@ let next$1 = undefined;
 for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
 forget$1(get(queues$1, index$1), waiter$1);
 let ticket$2 = get(call$1("ZRANGE", get(queues$1, index$1), 0, 0, "WITHSCORES"), 2);
-if ((isTrue(ticket$2) && (!isTrue(next$1) || isLess(tonumber(ticket$2), tonumber(next$1))))) {
+if ((isTrue(ticket$2) && (!isTrue(next$1) || (compared(tonumber(ticket$2), tonumber(next$1)) < 0)))) {
 next$1 = ticket$2;
 }
 }
@@ -2460,7 +2460,7 @@ let isFirst$1 = new Table([]), waitsFor$1 = undefined;
 for (let index$3 = number(first$1), last$4 = number(last$1); index$3 <= last$4; index$3 += 1) {
 let queue$1 = get(queues$1, index$3);
 call$1("ZADD", queue$1, ticket$1, waiter$1);
-if (isLess(call$1("PTTL", queue$1), tonumber(entryTtl$1))) {
+if ((compared(call$1("PTTL", queue$1), tonumber(entryTtl$1)) < 0)) {
 call$1("PEXPIRE", queue$1, (2 * number(entryTtl$1)));
 }
 if (((round$1 === "1") && (string.sub(ticket$1, (-1)) === "0"))) {
@@ -2502,7 +2502,7 @@ for (let index$1 = number(first$1), last$2 = number((isTrue($2 = (isTrue(waiter$
 let queue$1 = queueOf$1(get(KEYS, index$1));
 let entry$1 = call$1("GET", (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20)))));
 let entered$1 = (isTrue(entry$1) ? tonumber(...all(string.match(entry$1, "^%d+"))) : entry$1);
-if ((isTrue(entered$1) && isAtMost(entered$1, tonumber(round$1)))) {
+if ((isTrue(entered$1) && (compared(entered$1, tonumber(round$1)) <= 0))) {
 forget$1(queue$1, waiter$1);
 }
 }
@@ -2565,7 +2565,7 @@ set(guarded$1, "why", "READONLY it is a replica");
 return ;
 }
 let was$1 = ($2 = all(string.match((isTrue($3 = call$1("GET", "quorlock:guard")) ? $3 : ""), "^(%S+) (%d+) (%d+) (%d+) (%d+) (%d)$")))[0], since$1 = $2[1], ends$1 = $2[2], longest$1 = $2[3], place$1 = $2[4], state$1 = $2[5];
-let isKnown$1 = (isTrue($5 = (isTrue($4 = (isTrue(was$1) ? (place$1 === database$1) : was$1)) ? isAtLeast(tonumber(since$1), tonumber(after$1)) : $4)) ? isMemoryOf$1(was$1, since$1, durable$1, info$1) : $5);
+let isKnown$1 = (isTrue($5 = (isTrue($4 = (isTrue(was$1) ? (place$1 === database$1) : was$1)) ? (compared(tonumber(since$1), tonumber(after$1)) >= 0) : $4)) ? isMemoryOf$1(was$1, since$1, durable$1, info$1) : $5);
 if (isTrue(isKnown$1)) {
 $6 = since$1; $7 = longest$1; $8 = place$1; set(guarded$1, "since", $6); set(guarded$1, "longest", $7); set(guarded$1, "database", $8);
 $9 = state$1; $10 = tonumber(ends$1); $11 = true; set(guarded$1, "state", $9); set(guarded$1, "ends", $10); set(guarded$1, "isKnown", $11);
@@ -2583,15 +2583,15 @@ return ;
 if ((isTrue(isKnown$1) && (right$1 !== "4"))) {
 if ((state$1 === "2")) {
 let left$1 = call$1("PTTL", "quorlock:quarantine"), length$1 = tonumber((isTrue($12 = call$1("GET", "quorlock:quarantine")) ? $12 : ""));
-if ((isTrue(length$1) && isMore(left$1, length$1))) {
+if ((isTrue(length$1) && (compared(left$1, length$1) > 0))) {
 call$1("PEXPIRE", "quorlock:quarantine", length$1);
 left$1 = length$1;
 }
-let isFar$1 = isMore(get(guarded$1, "ends"), (number(now$1) + number(math.max(tonumber(longest$1), left$1))));
+let isFar$1 = (compared(get(guarded$1, "ends"), (number(now$1) + number(math.max(tonumber(longest$1), left$1)))) > 0);
 if (isTrue(isFar$1)) {
 pcall(mark$1, "2", (number(now$1) + number((isTrue($14 = (($13 = (left$1 === (-2))) ? tonumber(longest$1) : $13)) ? $14 : left$1))));
 }
-if (((left$1 === (-2)) && isAtMost(get(guarded$1, "ends"), now$1))) {
+if (((left$1 === (-2)) && (compared(get(guarded$1, "ends"), now$1) <= 0))) {
 pcall(mark$1, "1", 0);
 }
 }
@@ -2619,7 +2619,7 @@ function bar$1(kind$1, ttl$1, proposal$1) {
 if (isTrue(get(guarded$1, "why"))) {
 return get(guarded$1, "why");
 }
-if (((get(guarded$1, "longest") !== get(guarded$1, "wanted")) || isMore(tonumber(ttl$1), tonumber(get(guarded$1, "longest"))))) {
+if (((get(guarded$1, "longest") !== get(guarded$1, "wanted")) || (compared(tonumber(ttl$1), tonumber(get(guarded$1, "longest"))) > 0))) {
 return ("MAXTTL the longest ttl is " + (text(get(guarded$1, "longest")) + " ms here"));
 }
 if (((proposal$1 === "") && ((kind$1 === "e") || (kind$1 === "p")))) {
@@ -2723,7 +2723,7 @@ return (isTrue($1 = releaseUnwaited$1(key$1, last$1, get(ARGV, arg$1))) ? $1 : l
 if ((kind$1 === "i")) {
 return new Table([masked$1(call$1("GET", get(KEYS, key$1))), call$1("PTTL", get(KEYS, key$1)), call$1("ZCARD", queueOf$1(get(KEYS, key$1)))]);
 }
-if (((proposal$1 !== "") && isAtLeast(tonumber(proposal$1), (((2) ** 53) - ((2) ** 20))))) {
+if (((proposal$1 !== "") && (compared(tonumber(proposal$1), (((2) ** 53) - ((2) ** 20))) >= 0))) {
 error("ERR the fencing token is too large", 0);
 }
 let why$1 = (isTrue(guarded$1) ? bar$1(kind$1, number$1, proposal$1) : guarded$1);
@@ -2820,7 +2820,7 @@ argCount$1 = 2;
 argCount$1 = 1;
 }
 let count$1 = (isTrue($2 = tonumber(times$1)) ? $2 : 1);
-if ((isMore(count$1, 1) && (keys$1 === "1"))) {
+if (((compared(count$1, 1) > 0) && (keys$1 === "1"))) {
 count$1 = (number(count$1) - number(inBulk$1(kind$1, count$1, number$1, proposal$1)));
 }
 for (let _$1 = 1, last$1 = number(count$1); _$1 <= last$1; _$1 += 1) {
@@ -2863,7 +2863,7 @@ return false;
 }
 let waiter$1 = ($1 = all(string.match(token$1, "^(.+)%.(%d+)$")))[0], round$1 = $1[1];
 let other$1 = ($2 = all(string.match(owner$1, "^(.+)%.(%d+)$")))[0], earlier$1 = $2[1];
-return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && isLess(tonumber(earlier$1), tonumber(round$1)));
+return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && (compared(tonumber(earlier$1), tonumber(round$1)) < 0));
 }
 function masked$1(owner$1) {
 let $1;
@@ -2906,7 +2906,7 @@ function readerOf$1(key$1, token$1) {
 let $1, $2, $3, $4;
 let name$1 = ($1 = all(nameIn$1(token$1)))[0], round$1 = $1[1];
 let expiry$1 = tonumber((isTrue($2 = call$1("ZSCORE", key$1, name$1)) ? $2 : (-1)));
-if (isLess(expiry$1, now$1)) {
+if ((compared(expiry$1, now$1) < 0)) {
 return false;
 }
 return new Several([(isTrue($4 = (isTrue(round$1) ? (text(name$1) + ("." + text((isTrue($3 = call$1("ZSCORE", roundsOf$1(key$1), name$1)) ? $3 : "0")))) : round$1)) ? $4 : name$1), expiry$1]);
@@ -2915,7 +2915,7 @@ function lastReader$1(key$1) {
 let $1;
 let last$1 = call$1("ZRANGE", shared$1(key$1), (-1), (-1), "WITHSCORES");
 let expiry$1 = tonumber((isTrue($1 = get(last$1, 2)) ? $1 : (-1)));
-if (isAtLeast(expiry$1, now$1)) {
+if ((compared(expiry$1, now$1) >= 0)) {
 return new Several([get(last$1, 1), expiry$1]);
 }
 }
@@ -2953,13 +2953,13 @@ if (isTrue(round$1)) {
 call$1("ZADD", roundsOf$1(key$1), round$1, name$1);
 }
 for (let _$2 = 1, table$1 = new Table([key$1, roundsOf$1(key$1)]), set$1; (set$1 = get(table$1, _$2)) !== undefined; _$2 += 1) {
-if (isLess(call$1("PTTL", set$1), (number(expiry$1) - number(now$1)))) {
+if ((compared(call$1("PTTL", set$1), (number(expiry$1) - number(now$1))) < 0)) {
 call$1("PEXPIRE", set$1, (number(expiry$1) - number(now$1)));
 }
 }
 let oldest$1 = call$1("ZRANGE", key$1, 0, 3, "WITHSCORES");
 for (let place$1 = 1, last$1 = length(oldest$1); place$1 <= last$1; place$1 += 2) {
-if (isLess(tonumber(get(oldest$1, (place$1 + 1))), now$1)) {
+if ((compared(tonumber(get(oldest$1, (place$1 + 1))), now$1) < 0)) {
 call$1("ZREM", key$1, get(oldest$1, place$1));
 call$1("ZREM", roundsOf$1(key$1), get(oldest$1, place$1));
 }
@@ -3015,9 +3015,9 @@ let shortest$1 = undefined;
 for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
 let left$1 = call$1("PTTL", get(KEYS, index$2));
 let isOther$1 = ((get(owners$1, index$2) !== token$1) || (left$1 === (-2)));
-let isShort$1 = ((left$1 !== (-1)) && isLess(left$1, least$1));
+let isShort$1 = ((left$1 !== (-1)) && (compared(left$1, least$1) < 0));
 let lives$1 = (isTrue($1 = (isTrue(isShort$1) ? ttl$1 : isShort$1)) ? $1 : left$1);
-if (((isTrue(isShort$1) && (left$1 !== (-2))) || (isTrue(isOther$1) && isAtLeast(left$1, 0)))) {
+if (((isTrue(isShort$1) && (left$1 !== (-2))) || (isTrue(isOther$1) && (compared(left$1, 0) >= 0)))) {
 call$1("PEXPIRE", get(KEYS, index$2), lives$1);
 }
 if ((isTrue(isOther$1) && (left$1 === (-1)))) {
@@ -3028,7 +3028,7 @@ call$1("SET", get(KEYS, index$2), token$1, "PX", lives$1);
 if (isTrue(isShort$1)) {
 left$1 = least$1;
 }
-if (((left$1 !== (-1)) && (!isTrue(shortest$1) || isLess(left$1, shortest$1)))) {
+if (((left$1 !== (-1)) && (!isTrue(shortest$1) || (compared(left$1, shortest$1) < 0)))) {
 shortest$1 = left$1;
 }
 }
@@ -3073,10 +3073,10 @@ let $1;
 for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
 call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$1), "PX", counterTtl$1);
 }
-if (isAtLeast(counter$1, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0)))) {
+if ((compared(counter$1, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0))) >= 0)) {
 call$1("SET", "quorlock:floor", exactly$1((number(counter$1) + 1000000)));
 }
-if (isMore(call$1("PTTL", "quorlock:floor:past"), pastTtl$1)) {
+if ((compared(call$1("PTTL", "quorlock:floor:past"), pastTtl$1) > 0)) {
 call$1("DEL", "quorlock:floor:past");
 }
 }
@@ -3120,7 +3120,7 @@ return told$1;
 }
 function sweep$1(queue$1, from$1, to$1, asking$1) {
 let $1, $2, $3, $4;
-let waiters$1 = (isTrue($2 = (($1 = isMore(unswept$1, 0)) ? call$1("ZRANGE", queue$1, from$1, to$1) : $1)) ? $2 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
+let waiters$1 = (isTrue($2 = (($1 = (compared(unswept$1, 0) > 0)) ? call$1("ZRANGE", queue$1, from$1, to$1) : $1)) ? $2 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
 if ((length(waiters$1) === 0)) {
 return new Several([undefined, undefined, 0]);
 }
@@ -3158,7 +3158,7 @@ return new Several([first$1, entry$1]);
 }
 for (let _$1 = 1, last$1 = number(sweeps$1); _$1 <= last$1; _$1 += 1) {
 let waiter$1 = ($1 = all(sweep$1(queue$1, 0, (number(swept$1) - 1), asking$1)))[0], found$1 = $1[1], count$1 = $1[2];
-if ((isTrue(waiter$1) || isLess(count$1, swept$1))) {
+if ((isTrue(waiter$1) || (compared(count$1, swept$1) < 0))) {
 return new Several([waiter$1, found$1]);
 }
 }
@@ -3169,7 +3169,7 @@ if (isTrue(ending$1)) {
 finish$1(key$1, ending$1);
 }
 let queue$1 = queueOf$1(key$1);
-while (isMore(skips$1, 0)) {
+while ((compared(skips$1, 0) > 0)) {
 let waiter$1 = ($1 = all(headOf$1(queue$1)))[0], entry$1 = $1[1];
 if (!isTrue(waiter$1)) {
 return ;
@@ -3213,7 +3213,7 @@ let next$1 = undefined;
 for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
 forget$1(get(queues$1, index$1), waiter$1);
 let ticket$2 = get(call$1("ZRANGE", get(queues$1, index$1), 0, 0, "WITHSCORES"), 2);
-if ((isTrue(ticket$2) && (!isTrue(next$1) || isLess(tonumber(ticket$2), tonumber(next$1))))) {
+if ((isTrue(ticket$2) && (!isTrue(next$1) || (compared(tonumber(ticket$2), tonumber(next$1)) < 0)))) {
 next$1 = ticket$2;
 }
 }
@@ -3245,7 +3245,7 @@ let isFirst$1 = new Table([]), waitsFor$1 = undefined;
 for (let index$3 = number(first$1), last$4 = number(last$1); index$3 <= last$4; index$3 += 1) {
 let queue$1 = get(queues$1, index$3);
 call$1("ZADD", queue$1, ticket$1, waiter$1);
-if (isLess(call$1("PTTL", queue$1), tonumber(entryTtl$1))) {
+if ((compared(call$1("PTTL", queue$1), tonumber(entryTtl$1)) < 0)) {
 call$1("PEXPIRE", queue$1, (2 * number(entryTtl$1)));
 }
 if (((round$1 === "1") && (string.sub(ticket$1, (-1)) === "0"))) {
@@ -3287,7 +3287,7 @@ for (let index$1 = number(first$1), last$2 = number((isTrue($2 = (isTrue(waiter$
 let queue$1 = queueOf$1(get(KEYS, index$1));
 let entry$1 = call$1("GET", (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20)))));
 let entered$1 = (isTrue(entry$1) ? tonumber(...all(string.match(entry$1, "^%d+"))) : entry$1);
-if ((isTrue(entered$1) && isAtMost(entered$1, tonumber(round$1)))) {
+if ((isTrue(entered$1) && (compared(entered$1, tonumber(round$1)) <= 0))) {
 forget$1(queue$1, waiter$1);
 }
 }
@@ -3350,7 +3350,7 @@ set(guarded$1, "why", "READONLY it is a replica");
 return ;
 }
 let was$1 = ($2 = all(string.match((isTrue($3 = call$1("GET", "quorlock:guard")) ? $3 : ""), "^(%S+) (%d+) (%d+) (%d+) (%d+) (%d)$")))[0], since$1 = $2[1], ends$1 = $2[2], longest$1 = $2[3], place$1 = $2[4], state$1 = $2[5];
-let isKnown$1 = (isTrue($5 = (isTrue($4 = (isTrue(was$1) ? (place$1 === database$1) : was$1)) ? isAtLeast(tonumber(since$1), tonumber(after$1)) : $4)) ? isMemoryOf$1(was$1, since$1, durable$1, info$1) : $5);
+let isKnown$1 = (isTrue($5 = (isTrue($4 = (isTrue(was$1) ? (place$1 === database$1) : was$1)) ? (compared(tonumber(since$1), tonumber(after$1)) >= 0) : $4)) ? isMemoryOf$1(was$1, since$1, durable$1, info$1) : $5);
 if (isTrue(isKnown$1)) {
 $6 = since$1; $7 = longest$1; $8 = place$1; set(guarded$1, "since", $6); set(guarded$1, "longest", $7); set(guarded$1, "database", $8);
 $9 = state$1; $10 = tonumber(ends$1); $11 = true; set(guarded$1, "state", $9); set(guarded$1, "ends", $10); set(guarded$1, "isKnown", $11);
@@ -3368,15 +3368,15 @@ return ;
 if ((isTrue(isKnown$1) && (right$1 !== "4"))) {
 if ((state$1 === "2")) {
 let left$1 = call$1("PTTL", "quorlock:quarantine"), length$1 = tonumber((isTrue($12 = call$1("GET", "quorlock:quarantine")) ? $12 : ""));
-if ((isTrue(length$1) && isMore(left$1, length$1))) {
+if ((isTrue(length$1) && (compared(left$1, length$1) > 0))) {
 call$1("PEXPIRE", "quorlock:quarantine", length$1);
 left$1 = length$1;
 }
-let isFar$1 = isMore(get(guarded$1, "ends"), (number(now$2) + number(math.max(tonumber(longest$1), left$1))));
+let isFar$1 = (compared(get(guarded$1, "ends"), (number(now$2) + number(math.max(tonumber(longest$1), left$1)))) > 0);
 if (isTrue(isFar$1)) {
 pcall(mark$1, "2", (number(now$2) + number((isTrue($14 = (($13 = (left$1 === (-2))) ? tonumber(longest$1) : $13)) ? $14 : left$1))));
 }
-if (((left$1 === (-2)) && isAtMost(get(guarded$1, "ends"), now$2))) {
+if (((left$1 === (-2)) && (compared(get(guarded$1, "ends"), now$2) <= 0))) {
 pcall(mark$1, "1", 0);
 }
 }
@@ -3404,7 +3404,7 @@ function bar$1(kind$1, ttl$1, proposal$1) {
 if (isTrue(get(guarded$1, "why"))) {
 return get(guarded$1, "why");
 }
-if (((get(guarded$1, "longest") !== get(guarded$1, "wanted")) || isMore(tonumber(ttl$1), tonumber(get(guarded$1, "longest"))))) {
+if (((get(guarded$1, "longest") !== get(guarded$1, "wanted")) || (compared(tonumber(ttl$1), tonumber(get(guarded$1, "longest"))) > 0))) {
 return ("MAXTTL the longest ttl is " + (text(get(guarded$1, "longest")) + " ms here"));
 }
 if (((proposal$1 === "") && ((kind$1 === "e") || (kind$1 === "p")))) {
@@ -3450,16 +3450,16 @@ let marks$1 = marksOf$1(key$2);
 if ((ms$1 === 0)) {
 return call$1("ZREM", marks$1, name$1);
 }
-let isNew$2 = isLess(tonumber((isTrue($1 = call$1("ZSCORE", marks$1, name$1)) ? $1 : (-1))), now$1);
+let isNew$2 = (compared(tonumber((isTrue($1 = call$1("ZSCORE", marks$1, name$1)) ? $1 : (-1))), now$1) < 0);
 if ((isTrue(isNew$2) && (isTrue(ownerOf$1(lockOf$1(key$2))) || !isTrue(one(lastReader$1(key$2)))))) {
 return 0;
 }
 call$1("ZADD", marks$1, (number(now$1) + number(ms$1)), name$1);
-if (isLess(call$1("PTTL", marks$1), ms$1)) {
+if ((compared(call$1("PTTL", marks$1), ms$1) < 0)) {
 call$1("PEXPIRE", marks$1, ms$1);
 }
 let oldest$1 = call$1("ZRANGE", marks$1, 0, 0, "WITHSCORES");
-if (isLess(tonumber(get(oldest$1, 2)), now$1)) {
+if ((compared(tonumber(get(oldest$1, 2)), now$1) < 0)) {
 call$1("ZREM", marks$1, get(oldest$1, 1));
 }
 return 1;
@@ -3470,7 +3470,7 @@ if ((!isTrue(isShared$1(key$2)) || isTrue(ownerFor$1(key$2, token$1)))) {
 return undefined;
 }
 let mark$2 = call$1("ZRANGE", marksOf$1(key$2), (-1), (-1), "WITHSCORES");
-if ((isTrue(get(mark$2, 1)) && isAtLeast(tonumber(get(mark$2, 2)), now$1))) {
+if ((isTrue(get(mark$2, 1)) && (compared(tonumber(get(mark$2, 2)), now$1) >= 0))) {
 return new Table([1, "writers", (number(get(mark$2, 2)) - number(now$1))]);
 }
 let queue$1 = queueOf$1(key$2);
@@ -3539,7 +3539,7 @@ return (isTrue($1 = releaseUnwaited$1(key$1, last$1, get(ARGV, arg$1))) ? $1 : l
 if ((kind$1 === "i")) {
 return new Table([masked$1(call$1("GET", get(KEYS, key$1))), call$1("PTTL", get(KEYS, key$1)), call$1("ZCARD", queueOf$1(get(KEYS, key$1)))]);
 }
-if (((proposal$1 !== "") && isAtLeast(tonumber(proposal$1), (((2) ** 53) - ((2) ** 20))))) {
+if (((proposal$1 !== "") && (compared(tonumber(proposal$1), (((2) ** 53) - ((2) ** 20))) >= 0))) {
 error("ERR the fencing token is too large", 0);
 }
 let why$1 = (isTrue(guarded$1) ? bar$1(kind$1, number$1, proposal$1) : guarded$1);
@@ -3573,7 +3573,7 @@ function run$2(kind$1, last$1, number$1, ticket$1, entryTtl$1, proposal$1) {
 if ((kind$1 === "i")) {
 return new Table([masked$1(ownerFor$1(lockOf$1(get(KEYS, key$1)), "")), leftOf$1(get(KEYS, key$1)), call$1("ZCARD", queueOf$1(get(KEYS, key$1)))]);
 }
-if (isAtLeast(last$1, key$1)) {
+if ((compared(last$1, key$1) >= 0)) {
 demand$1(get(KEYS, key$1), needed$1);
 }
 if ((kind$1 === "m")) {
@@ -3667,7 +3667,7 @@ argCount$1 = 2;
 argCount$1 = 1;
 }
 let count$1 = (isTrue($2 = tonumber(times$1)) ? $2 : 1);
-if ((isMore(count$1, 1) && (keys$1 === "1"))) {
+if (((compared(count$1, 1) > 0) && (keys$1 === "1"))) {
 count$1 = (number(count$1) - number(inBulk$1(kind$1, count$1, number$1, proposal$1)));
 }
 for (let _$1 = 1, last$1 = number(count$1); _$1 <= last$1; _$1 += 1) {

@@ -394,10 +394,7 @@ ${body}};
     if (operator === "~=") return `(${one} !== ${other})`;
     if (this.#isNumber(left) && this.#isNumber(right) && comparisons.has(operator))
       return `(${one} ${operator} ${other})`;
-    if (operator === "<") return `isLess(${one}, ${other})`;
-    if (operator === "<=") return `isAtMost(${one}, ${other})`;
-    if (operator === ">") return `isMore(${one}, ${other})`;
-    if (operator === ">=") return `isAtLeast(${one}, ${other})`;
+    if (comparisons.has(operator)) return `(compared(${one}, ${other}) ${operator} 0)`;
     throw unknown(node, operator);
   }
 

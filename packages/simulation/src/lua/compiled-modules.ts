@@ -1,3 +1,4 @@
+import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import type { Script } from "@quorlock/redlock/internal";
 import * as client from "@quorlock/redlock/internal";
@@ -15,6 +16,7 @@ export async function compiledModules(): Promise<ReadonlyMap<string, string>> {
       pathOf("../peers/redlock-5.generated.ts"),
       moduleWith([...scriptsOf(await redlock5Package()).values()], "../lua/library.ts"),
     ],
+    [pathOf("../master/commands.generated.ts"), commandsModule()],
   ]);
 }
 
@@ -35,5 +37,15 @@ const { ${Object.keys(scope).join(", ")} } = scope;
 
 export const compiledScripts: Readonly<Record<string, CompiledScript>> = {
 ${entries.join("")}};
+`;
+}
+
+function commandsModule(): string {
+  const table = createRequire(import.meta.url)("@ioredis/commands/built/commands.json");
+  return `// @ts-nocheck
+// Redis's table of commands, of @ioredis/commands. Written by \`pnpm scripts\`.
+import type { RedisCommand } from "./command.ts";
+
+export const commands: Readonly<Record<string, RedisCommand>> = ${JSON.stringify(table)};
 `;
 }

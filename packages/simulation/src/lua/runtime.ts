@@ -137,29 +137,12 @@ export function length(value: Value): number {
   throw fault(`attempt to get length of a ${typeOf(value)} value`);
 }
 
-export function isLess(left: Value, right: Value): boolean {
-  checkOrder(left, right);
-  return (left as number) < (right as number);
-}
-
-export function isAtMost(left: Value, right: Value): boolean {
-  checkOrder(left, right);
-  return (left as number) <= (right as number);
-}
-
-export function isMore(left: Value, right: Value): boolean {
-  checkOrder(left, right);
-  return (left as number) > (right as number);
-}
-
-export function isAtLeast(left: Value, right: Value): boolean {
-  checkOrder(left, right);
-  return (left as number) >= (right as number);
-}
-
-function checkOrder(left: Value, right: Value): void {
-  if (typeof left === typeof right && (typeof left === "number" || typeof left === "string")) return;
-  throw fault(`attempt to compare ${typeOf(left)} with ${typeOf(right)}`);
+/** Below 0, 0 or above, as the left one is less than, equal to or more than the right one; NaN where one is NaN. */
+export function compared(left: Value, right: Value): number {
+  if (typeof left !== typeof right || (typeof left !== "number" && typeof left !== "string"))
+    throw fault(`attempt to compare ${typeOf(left)} with ${typeOf(right)}`);
+  const [one, other] = [left as number, right as number];
+  return one < other ? -1 : one > other ? 1 : one === other ? 0 : Number.NaN;
 }
 
 export function modulo(left: number, right: number): number {
@@ -203,9 +186,6 @@ export const operators: Readonly<Record<string, unknown>> = {
   number,
   text,
   length,
-  isLess,
-  isAtMost,
-  isMore,
-  isAtLeast,
+  compared,
   modulo,
 };

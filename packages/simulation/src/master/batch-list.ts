@@ -40,3 +40,19 @@ export function questionsIn(
 export function repliedIn(questions: readonly Question[]): readonly Question[] {
   return questions.filter(({ kind }) => kind !== "g");
 }
+
+/** The questions of this kind in a batch that a master has run, each with its reply; most batches have none. */
+export function answeredIn(
+  args: readonly (string | number)[],
+  reply: unknown,
+  wanted: string,
+): ReadonlyArray<Question & { readonly reply: unknown }> {
+  const end = 2 + Number(args[1]);
+  const list = args[end];
+  if (!Array.isArray(reply) || typeof list !== "string" || !list.includes(wanted)) return [];
+  const [keys, words] = [args.slice(2, end).map(String), args.slice(end + 1).map(String)];
+  const answered = repliedIn(questionsIn(list, keys, words)).map((question, index) => {
+    return { ...question, reply: reply[index] as unknown };
+  });
+  return answered.filter(({ kind }) => kind === wanted);
+}

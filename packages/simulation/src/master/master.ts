@@ -2,10 +2,11 @@ import { DefaultMap } from "../default-map.ts";
 import type { Kernel } from "../engine/kernel.ts";
 import type { Process } from "../engine/process.ts";
 import { Channels, type Subscriber } from "./channels.ts";
+import { keysIn } from "./commands.ts";
 import { type CrashKind, Durability, type Persistence } from "./durability.ts";
 import type { Entry, Value } from "./entries.ts";
 import { Keyspace, type Write } from "./keyspace.ts";
-import { keysIn, MovingSlot } from "./moving-slot.ts";
+import { MovingSlot } from "./moving-slot.ts";
 import { ownPrefix } from "./own-keys.ts";
 import { RedisModel } from "./redis-model.ts";
 import { busy, type Reply, ReplyError } from "./reply.ts";
@@ -95,7 +96,7 @@ export class Master {
   #incarnation = 1;
   #found: Map<string, Entry> = new Map();
   /** The other databases, until it restarts: no lock of the plan is in them. */
-  readonly #others = new DefaultMap((_: number) => new Keyspace());
+  readonly #others = new DefaultMap<number, Keyspace>(() => new Keyspace());
   #isElsewhere = false;
   /** Of a Cluster: set while the slot of the locks moves. */
   #moving: MovingSlot | undefined;

@@ -39,19 +39,3 @@ export class MovingSlot {
     return { key, isThere };
   }
 }
-
-/** The keys that a command declares. */
-export function keysIn(command: string, args: readonly (string | number)[]): readonly string[] {
-  if (command === "EVAL" || command === "EVALSHA") return args.slice(2, 2 + Number(args[1])).map(String);
-  return keyless.has(command) || args.length === 0 ? [] : [String(args[0])];
-}
-
-const keyless: ReadonlySet<string> = new Set([
-  "TIME",
-  "INFO",
-  "PING",
-  "SCRIPT",
-  "PUBLISH",
-  "PUBSUB",
-  "FLUSHALL",
-]);

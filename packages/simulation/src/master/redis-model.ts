@@ -1,6 +1,6 @@
+import { keysIn } from "./commands.ts";
 import type { Keyspace } from "./keyspace.ts";
 import { type KnownScript, knownScript } from "./known-scripts.ts";
-import { keysIn } from "./moving-slot.ts";
 import { redisLibrary, runScript } from "./redis-library.ts";
 import { notAnInteger, type Reply, ReplyError, wrongType } from "./reply.ts";
 import { boundIn, type Member, type SortedSet, scoreIn, scoreText, slice, withMember } from "./sorted-set.ts";
@@ -55,7 +55,7 @@ export class RedisModel {
       ["DEL", (keys, now) => keys.filter((key) => this.#keyspace.delete(key, now)).length],
       ["EXISTS", (keys, now) => keys.filter((key) => this.#keyspace.get(key, now)).length],
       ["PTTL", ([key], now) => this.#pttl(key!, now)],
-      ["PEXPIRE", ([key, ttl], now) => this.#expire(key!, ttl!, now)],
+      ["PEXPIRE", (args, now) => this.#expire(args, now)],
       ["INCR", ([key], now) => this.#add(key!, 1, now)],
       ["TYPE", ([key], now) => this.#type(key!, now)],
       ["DECR", ([key], now) => this.#add(key!, -1, now)],
@@ -118,8 +118,7 @@ export class RedisModel {
   }
 
   #checkLocal(command: string, args: readonly string[], now: number): void {
-    const keys = takesKeysAlone.has(command) ? args : keysIn(command, args);
-    if (!keys.every((key) => this.#keyspace.get(key, now)))
+    if (!keysIn(command, args).every((key) => this.#keyspace.get(key, now)))
       throw new ReplyError("ERR Script attempted to access a non local key in a cluster node");
   }
 
@@ -184,7 +183,8 @@ export class RedisModel {
     return entry.expiresAt === undefined ? -1 : entry.expiresAt - now;
   }
 
-  #expire(key: string, text: string, now: number): number {
+  #expire([key = "", text = "", option]: readonly string[], now: number): number {
+    if (option !== undefined) throw new Error(`PEXPIRE with ${option} is not modelled`);
     const ttl = integer(text);
     const entry = this.#keyspace.get(key, now);
     if (!entry) return 0;
@@ -331,8 +331,6 @@ interface History {
   readonly replId: string;
   readonly formerId: string;
 }
-
-const takesKeysAlone: ReadonlySet<string> = new Set(["DEL", "EXISTS", "MGET"]);
 
 const noId = "0".repeat(40);
 

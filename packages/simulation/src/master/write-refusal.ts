@@ -1,3 +1,4 @@
+import { hasFlag } from "./commands.ts";
 import { ReplyError } from "./reply.ts";
 
 /**
@@ -24,18 +25,6 @@ const messages: Readonly<Record<WriteRefusal, string>> = {
   READONLY: "You can't write against a read only replica.",
 };
 
-/** Commands that may take more memory: Redis's flag `denyoom`. */
-const growing: ReadonlySet<string> = new Set(["SET", "SETRANGE", "INCR", "DECR", "RPUSH", "ZADD"]);
-/** The other ones with Redis's flag `write`. */
-const shrinking: ReadonlySet<string> = new Set([
-  "DEL",
-  "PEXPIRE",
-  "ZREM",
-  "ZREMRANGEBYSCORE",
-  "FLUSHALL",
-  "FLUSHDB",
-]);
-
 /** One run of a script. */
 export interface ScriptRun {
   /** Whether a write was let in, even one that has changed nothing. */
@@ -56,10 +45,9 @@ export class WriteGate {
   /** `script`: of the script that calls the command. @throws ReplyError */
   enter(name: string, script?: ScriptRun): void {
     if (!this.refusal && (script === undefined || script.hasWritten)) return;
-    const command = name.toUpperCase();
-    const isWrite = growing.has(command) || shrinking.has(command);
+    const isWrite = hasFlag(name, "write");
     const { refusal } = this;
-    if (refusal && this.#isMeant(command, isWrite, refusal, script)) {
+    if (refusal && this.#isMeant(name, isWrite, refusal, script)) {
       const isRefused = script?.hasWritten !== true;
       this.onWrite?.(isRefused);
       if (isRefused) throw new ReplyError(`${refusal} ${messages[refusal]}`);
@@ -68,8 +56,8 @@ export class WriteGate {
   }
 
   #isMeant(command: string, isWrite: boolean, refusal: WriteRefusal, script: ScriptRun | undefined): boolean {
-    if (refusal === "OOM") return growing.has(command);
+    if (refusal === "OOM") return hasFlag(command, "denyoom");
     // With MISCONF, PING reports the failing disk as well.
-    return isWrite || (refusal === "MISCONF" && command === "PING" && script === undefined);
+    return isWrite || (refusal === "MISCONF" && command.toUpperCase() === "PING" && script === undefined);
   }
 }

@@ -31,10 +31,6 @@ export class OneWay {
     this.#backlog = new Backlog(kernel.engine, (arrive) => arrive());
   }
 
-  get isCut(): boolean {
-    return this.#backlog.isClosed;
-  }
-
   /** `sentAt` is true time, us, not before now: a stalled sender is ahead. */
   send(
     sentAt: number,

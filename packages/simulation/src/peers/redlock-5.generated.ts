@@ -3,7 +3,7 @@
 import { scope } from "../lua/library.ts";
 import type { CompiledScript } from "../master/redis-library.ts";
 
-const { Several, Table, isTrue, one, all, get, set, number, text, length, isLess, isAtMost, isMore, isAtLeast, modulo, type, tonumber, tostring, unpack, error, pcall, string, table, math, matches } = scope;
+const { Several, Table, isTrue, one, all, get, set, number, text, length, compared, modulo, type, tonumber, tostring, unpack, error, pcall, string, table, math, matches } = scope;
 
 export const compiledScripts: Readonly<Record<string, CompiledScript>> = {
   "e4612211c9f8f51c257e26e056b0a654b3187242": (() => {

@@ -24,7 +24,7 @@ export class MessagesDrawing {
   readonly #texts = new Numbering();
   readonly #all: Sent[] = [];
   /** Messages in flight, by connection and then by number. */
-  readonly #underWay = new DefaultMap((_: string) => new Map<unknown, Sent>());
+  readonly #underWay = new DefaultMap<string, Map<unknown, Sent>>(() => new Map());
 
   see(at: number, verb: string, client: number, master: number, args: readonly TraceValue[]): void {
     const connection = this.#underWay.get(`${client} ${master}`);

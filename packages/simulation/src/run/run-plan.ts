@@ -110,9 +110,7 @@ function exclusionIn({ settings, workload }: Plan): number {
 }
 
 class Run {
-  readonly #plan: Plan;
   readonly #options: RunOptions;
-  readonly #kernel: Kernel;
   readonly #cluster: Cluster;
   readonly #workers: readonly Worker[];
   readonly #intervals: LockIntervals;
@@ -125,18 +123,17 @@ class Run {
   #hasCrashed = false;
 
   constructor(plan: Plan, options: RunOptions) {
-    this.#plan = plan;
     this.#options = options;
-    this.#kernel = new Kernel(new Engine(), new Trace(options.onEvent));
-    this.#cluster = new Cluster(this.#kernel, plan);
-    const run = this.#cluster;
+    const kernel = new Kernel(new Engine(), new Trace(options.onEvent));
+    const run = new Cluster(kernel, plan);
+    this.#cluster = run;
     const { settings, workload } = plan;
     this.#intervals = new LockIntervals(run, exclusionIn(plan));
     this.#calls = new Calls(run, Math.max(...callTermsIn(plan).map(({ bounds }) => bounds.round)));
     this.#alarms = new ClockAlarms(run, exclusionIn(plan));
     this.#firstGrant = new FirstGrant(run, firstGrantTermsOf(plan));
     this.#waits = new Waits(run, termsOf(plan));
-    this.#post = new Post(this.#kernel, new Random(plan.seed, "post"));
+    this.#post = new Post(kernel, new Random(plan.seed, "post"));
     const owners = new TokenOwners(run);
     const order = new Order(run, orderTermsOf(plan), this.#waits);
     const removes = plan.faults.some(({ kind }) => kind === "remove" || kind === "evict");
@@ -181,7 +178,7 @@ class Run {
   }
 
   #listenTo(redlock: SubjectClient, client: Process): void {
-    const { clockWatch } = this.#plan.settings;
+    const { clockWatch } = this.#cluster.plan.settings;
     redlock.on?.("error", ({ reason }) => this.#cluster.see({ is: "error", client, reason }));
     redlock.on?.("clock", (event) => this.#cluster.see({ is: "clock told", client, event }));
     if ("on" in redlock && clockWatch) this.#alarms.listensTo(client);
@@ -190,7 +187,7 @@ class Run {
   /** With the restart guard the masters are declared new, before anything else happens. */
   async declareNew(): Promise<void> {
     const [first] = this.#workers;
-    if (!this.#plan.settings.restartGuard || !first?.redlock.initialize) return;
+    if (!this.#cluster.plan.settings.restartGuard || !first?.redlock.initialize) return;
     let isOver = false;
     this.#inTurn(first, async () => {
       // Where that fails they are in quarantine first.
@@ -201,15 +198,15 @@ class Run {
   }
 
   async work(): Promise<void> {
-    const { duration, settings } = this.#plan;
+    const { duration, settings } = this.#cluster.plan;
     inject(this.#cluster);
     for (const worker of this.#workers) this.#inTurn(worker, () => worker.work());
-    const calm = Math.max(duration, calmFrom(this.#plan));
+    const calm = Math.max(duration, calmFrom(this.#cluster.plan));
     await this.#run(calm + 3 * settings.ttl);
     for (const worker of this.#workers) worker.stop();
     // A cycle under way: waiting for a lock, working under it, giving it up.
     const cycle = Math.max(
-      ...callTermsIn(this.#plan).map(
+      ...callTermsIn(this.#cluster.plan).map(
         (call) => call.bounds.acquire + 30 * settings.ttl + 8 * call.bounds.extend + call.bounds.release,
       ),
     );
@@ -220,7 +217,7 @@ class Run {
 
   /** With every fault over and every lock run out, each client can lock each resource, and nothing is left behind. */
   async progress(): Promise<void> {
-    const { settings, network, workload } = this.#plan;
+    const { settings, network, workload } = this.#cluster.plan;
     const { findings, masters } = this.#cluster;
     const [first] = this.#living;
     await this.#run(this.#now + 1.2 * settings.ttl + 3 * network.longestLatency + 100);
@@ -245,7 +242,9 @@ class Run {
   /** (A guarded client can wait for a master no longer than part of maxTtl: on some networks that is too little.) */
   get #answersInTime(): boolean {
     const { nodeTimeout } = patientBelow(this.#living[0]?.longestTtl ?? patient.ttl);
-    return nodeTimeout === patient.nodeTimeout || answersWithin(nodeTimeout, this.#plan.network.latency);
+    return (
+      nodeTimeout === patient.nodeTimeout || answersWithin(nodeTimeout, this.#cluster.plan.network.latency)
+    );
   }
 
   /** Everyone is served: one after the other, without a minority of the masters, and beside waiters that are half cut off. */
@@ -263,7 +262,7 @@ class Run {
       await this.#each([first], timeLimit, () => lockEach(first, resources.slice(0, 1), findings, when));
       await this.#serveBesideHung(first, resources);
       // (A vote that reaches them only now is of a lock that has run out: no release follows it.)
-      await this.#run(thaw + 3 * this.#plan.network.longestLatency + 1.2 * shortTtl);
+      await this.#run(thaw + 3 * this.#cluster.plan.network.longestLatency + 1.2 * shortTtl);
     }
     await this.#serveWhileWritesAreRefused(resources[0]!, timeLimit);
     await this.#serveBesidePartlyCut(resources[0]!, timeLimit);
@@ -271,7 +270,7 @@ class Run {
 
   /** Masters that hang delay no round of a waiter, though each of its rounds waits for them longer than this takes. */
   async #serveBesideHung(waiter: Worker, resources: readonly string[]): Promise<void> {
-    const { settings, masters, clients, network } = this.#plan;
+    const { settings, masters, clients, network } = this.#cluster.plan;
     const { subject = theClient } = this.#options;
     const isQueueing = ({ process }: Worker): boolean =>
       !clients[this.#cluster.clients.indexOf(process)]!.isForeign;
@@ -293,13 +292,13 @@ class Run {
     const { findings, masters } = this.#cluster;
     const [first] = this.#living;
     if (!first) return;
-    const why = writeRefusals[this.#plan.seed % writeRefusals.length]!;
+    const why = writeRefusals[this.#cluster.plan.seed % writeRefusals.length]!;
     const endings = this.#spare.map((master) => master.refuseWrites(why));
     const when = `while a minority of the masters refused to write (${why})`;
     await this.#each([first], timeLimit, () => lockEach(first, [resource], findings, when));
     for (const end of endings) end();
     // (An extension that no master can answer in time extends nothing.)
-    const isInTime = answersWithin(first.bounds.nodeTimeout, this.#plan.network.latency);
+    const isInTime = answersWithin(first.bounds.nodeTimeout, this.#cluster.plan.network.latency);
     if (this.#options.subject?.losesKeysWhileFull || !isInTime) return;
     await this.#each([first], timeLimit, async () => {
       const lock = await acquireLast(first, resource);
@@ -317,14 +316,14 @@ class Run {
   }
 
   async #serveBesidePartlyCut(resource: string, timeLimit: number): Promise<void> {
-    const { settings, clients, network } = this.#plan;
+    const { settings, clients, network } = this.#cluster.plan;
     const { findings } = this.#cluster;
     const isQueueing = ({ process }: Worker): boolean =>
       settings.queue !== false && !clients[this.#cluster.clients.indexOf(process)]!.isForeign;
     const [first, ...others] = this.#living.filter(isQueueing);
     if (!first || others.length < 2 || this.#cluster.mastersOf(first.process).length < 3) return;
     // With a minority excluded, the rest is a bare quorum: no rival could hold beside them.
-    if (excludesAllSteps(this.#plan)) return;
+    if (excludesAllSteps(this.#cluster.plan)) return;
     let lock: SubjectLock | undefined;
     await this.#each([first], timeLimit, async () => {
       lock = await acquireLast(first, resource);
@@ -350,7 +349,7 @@ class Run {
   }
 
   async quit(): Promise<void> {
-    const { parallel = 1, redlocks = 1 } = this.#plan.workload;
+    const { parallel = 1, redlocks = 1 } = this.#cluster.plan.workload;
     const quitting = this.#workers.filter(
       ({ process }, index) => !process.isDead && index % parallel < redlocks,
     );
@@ -371,17 +370,17 @@ class Run {
     if (first?.isOwed) findings.violated("forgotten", first.reason);
     const { verdict, violations, marks, leastMargin, operations, attempts } = findings;
     for (const { kind, at, detail } of violations)
-      this.#kernel.trace.add(Math.round(at * 1000), kind, detail);
+      this.#cluster.kernel.trace.add(Math.round(at * 1000), kind, detail);
     return {
       verdict: verdict === "ok" && this.#isCutShort ? "unknown" : first && !first.isOwed ? "ok" : verdict,
       ...(first && !first.isOwed ? { whyNothing: first.reason } : {}),
       violations,
-      hash: this.#kernel.trace.hash,
+      hash: this.#cluster.kernel.trace.hash,
       marks,
       leastMargin,
       operations,
       attempts,
-      events: this.#kernel.steps,
+      events: this.#cluster.kernel.steps,
       simulated: this.#now,
       maxCalls: new Map([...this.#calls.longest, ...this.#waits.longest]),
     };
@@ -389,12 +388,12 @@ class Run {
 
   /** ms */
   get #now(): number {
-    return this.#kernel.now / 1000;
+    return this.#cluster.kernel.now / 1000;
   }
 
   /** One of each process. */
   get #living(): readonly Worker[] {
-    const { parallel = 1 } = this.#plan.workload;
+    const { parallel = 1 } = this.#cluster.plan.workload;
     return this.#workers.filter(({ process }, index) => !process.isDead && index % parallel === 0);
   }
 
@@ -423,16 +422,16 @@ class Run {
 
   /** Begins something in a turn of the worker's process. */
   #inTurn(worker: Worker, act: () => Promise<void>): void {
-    this.#kernel.engine.schedule(() => worker.process.deliver(() => void act()), 1);
+    this.#cluster.kernel.engine.schedule(() => worker.process.deliver(() => void act()), 1);
   }
 
   async #run(until: number, isOver: () => boolean = () => false): Promise<void> {
     const { maxEvents = 20_000_000 } = this.#options;
-    const isTooLong = (): boolean => this.#kernel.steps >= maxEvents;
+    const isTooLong = (): boolean => this.#cluster.kernel.steps >= maxEvents;
     const isEnough = (): boolean => this.#hasCrashed || isOver() || isTooLong() || this.#isShown;
-    await this.#kernel.run(Math.round(until * 1000), isEnough).catch((error: unknown) => {
+    await this.#cluster.kernel.run(Math.round(until * 1000), isEnough).catch((error: unknown) => {
       // Thrown by a master or a checker, it is an error of the simulator.
-      if (!this.#kernel.running?.isAsynchronous) throw error;
+      if (!this.#cluster.kernel.running?.isAsynchronous) throw error;
       this.crashed(error);
     });
     if (isTooLong()) this.#isCutShort = true;

@@ -5,7 +5,7 @@ import type { Outcome } from "../run/run-plan.ts";
 import { ddmin } from "./ddmin.ts";
 import { mostTelling } from "./most-telling.ts";
 import { inOrder, type Runner } from "./runner.ts";
-import { endedEarly, type Simplification, simplifications } from "./simplify.ts";
+import { endedEarly, simplifications } from "./simplify.ts";
 
 export interface Shrunk {
   readonly plan: Plan;
@@ -34,73 +34,37 @@ export async function shrink(
   runner: Runner,
   { kind: wanted, onStep, interrupted = new AbortController().signal }: ShrinkOptions = {},
 ): Promise<Shrunk | undefined> {
-  const outcome = await runner.run(plan);
-  const kind = wanted ?? mostTelling(outcome.violations)?.kind;
-  if (kind === undefined || !shows(outcome, kind)) return undefined;
-  const search = new Search(runner, { plan, outcome, kind }, interrupted, onStep);
-  await search.reduce();
-  const shrunk = search.result;
-  // Until here each run ended at its violation.
-  return { ...shrunk, outcome: await runner.run(shrunk.plan) };
-}
-
-function shows({ violations }: Outcome, kind: ViolationKind): boolean {
-  return violations.some((violation) => violation.kind === kind);
-}
-
-class Search {
-  readonly #runner: Runner;
-  readonly #interrupted: AbortSignal;
-  readonly #onStep: ShrinkOptions["onStep"];
-  #best: Omit<Shrunk, "runs">;
-  #runs = 1;
-
-  constructor(
-    runner: Runner,
-    start: Omit<Shrunk, "runs">,
-    interrupted: AbortSignal,
-    onStep: ShrinkOptions["onStep"],
-  ) {
-    this.#runner = runner;
-    this.#best = start;
-    this.#interrupted = interrupted;
-    this.#onStep = onStep;
-  }
-
-  get result(): Shrunk {
-    return { ...this.#best, runs: this.#runs };
-  }
-
-  /** Again from the start after each round that found something: what goes makes room for more to go. */
-  async reduce(): Promise<void> {
-    for (let before: Plan | undefined; before !== this.#best.plan; ) {
-      before = this.#best.plan;
-      const { outcome, kind } = this.#best;
-      await this.#adoptFirst([...endedEarly(before, outcome, kind)]);
-      await ddmin(this.#best.plan.faults, (subsets) =>
-        this.#adoptFirst(subsets.map((faults) => ({ ...this.#best.plan, faults }))),
-      );
-      for (const simplification of simplifications) await this.#exhaust(simplification);
-    }
-  }
-
-  async #exhaust(simplification: Simplification): Promise<void> {
-    while ((await this.#adoptFirst([...simplification(this.#best.plan)])) !== undefined);
-  }
+  let best = { plan, outcome: await runner.run(plan) };
+  let runs = 1;
+  const kind = wanted ?? mostTelling(best.outcome.violations)?.kind;
+  const shows = ({ violations }: Outcome): boolean => violations.some((violation) => violation.kind === kind);
+  if (kind === undefined || !shows(best.outcome)) return undefined;
 
   /** The first of `plans` that still shows it becomes the best; its index, or nothing where none does. */
-  async #adoptFirst(plans: readonly Plan[]): Promise<number | undefined> {
+  const adoptFirst = async (plans: readonly Plan[]): Promise<number | undefined> => {
     let index = 0;
-    const trials = until(this.#interrupted, inOrder(this.#runner, plans, this.#best.kind));
-    for await (const { plan, outcome } of trials) {
-      this.#runs += 1;
-      if (shows(outcome, this.#best.kind)) {
-        this.#best = { ...this.#best, plan, outcome };
-        this.#onStep?.(plan, this.#runs);
+    for await (const trial of until(interrupted, inOrder(runner, plans, kind))) {
+      runs += 1;
+      if (shows(trial.outcome)) {
+        best = trial;
+        onStep?.(best.plan, runs);
         return index;
       }
       index += 1;
     }
     return undefined;
+  };
+
+  // Again from the start after each round that found something: what goes makes room for more to go.
+  for (let before: Plan | undefined; before !== best.plan; ) {
+    before = best.plan;
+    await adoptFirst([...endedEarly(before, best.outcome, kind)]);
+    await ddmin(best.plan.faults, (subsets) =>
+      adoptFirst(subsets.map((faults) => ({ ...best.plan, faults }))),
+    );
+    for (const simplification of simplifications)
+      while ((await adoptFirst([...simplification(best.plan)])) !== undefined);
   }
+  // Until here each run ended at its violation.
+  return { plan: best.plan, kind, runs, outcome: await runner.run(best.plan) };
 }

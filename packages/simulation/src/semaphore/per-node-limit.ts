@@ -38,14 +38,9 @@ export const perNodeLimit: Subject = {
     return {
       tryAcquire,
       async acquire(resources, ttl) {
-        const { waitTimeout = ttl, retryDelay } = settings;
-        const end = runtime.monotonic() + waitTimeout;
-        for (;;) {
-          const lock = await tryAcquire(resources, ttl);
-          if (lock) return lock;
-          if (runtime.monotonic() > end) throw Object.assign(new Error("full"), { code: "RESOURCE_LOCKED" });
-          await new Promise<void>((resolve) => void runtime.setTimer(resolve, Math.max(1, retryDelay)));
-        }
+        const lock = await tryAcquire(resources, ttl);
+        if (lock) return lock;
+        throw Object.assign(new Error("full"), { code: "RESOURCE_LOCKED" });
       },
       using(resources, ttl, _options, routine) {
         return holdWhile(this, resources, ttl, routine);

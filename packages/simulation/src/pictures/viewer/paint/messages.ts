@@ -73,7 +73,7 @@ function paintMessage(scene: Scene, message: Message, kind: string): string {
 /** Columns between clients and masters: the number of messages, and of those without a reply. */
 function paintDensity({ window, layout }: Scene, visible: readonly Message[]): readonly string[] {
   const step = 4;
-  const columns = new DefaultMap((_: number) => ({ sent: 0, unheard: 0 }));
+  const columns = new DefaultMap<number, { sent: number; unheard: number }>(() => ({ sent: 0, unheard: 0 }));
   for (const [, , sent, , heard] of visible) {
     if (sent < window.from) continue;
     const x = layout.gutter + Math.floor((window.x(sent) - layout.gutter) / step) * step;

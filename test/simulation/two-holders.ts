@@ -1,4 +1,4 @@
-import type { Plan } from "../plan/plan.ts";
+import type { Plan } from "@quorlock/simulation";
 
 /**
  * A run for the tests: three of five masters' clocks are 5 % fast under a drift factor of 1 %, so their keys expire

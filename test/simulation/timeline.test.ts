@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { viewer } from "../cli/viewer.ts";
-import { record } from "./recording.ts";
-import { timeline } from "./timeline.ts";
+import { viewer } from "../../packages/simulation/src/cli/viewer.ts";
+import { record } from "../../packages/simulation/src/pictures/recording.ts";
+import { timeline } from "../../packages/simulation/src/pictures/timeline.ts";
 import { twoHolders } from "./two-holders.ts";
 
 test("the page needs no other files", async () => {

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Plan } from "../plan/plan.ts";
-import type { Picture } from "./picture.ts";
-import { pictureOf } from "./picture-of.ts";
-import { record } from "./recording.ts";
+import type { Picture } from "../../packages/simulation/src/pictures/picture.ts";
+import { pictureOf } from "../../packages/simulation/src/pictures/picture-of.ts";
+import { record } from "../../packages/simulation/src/pictures/recording.ts";
+import type { Plan } from "../../packages/simulation/src/plan/plan.ts";
 import { twoHolders } from "./two-holders.ts";
 
 async function pictureFrom(plan: Plan): Promise<Picture> {
