@@ -6,7 +6,7 @@ const source = { conditions: ["quorlock-source", "node"] };
 const shared = { resolve: source, ssr: { resolve: source } };
 const deep = "**/*.deep.test.ts";
 /** Those that need the processor and neither masters nor a clock: beside them, tests of real time would come late. */
-const computing = ["packages/{simulation,site}/**/*.deep.test.ts", "test/simulation/**/*.deep.test.ts"];
+const computing = ["{packages/{simulation,site},test/{documents,simulation}}/**/*.deep.test.ts"];
 const packages = ["test/tarball/**/*.deep.test.ts"];
 /** Files and folders that wait for their turn: see `.ci/turns.ts`. */
 const waiting = `{${process.env["CI_WAITING"]},none}{,/**/*}.deep.test.ts`;

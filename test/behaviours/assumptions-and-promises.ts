@@ -47,7 +47,9 @@ export const assumptionsAndPromises: readonly Behaviour[] = [
     "Of three clients that split the votes one has the lock soon",
     async (bench) => {
       const { time, masters } = bench;
-      const rivals = await farApart(bench, 3, { retryCount: 2, nodeTimeout: 2000 });
+      // (A busy machine may keep real rivals in step for some rounds.)
+      const retryCount = time.slack === 0 ? 2 : 6;
+      const rivals = await farApart(bench, 3, { retryCount, nodeTimeout: 2000 });
       for (let round = 0; round < 5; round += 1) {
         const asked = await Promise.all(rivals.map((rival) => time.took(rival.acquire(`r${round}`, 20_000))));
         const locks = asked.flatMap(({ value }) => value ?? []);

@@ -82,7 +82,7 @@ export const scenarios: Record<string, Scenario> = {
           if (held === 256) resolve();
           return ended;
         };
-        all.push(redlock.using(`r${index}`, short, routine));
+        all.push(redlock.using(`r${index}`, short, { waitTimeout: ttl }, routine));
       }
     });
     // Every extension is due after a third of the ttl, and begins more than a twentieth later.

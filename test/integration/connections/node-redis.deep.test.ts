@@ -211,15 +211,13 @@ describe.each(versions)("node-redis %s:", (_, create) => {
     const socket = { ...at(server.address() as AddressInfo), reconnectStrategy: false } as const;
     const redlock = lockOver([open({ socket })]);
     const begun = performance.now();
-    let calls = 0;
     while (performance.now() - begun < 500) {
       await expect(redlock.acquire(fresh(), ttl)).rejects.toThrow("quorum");
       await turn();
-      calls += 1;
     }
     expect(accepted).toBeGreaterThan(1);
-    expect(accepted).toBeLessThan(15);
-    expect(calls).toBeGreaterThan(accepted);
+    // Without a limit, there are hundreds of calls.
+    expect(accepted).toBeLessThan(5 + (performance.now() - begun) / 50);
     server.close();
   });
 

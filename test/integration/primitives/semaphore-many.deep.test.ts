@@ -46,7 +46,7 @@ it("a wait for 10,000 permits that are taken ends in time, and blocks the event 
   const turns: number[] = [];
   const late: number[] = [];
   // A collection of garbage adds to a turn by chance, a cause in the client to the same one each time.
-  while (turns.length < 6 && !(Math.min(...turns) < 1)) {
+  while (turns.length < 6 && !(Math.min(...turns) < 1 && Math.min(...late) < 500)) {
     const stop = watchTurns();
     const begun = performance.now();
     await expect(semaphore.acquire(10_000, { waitTimeout: 3000 })).rejects.toThrow(ResourceLockedError);
