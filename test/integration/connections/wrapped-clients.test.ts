@@ -122,6 +122,11 @@ describe.each([
   });
 });
 
+test("a class around a client, without its options, is refused", async () => {
+  const around = { status: "ready", call: () => {}, duplicate: () => {} };
+  expect(await refusalOf(around)).toContain("pass the client itself that it was made of");
+});
+
 test("nothing is sent on a wrapped client that has not connected", async () => {
   const client = ended(new Redis({ port: 1, lazyConnect: true }), (one) => one.disconnect());
   const made: string[] = [];
@@ -157,6 +162,13 @@ describe("a duplicate without the options that were asked for is refused, and en
     const duplicate = cluster.duplicate.bind(cluster);
     cluster.duplicate = (nodes, its) => duplicate(nodes, { ...its, scaleReads: "slave" });
     expect(await refusalOf(cluster)).toContain(`its duplicate() drops the option scaleReads, ${reason}`);
+  });
+
+  test("that is none", async () => {
+    for (const client of [ofIoredis(Redis)(1), ofNodeRedis(1)]) {
+      client.duplicate = () => undefined as never;
+      expect(await refusalOf(client)).toContain(reason);
+    }
   });
 
   test("of node-redis", async () => {

@@ -1,4 +1,5 @@
 import { ClosedError, InvalidArgumentError, Redlock } from "@quorlock/redlock";
+import { startProxy } from "@quorlock/testbed";
 import { expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, rejection } from "../fleet/fleet.ts";
@@ -73,6 +74,26 @@ it("a constructor that throws leaves no connection, and counts for no later Redl
   await (await later.acquire(fresh("kept"), ttl)).release();
   await later.quit({ keepClients: true });
   await untilClientsAlone();
+});
+
+it("a grant that arrives while quit closes the connections is no event", async () => {
+  await using slow = await startProxy(fleet.masters[0]!);
+  const on = [slow, ...fleet.masters.slice(1)];
+  const { redlock, errors } = await fleet.openWarm({ ...forEver, on });
+  const resource = fresh("kept");
+  const lock = await redlock.acquire(resource, ttl);
+  const waiting = redlock.acquire(resource, ttl);
+  await fleet.untilWaiting(resource);
+  slow.hold("replies");
+  await lock.release();
+  await (await waiting).release();
+  const closing = slow.nextRequest((bytes) => /\b(quit|PING)\b/i.test(String(bytes)));
+  const quitting = redlock.quit();
+  await closing;
+  const before = [...errors];
+  slow.release("replies");
+  await quitting;
+  expect(errors).toEqual(before);
 });
 
 it("an option of quit that is unknown or of the wrong type is refused, and nothing has ended", async () => {

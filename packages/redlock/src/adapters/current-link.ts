@@ -35,7 +35,7 @@ const doubtPatience = 4;
  */
 export class CurrentLink {
   /** Why nothing can be sent. */
-  reason = "the connection is closed";
+  reason = "its client has ended";
   /** When an established link was lost, by the monotonic clock. */
   lostAt: number = Number.NEGATIVE_INFINITY;
   readonly server: ServerCheck;

@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from "../errors.ts";
 import type { Done, Message } from "../redis/connection.ts";
 import { outside } from "../time/async-context.ts";
+import { memberOf } from "./members.ts";
 
 /** The connection was lost, as this library tells it: no reply of a server, whose text it may repeat. */
 export class Lost extends Error {
@@ -87,6 +88,12 @@ export function checkMade(made: unknown, options: unknown, asked: object): void 
   throw new InvalidArgumentError(
     `its duplicate() drops the option ${missing[0]}, which locks need: pass the client itself, and no wrapper of it`,
   );
+}
+
+/** A client like the user's: its `duplicate` gets the options. (A wrapper may return nothing.) */
+export function duplicateOf(client: object, ...args: readonly unknown[]): object {
+  const duplicate = memberOf(client, "duplicate") as (...args: readonly unknown[]) => unknown;
+  return outside(() => Object(Reflect.apply(duplicate, client, args)) as object);
 }
 
 /** The outcome of what `post` sends. */

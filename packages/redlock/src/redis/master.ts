@@ -1,4 +1,4 @@
-import { unsent } from "../protocol/faults.ts";
+import { fault, unsent } from "../protocol/faults.ts";
 import type { Answer, Fault, LockNode, MasterServer, Question, Sink } from "../protocol/node.ts";
 import type { Reading } from "../protocol/reading.ts";
 import { systemRuntime } from "../time/system.ts";
@@ -89,12 +89,12 @@ export class Master implements LockNode, Asker {
   leave(): void {
     void this.window.finish();
     this.connection.leave?.();
-    this.#left = unsent(this.name, "this Redlock has quit");
+    this.#left = fault(this.name, "ABANDONED", "this Redlock has quit", false);
   }
 
   async close(): Promise<void> {
-    const finished = this.window.finish();
-    if (finished) await finished;
+    await this.window.finish();
+    this.#left = fault(this.name, "ABANDONED", "this Redlock has quit", false);
     await this.connection.close();
   }
 

@@ -66,7 +66,7 @@ export class DistinctMasters {
     this.#onConnected(index);
     if (this.#servers[index]!.length > 0) return;
     const detail =
-      "INFO tells no run_id, so its server is compared with no other, nor with that of its client";
+      "INFO tells no run_id, or enableReadyCheck: false forbids it, so its server is compared with no other, nor with that of its client";
     this.#report(fault(this.#nodes[index]!.name, "SAME_SERVER", detail, true).error);
   }
 

@@ -22,7 +22,8 @@ export type { IoredisClient } from "./client.ts";
 
 export function isIoredis(client: unknown): client is IoredisClient {
   // (An adapter to another library has the rest.)
-  return hasMethods(client, "duplicate", "call") && typeof memberOf(client, "status") === "string";
+  const isOne = hasMethods(client, "duplicate", "call") && typeof memberOf(client, "status") === "string";
+  return isOne && typeof memberOf(client, "options") === "object";
 }
 
 /** The time that the user's connection has to say its database, ms. */

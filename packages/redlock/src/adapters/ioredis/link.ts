@@ -5,6 +5,7 @@ import { defaultConnectTimeout } from "../driver.ts";
 import {
   ClientLink,
   checkMade,
+  duplicateOf,
   type Link,
   type LinkEvents,
   Lost,
@@ -146,7 +147,7 @@ export class RedisLink extends IoredisLink implements Link {
       sentinelCommandTimeout:
         options.sentinelCommandTimeout ?? (failoverDetector ? undefined : connectTimeoutOf(options)),
     };
-    const client = duplicateOf(user)(asked);
+    const client = duplicateOf(user, asked) as OwnClient;
     checkMade(client, { ...client.options, lazyConnect: client.status === "wait" }, asked);
     super(client);
     const make = callbackCommandsOf(client);
@@ -211,7 +212,8 @@ export class ClusterLink extends IoredisLink implements Link {
       scaleReads: "master",
     };
     const ofNodes = { ...sendNowOrNever, enableOfflineQueue: true };
-    const client = duplicateOf(user)([], { ...asked, redisOptions: { ...redisOptions, ...ofNodes } });
+    const its = { ...asked, redisOptions: { ...redisOptions, ...ofNodes } };
+    const client = duplicateOf(user, [], its) as OwnClient;
     // (Apart: users may have written an option of the one among those of the other, where it has no effect.)
     checkMade(client, client.options, asked);
     checkMade(client, (client.options as IoredisOptions | undefined)?.redisOptions, ofNodes);
@@ -248,8 +250,4 @@ function redirected(error: unknown): unknown {
 function credentialsIn(options: object): string {
   const { username, password } = (options as IoredisOptions).redisOptions ?? {};
   return JSON.stringify([username, password]);
-}
-
-function duplicateOf(client: IoredisClient): (...args: unknown[]) => OwnClient {
-  return client.duplicate.bind(client) as (...args: unknown[]) => OwnClient;
 }

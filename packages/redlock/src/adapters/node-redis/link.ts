@@ -6,6 +6,7 @@ import type { Driver } from "../driver.ts";
 import {
   ClientLink,
   checkMade,
+  duplicateOf,
   type Link,
   type LinkEvents,
   NotSent,
@@ -139,12 +140,6 @@ export class NodeRedisLink extends ClientLink implements Link {
   #destroy(): void {
     if (!this.#isConnecting) destroy(this.client);
   }
-}
-
-/** Makes a client like the user's. */
-function duplicateOf(client: NodeRedisClient, overrides: object): unknown {
-  const duplicate = client.duplicate.bind(client) as (overrides: object) => unknown;
-  return outside(() => duplicate(overrides));
 }
 
 /** The delay of the user's client, but no shorter than {@link minDelay}; `undefined` if it would give up. */
