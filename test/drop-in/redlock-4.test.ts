@@ -40,6 +40,17 @@ describe("quorlock differs from redlock 4 as the table says:", () => {
   });
 });
 
+test("quit ends a call of quorlock that pauses before its next attempt", async () => {
+  const bench = new Bench4("quorlock", fleet);
+  const redlock = bench.redlock({ retryCount: -1, retryDelay: 600_000 });
+  const resource = fresh();
+  await redlock.lock(resource, 60_000);
+  const waiting = redlock.lock(resource, 60_000);
+  // On the same connections, behind the first attempt of that call.
+  expect(await redlock.quorlock.tryAcquire(resource, 60_000)).toBeNull();
+  await Promise.all([redlock.quit(), expect(waiting).rejects.toThrow("Exceeded")]);
+});
+
 test("the table has a row for each line that differs, and no other", () => {
   expect(rowsOf("redlock-4/README.md")).toEqual(Object.keys(differences4));
 });

@@ -109,6 +109,8 @@ class Redlock extends Emitter {
   readonly #options: RedlockOptions;
   /** The locks that come from here. */
   readonly #held = new WeakMap<LockLike, Held>();
+  /** Each ends the pause of a call before its next attempt. */
+  readonly #pauses = new Set<() => void>();
 
   constructor(clients: Client[], options?: RedlockOptions | null) {
     super();
@@ -178,6 +180,7 @@ class Redlock extends Emitter {
   /** Ends all waiting calls, releases all held locks, and quits the clients. */
   quit(callback?: Done<void>): Promised<void> {
     const quitting = this.quorlock.quit().then(() => this.servers.map(() => "OK"));
+    for (const end of this.#pauses) end();
     return promised<unknown>(quitting, callback as Done<unknown>) as Promised<void>;
   }
 
@@ -204,7 +207,15 @@ class Redlock extends Emitter {
           throw lockErrorOf(error, exceeded(retryCount, resource), attempts);
       }
       const jitter = Math.floor((Math.random() * 2 - 1) * this.retryJitter);
-      await new Promise((resolve) => setTimeout(resolve, Math.max(0, retryDelay + jitter)));
+      await new Promise<void>((resolve) => {
+        const end = (): void => {
+          clearTimeout(timer);
+          this.#pauses.delete(end);
+          resolve();
+        };
+        const timer = setTimeout(end, Math.max(0, retryDelay + jitter));
+        this.#pauses.add(end);
+      });
     }
   }
 
