@@ -7,6 +7,8 @@ import { redlock5Package } from "../peers/redlock-5-package.ts";
 import { compiled } from "./compile.ts";
 import { scope } from "./library.ts";
 
+const require = createRequire(import.meta.url);
+
 /** The files of compiled scripts, by their paths, as they have to be. */
 export async function compiledModules(): Promise<ReadonlyMap<string, string>> {
   const ofClient = Object.values(client).filter((value) => typeof value === "object" && "sha1" in value);
@@ -41,11 +43,10 @@ ${entries.join("")}};
 }
 
 function commandsModule(): string {
-  const table = createRequire(import.meta.url)("@ioredis/commands/built/commands.json");
   return `// @ts-nocheck
 // Redis's table of commands, of @ioredis/commands. Written by \`pnpm scripts\`.
 import type { RedisCommand } from "./command.ts";
 
-export const commands: Readonly<Record<string, RedisCommand>> = ${JSON.stringify(table)};
+export const commands: Readonly<Record<string, RedisCommand>> = ${JSON.stringify(require("@ioredis/commands/built/commands.json"))};
 `;
 }
