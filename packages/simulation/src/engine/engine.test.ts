@@ -23,13 +23,14 @@ type Step = { readonly delay: number; readonly cancel: number; readonly children
 /** The queue as a list that is searched from end to end for each event. */
 class ListEngine implements Pick<Engine, "now" | "schedule" | "cancel" | "step"> {
   now = 0;
-  readonly #events = new Map<EventId, { readonly at: number; readonly callback: () => void }>();
+  readonly #events = new Set<EventId>();
   #count = 0;
 
   schedule(callback: () => void, delay: number): EventId {
     this.#count += 1;
-    this.#events.set(this.#count, { at: this.now + delay, callback });
-    return this.#count;
+    const event = { at: this.now + delay, number: this.#count, callback };
+    this.#events.add(event);
+    return event;
   }
 
   cancel(event: EventId): void {
@@ -37,12 +38,11 @@ class ListEngine implements Pick<Engine, "now" | "schedule" | "cancel" | "step">
   }
 
   step(): boolean {
-    const [first] = [...this.#events].sort(([, one], [, other]) => one.at - other.at);
+    const [first] = [...this.#events].sort((one, other) => one.at - other.at);
     if (!first) return false;
-    const [event, { at, callback }] = first;
-    this.cancel(event);
-    this.now = at;
-    callback();
+    this.cancel(first);
+    this.now = first.at;
+    first.callback!();
     return true;
   }
 }
@@ -50,7 +50,7 @@ class ListEngine implements Pick<Engine, "now" | "schedule" | "cancel" | "step">
 /** Runs a random tree of events, some of which cancel others, and returns a line for each event. */
 function story(engine: ListEngine | Engine, steps: readonly Step[]): string[] {
   const seen: string[] = [];
-  const ids: number[] = [];
+  const ids: EventId[] = [];
   const schedule = (step: Step, name: string): void => {
     const id = engine.schedule(() => {
       seen.push(`${name}@${engine.now}`);
