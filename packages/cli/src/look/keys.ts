@@ -11,6 +11,8 @@ export interface KeyState {
   readonly otherType: string | undefined;
   /** Equal on two masters if the token is; `undefined`: the key is free. */
   readonly digest: string | undefined;
+  /** Why the master would refuse a vote for a free key: it refuses writes, or is in quarantine. */
+  readonly refusal: string | undefined;
   /** The beginning of the token: the tag of its owner; or `revoked:user@host`. */
   readonly shown: string;
   /** Its value has the form of a token. */
@@ -30,6 +32,7 @@ export type Reply = readonly [
   waiting: number,
   waiters: readonly string[],
   isToken: number,
+  refusal: string,
 ];
 
 /** The states of these keys on one master, in their order. */
@@ -38,16 +41,22 @@ export async function statesOf(
   keys: readonly string[],
   signal: AbortSignal,
 ): Promise<readonly KeyState[]> {
-  const replies = await unlessAborted(signal, redis.eval(statesScript.source, keys.length, ...keys));
-  return (replies as readonly Reply[]).map(([kind, digest, shown, left, waiting, waiters, hasToken]) => ({
-    otherType: kind === "string" || kind === "none" ? undefined : kind,
-    digest: kind === "string" ? digest : undefined,
-    shown,
-    isToken: hasToken === 1,
-    remaining: kind === "none" ? 0 : left < 0 ? Number.POSITIVE_INFINITY : left,
-    waiting,
-    waiters,
-  }));
+  const replies = await unlessAborted(
+    signal,
+    redis.eval(statesScript.source, keys.length, ...keys, Date.now()),
+  );
+  return (replies as readonly Reply[]).map(
+    ([kind, digest, shown, left, waiting, waiters, hasToken, refusal]) => ({
+      otherType: kind === "string" || kind === "none" ? undefined : kind,
+      digest: kind === "string" ? digest : undefined,
+      refusal: refusal || undefined,
+      shown,
+      isToken: hasToken === 1,
+      remaining: kind === "none" ? 0 : left < 0 ? Number.POSITIVE_INFINITY : left,
+      waiting,
+      waiters,
+    }),
+  );
 }
 
 /** The keys of a readers-writer lock: that of the writer is like that of any lock, and the readers are in a sorted set. */

@@ -157,6 +157,40 @@ describe("quorlock inspect", () => {
   });
 });
 
+const setting = (name: string, on: string, off: string) => (admin: Redis, isOn: boolean) =>
+  admin.config("SET", name, isOn ? on : off);
+test.each<[string, (admin: Redis, isOn: boolean) => Promise<unknown>]>([
+  ["OOM", setting("maxmemory", "1", "0")],
+  ["NOREPLICAS", setting("min-replicas-to-write", "1", "0")],
+  ["READONLY", (admin, isOn) => (isOn ? admin.replicaof("127.0.0.1", 1) : admin.replicaof("NO", "ONE"))],
+  [
+    "QUARANTINE",
+    async (admin, isOn) => {
+      const guarded = new Redlock([admin], { restartGuard: { maxTtl: 60_000 }, owner: false });
+      if (isOn) await guarded.acquire("r", 5000, { retryCount: 0 }).catch(() => {});
+      else await admin.del("quorlock:guard");
+      await guarded.quit({ keepClients: true });
+    },
+  ],
+])("quorlock calls no lock free that a quorum refuses: %s", async (code, refuse) => {
+  const [one, another] = [admins[0]!, admins[1]!];
+  try {
+    await refuse(one, true);
+    expect((await viewOf(["inspect", "r"])) as LockView).toMatchObject({
+      state: "free",
+      others: [{ says: code }],
+    });
+    await refuse(another, true);
+    const { output } = await quorlock(["inspect", "r"]);
+    expect(output.replaceAll(/127.*? says/g, "")).toBe(
+      `r: no quorum: nobody holds it, nobody can take it\n   ${code}\n   ${code}\n`,
+    );
+  } finally {
+    for (const admin of [one, another]) await refuse(admin, false);
+  }
+  expect((await viewOf(["inspect", "r"])) as LockView).toMatchObject({ state: "free", others: [] });
+});
+
 test("quorlock ls lists the locks that have been held for ten seconds, without SCAN", async () => {
   await using lock = await billing.acquire("long", 60_000);
   const readers = await Promise.all(

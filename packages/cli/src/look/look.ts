@@ -133,9 +133,7 @@ function lockFrom(resource: string, said: readonly Said[], owners: ReadonlyMap<s
     of: said.length,
     answered: said.filter(({ state }) => state).length,
     others: said
-      .filter(
-        (one) => !most.includes(one) && (most.length > 0 || one.state === undefined || one.state.otherType),
-      )
+      .filter((one) => !most.includes(one) && (most.length > 0 || saysOf(one.state, one.error) !== "free"))
       .map(({ master, state, error }) => ({ master, says: saysOf(state, error) })),
     waiters: (longest?.waiters ?? []).map((tag) => ownerOf(tag, owners.get(tag))),
     waiting: longest?.waiting ?? 0,
@@ -149,7 +147,7 @@ function saysOf(state: KeyState | undefined, error: string): string {
   return state.otherType
     ? `a ${state.otherType}, not a lock`
     : state.digest === undefined
-      ? "free"
+      ? (state.refusal ?? "free")
       : state.shown;
 }
 
@@ -235,7 +233,8 @@ function readingOf(
   tag: string,
 ): ReadonlyArray<Key | undefined> {
   return answers.map(
-    (readers) => readers && { digest: readers.has(tag) ? tag : undefined, otherType: undefined },
+    (readers) =>
+      readers && { digest: readers.has(tag) ? tag : undefined, otherType: undefined, refusal: undefined },
   );
 }
 
@@ -253,9 +252,13 @@ export interface SemaphoreView extends Answers {
   readonly semaphore: string;
   readonly limit: number;
   readonly held: readonly LockView[];
+  /** Those that nobody holds and nobody can take. */
+  readonly blocked: readonly LockView[];
   /** How many may be held, for all that the masters without an answer may have. */
   readonly unknown: number;
+  /** In their order, at most 51. */
   readonly waiters: readonly OwnerView[];
+  readonly waiting: number;
 }
 
 /** A waiter of a semaphore waits for all slots at once, and those after it for the admission lock. */
@@ -273,8 +276,10 @@ export async function semaphoreAt(
     semaphore: name,
     limit: size,
     held: permits.filter(({ state }) => isHeld(state)),
+    blocked: permits.filter(({ state }) => state === "no-quorum"),
     unknown: permits.filter(({ state }) => state === "unknown").length,
     waiters: [...first, ...(admission?.waiters ?? [])],
+    waiting: first.length + (admission?.waiting ?? 0),
     ...answers,
   };
 }

@@ -46,17 +46,40 @@ function plain(_: unknown, text: string): string {
   return text;
 }
 
+test("a semaphore's permits that nobody can take are none that are free, and its waiters are counted", () => {
+  const blocked = [{ ...lock, resource: "{s}:slot:0", state: "no-quorum", remaining: null } as const];
+  const waiters = [{ ...lock.owner!, name: undefined }];
+  const answers = { of: 3, silent: [] };
+  const semaphore = {
+    semaphore: "s",
+    limit: 1,
+    held: [],
+    blocked,
+    unknown: 0,
+    waiters,
+    waiting: 3,
+    ...answers,
+  };
+  const text = semaphoreReport(semaphore, 0, plain).join("\n");
+  expect(text).toMatch(/^s: 0 of 1 permit held, nobody can take 1\n\{s\}:slot:0: no quorum/);
+  expect(text).toMatch(/ {2}expires {4}never\n(.*\n)+waiting 1\. .*\nand 2 more$/);
+});
+
 test("of one there is one: 1 master, 1 owner, 1 key, 1 permit, 1 reader", () => {
   const one: LockView = { ...lock, masters: 1, of: 1, answered: 0, state: "unknown" };
   const owner = { ...lock.owner!, name: "a", host: "b", pid: 1 };
   const record = { ...owner, version: "1.0.0", locks: [], masters: [], writes: 1, ttl: 1, hasQuit: false };
   const answers = { of: 1, silent: [{ master: "a", error: "TIMEOUT" }] };
+  const semaphore = {
+    ...{ semaphore: "s", limit: 1, held: [], blocked: [], unknown: 0, waiters: [], waiting: 0 },
+    ...answers,
+  };
   const scanned = [{ master: "a", looked: 1, of: 1, unread: 0, locks: [], refusal: undefined }];
   const release = { resource: "r", owner: "01234567", changed: ["a"], silent: [], remaining: 1000 };
   const lines = [
     ...lockReport(one, 0, plain),
     ...listReport({ locks: [one], owners: [{ ...record, isGone: false }], scanned, ...answers }, 0, plain),
-    ...semaphoreReport({ semaphore: "s", limit: 1, held: [], unknown: 1, waiters: [], ...answers }, 0, plain),
+    ...semaphoreReport({ ...semaphore, unknown: 1 }, 0, plain),
     ...readWriteReport(
       { readWriteLock: "w", writer: one, readers: [owner], areAllKnown: false, ...answers },
       0,

@@ -55,7 +55,8 @@ export function lockReport(lock: LockView, now: number, paint: Paint): readonly 
   ];
   if (masters > 0) {
     if (since !== undefined) lines.push(`  held for   ${duration(Math.max(0, now - since))}`);
-    lines.push(`  expires    in ${remainingOf(lock)}${state === "held" ? ", unless it is extended" : ""}`);
+    const end = lock.remaining === null ? "never" : `in ${remainingOf(lock)}`;
+    lines.push(`  expires    ${end}${state === "held" ? ", unless it is extended" : ""}`);
     const share = `${masters} of ${counted(of, "master")}`;
     lines.push(`  on         ${isHeld(state) ? share : paint("red", `${share}: ${by}`)}`);
   }
@@ -118,14 +119,15 @@ export function listReport(
 }
 
 export function semaphoreReport(
-  { semaphore, limit, held, unknown: open, waiters, ...answers }: SemaphoreView,
+  { semaphore, limit, held, blocked, unknown: open, waiters, waiting, ...answers }: SemaphoreView,
   now: number,
   paint: Paint,
 ): readonly string[] {
   return [
-    `${paint("bold", escaped(semaphore))}: ${held.length} of ${counted(limit, "permit")} held${open > 0 ? `, unknown of ${open}` : ""}`,
-    ...held.flatMap((lock) => lockReport({ ...lock, waiters: [], waiting: 0 }, now, paint)),
+    `${paint("bold", escaped(semaphore))}: ${held.length} of ${counted(limit, "permit")} held${blocked.length > 0 ? `, nobody can take ${blocked.length}` : ""}${open > 0 ? `, unknown of ${open}` : ""}`,
+    ...[...held, ...blocked].flatMap((lock) => lockReport({ ...lock, waiters: [], waiting: 0 }, now, paint)),
     ...waiters.map((waiter, place) => `waiting ${place + 1}. ${titleOf(waiter)}`),
+    ...(waiting > waiters.length ? [`and ${waiting - waiters.length} more`] : []),
     ...silentLines(answers, paint),
   ];
 }

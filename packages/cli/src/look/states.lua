@@ -1,8 +1,22 @@
--- The states of KEYS. Of a token its digest and its beginning are read.
+-- The states of KEYS, by a client whose clock shows ARGV[1], ms since the epoch. Of a token its digest and its beginning are read.
 
 -- @include "parts/is-token"
 -- @include "../../../redlock/src/redis/lua/exclusive/queue-of"
 local states = {}
+
+-- Why no client can set this free key: the master is in the quarantine of a restart guard, or refuses writes.
+local function refusalOf(key)
+  local marker = redis.pcall("GET", "quorlock:guard")
+  local ends = type(marker) == "string" and string.match(marker, "(%d+) %d+ %d+ 2$")
+  if ends and math.max(tonumber(ends) - ARGV[1], redis.call("PTTL", "quorlock:quarantine")) > 0 then return "QUARANTINE" end
+  -- It changes nothing, since there is no key.
+  local set = redis.pcall("SET", key, "", "XX", "PX", 1)
+  for _, code in ipairs({"OOM", "READONLY", "MISCONF", "NOREPLICAS"}) do
+    if set and string.find(set.err, code, 1, true) then return code end
+  end
+  return ""
+end
+
 for index, key in ipairs(KEYS) do
   local kind, token = "string", redis.pcall("GET", key)
   if not token then kind, token = "none", "" end
@@ -18,6 +32,7 @@ for index, key in ipairs(KEYS) do
   if waiters.err then waiting, waiters = 0, {} end
   for place, waiter in ipairs(waiters) do waiters[place] = string.sub(waiter, 1, 8) end
   local left = redis.call("PTTL", key)
-  states[index] = {kind, redis.sha1hex(token), shown, left, waiting, waiters, isToken(token) and 1 or 0}
+  states[index] = {kind, redis.sha1hex(token), shown, left, waiting, waiters, isToken(token) and 1 or 0,
+    kind == "none" and refusalOf(key) or ""}
 end
 return states

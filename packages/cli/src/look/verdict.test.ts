@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type Verdict, verdictOf } from "./verdict.ts";
 
-/** `a`, `b`: a token; `.`: free; `h`: a hash; `?`: no answer. */
+/** `a`, `b`: a token; `.`: free; `h`: a hash; `r`: refused; `?`: no answer. */
 function verdict(masters: string): Verdict {
   return verdictOf(
     masters.split("").map((master) =>
@@ -10,6 +10,7 @@ function verdict(masters: string): Verdict {
         : {
             digest: /[ab]/.test(master) ? master : undefined,
             otherType: master === "h" ? "hash" : undefined,
+            refusal: master === "r" ? "OOM" : undefined,
           },
     ),
   );
@@ -34,6 +35,8 @@ test.each<[string, Verdict]>([
   [".h?", "unknown"],
   ["ab.", "no-quorum"],
   ["hh.", "no-quorum"],
+  ["rr.", "no-quorum"],
+  ["r..", "free"],
   ["ah.", "no-quorum"],
   ["h", "no-quorum"],
   // A quorum of four is three: a token on two keeps others out, and nobody holds the lock.

@@ -6,12 +6,14 @@ export interface Key {
   readonly digest: string | undefined;
   /** The type of a key that is no lock: nobody can take the lock there. */
   readonly otherType: string | undefined;
+  /** Why the master would refuse a vote, although the key is free. */
+  readonly refusal: string | undefined;
 }
 
 /**
  * - `held`: a quorum has one token.
  * - `free`: a quorum has none, so a client can take the lock.
- * - `no-quorum`: nobody holds it, and nobody can take it before the keys expire that too few masters have.
+ * - `no-quorum`: nobody holds it, and nobody can take it before the keys expire that too few masters have, or while masters refuse.
  * - `unknown`: too few masters answered to tell.
  */
 export type Verdict = "held" | "free" | "no-quorum" | "unknown";
@@ -23,7 +25,7 @@ export function verdictOf(keys: readonly (Key | undefined)[]): Verdict {
   const most = Math.max(0, ...countsOf(keys).values());
   if (most >= quorum) return "held";
   if (most + silent >= quorum) return "unknown";
-  const free = keys.filter((key) => key && key.digest === undefined && key.otherType === undefined).length;
+  const free = keys.filter((key) => key && !(key.digest ?? key.otherType ?? key.refusal)).length;
   if (free >= quorum) return "free";
   return free + silent >= quorum ? "unknown" : "no-quorum";
 }
