@@ -8,10 +8,7 @@ export class DefaultMap<K, V> extends Map<K, V> {
   }
 
   override get(key: K): V {
-    const known = super.get(key);
-    if (known !== undefined) return known;
-    const made = this.#make(key);
-    this.set(key, made);
-    return made;
+    if (!this.has(key)) this.set(key, this.#make(key));
+    return super.get(key)!;
   }
 }

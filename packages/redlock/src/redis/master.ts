@@ -28,8 +28,8 @@ export class Master implements LockNode, Asker {
   /** Set while the server votes through another node. */
   #refusal: Fault | undefined;
   #latestRefusal: Fault | undefined;
-  /** Set once the connection has been left: a late rollback would open it again. */
-  #left: Fault | undefined;
+  /** The connection has been left: a late rollback would open it again. */
+  #isLeft = false;
 
   constructor(
     connection: Connection,
@@ -75,7 +75,7 @@ export class Master implements LockNode, Asker {
 
   /** Whether it can be asked now for anything. */
   protected get isAsked(): boolean {
-    return this.connection.isReady && !this.#refusal && !this.#left;
+    return this.connection.isReady && !this.#refusal && !this.#isLeft;
   }
 
   onMove(listener: (why: string) => void): void {
@@ -89,12 +89,12 @@ export class Master implements LockNode, Asker {
   leave(): void {
     void this.window.finish();
     this.connection.leave?.();
-    this.#left = fault(this.name, "ABANDONED", "this Redlock has quit", false);
+    this.#isLeft = true;
   }
 
   async close(): Promise<void> {
     await this.window.finish();
-    this.#left = fault(this.name, "ABANDONED", "this Redlock has quit", false);
+    this.#isLeft = true;
     await this.connection.close();
   }
 
@@ -104,7 +104,7 @@ export class Master implements LockNode, Asker {
 
   /** The only way to the master. */
   protected post(posted: Posted): void {
-    if (this.#left) settle(posted, this.#left);
+    if (this.#isLeft) settle(posted, fault(this.name, "ABANDONED", "this Redlock has quit", false));
     else if (!this.connection.isReady) void this.#postWhenConnected(posted);
     // PROTOCOL 2.8: the connection has been made, so it is known whether its server votes through another node.
     else if (this.#refusal && posted.purpose !== "release") settle(posted, this.#refusal);

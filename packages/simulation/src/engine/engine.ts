@@ -17,6 +17,8 @@ function checkDelay(delay: number): void {
   throw new RangeError(`a delay must be from ${shortestDelay} to ${longestDelay} whole us, but is ${delay}`);
 }
 
+const byTime = (one: EventId, other: EventId) => one.at - other.at || one.number - other.number;
+
 /**
  * The event queue of a simulation, in true time. One tick is one microsecond; times are whole numbers of ticks. Events at the
  * same time happen in the order of scheduling, so a run depends on its seed alone.
@@ -28,10 +30,7 @@ export class Engine {
   /** True time, in microseconds since the start. */
   now = 0;
   #scheduled = 0;
-  readonly #events = new TinyQueue<EventId>(
-    [],
-    (one, other) => one.at - other.at || one.number - other.number,
-  );
+  readonly #events = new TinyQueue<EventId>([], byTime);
 
   /** Calls back `delay` from now; whole microseconds, from {@link shortestDelay} to {@link longestDelay}. */
   schedule(callback: () => void, delay: number): EventId {

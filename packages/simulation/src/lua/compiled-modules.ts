@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import type { Script } from "@quorlock/redlock/internal";
 import * as client from "@quorlock/redlock/internal";
+import { flags } from "../master/command.ts";
 import { scriptsOf } from "../peers/redlock-5-module.ts";
 import { redlock5Package } from "../peers/redlock-5-package.ts";
 import { compiled } from "./compile.ts";
@@ -47,6 +48,12 @@ function commandsModule(): string {
 // Redis's table of commands, of @ioredis/commands. Written by \`pnpm scripts\`.
 import type { RedisCommand } from "./command.ts";
 
-export const commands: Readonly<Record<string, RedisCommand>> = ${JSON.stringify(require("@ioredis/commands/built/commands.json"))};
+export const commands: Readonly<Record<string, RedisCommand>> = ${JSON.stringify(require("@ioredis/commands/built/commands.json"), withoutUnread)};
 `;
+}
+
+/** What nobody reads of a command is left out: each bundle of the package has the table. */
+function withoutUnread(key: string, value: unknown): unknown {
+  if (key === "flags") return flags.filter((flag) => (value as readonly string[]).includes(flag));
+  return ["step", "requestPolicy", "responsePolicy"].includes(key) ? undefined : value;
 }

@@ -51,8 +51,7 @@ export function answeredIn(
   const list = args[end];
   if (!Array.isArray(reply) || typeof list !== "string" || !list.includes(wanted)) return [];
   const [keys, words] = [args.slice(2, end).map(String), args.slice(end + 1).map(String)];
-  const answered = repliedIn(questionsIn(list, keys, words)).map((question, index) => {
-    return { ...question, reply: reply[index] as unknown };
-  });
-  return answered.filter(({ kind }) => kind === wanted);
+  return repliedIn(questionsIn(list, keys, words))
+    .map((question, index) => ({ ...question, reply: reply[index] as unknown }))
+    .filter(({ kind }) => kind === wanted);
 }

@@ -1,3 +1,6 @@
+/** The flags of Redis that the model asks for: `denyoom`, it may take more memory; `allow_busy`, beside a script that runs. */
+export const flags = ["write", "denyoom", "allow_busy", "no_auth"] as const;
+
 /** What Redis's own table says of a command. */
 export interface RedisCommand {
   /** The number of its words, its name included; -n means at least n. */

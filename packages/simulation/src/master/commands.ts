@@ -1,11 +1,10 @@
-import type { RedisCommand } from "./command.ts";
+import type { flags, RedisCommand } from "./command.ts";
 import { commands } from "./commands.generated.ts";
 import { ReplyError } from "./reply.ts";
 
 const table: ReadonlyMap<string, RedisCommand> = new Map(Object.entries(commands));
 
-/** A flag of Redis: `write`; `denyoom`, it may take more memory; `allow_busy`, beside a script that runs; `no_auth`. */
-export function hasFlag(command: string, flag: "write" | "denyoom" | "allow_busy" | "no_auth"): boolean {
+export function hasFlag(command: string, flag: (typeof flags)[number]): boolean {
   return table.get(command.toLowerCase())?.flags.includes(flag) === true;
 }
 
