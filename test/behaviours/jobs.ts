@@ -421,12 +421,16 @@ export const jobsOnce: readonly Behaviour[] = [
           if (what === "a quorum") await occupy(masters.slice(0, 1), "job");
           if (what === "a quorum") await faults.hang(masters.slice(1));
           if (what === "the reading of the masters") await occupy(masters.slice(0, 2), "job");
+          const tap = what === "the reading of the masters" ? await masters[0]!.tap() : undefined;
+          if (tap) await redlock.tryAcquire("job", 10_000);
+          const attempt = (await tap?.commands())?.length ?? 0;
           const controller = new AbortController();
           const calling = time.took(
             bench.client.once(redlock, "job", { keepFor: 60_000, signal: controller.signal }, () => {}),
           );
-          // The attempt without a quorum is over, and it waits for the next one.
-          await time.pass(what === "a quorum" ? 2500 : 100);
+          // Its attempt is over, which would await its rollback: it waits for answers of masters, or for its next attempt.
+          if (tap) await time.until("it reads", async () => (await tap.commands()).length > 2 * attempt);
+          else await time.pass(what === "a quorum" ? 2500 : 100);
           const ended = time.now();
           if (by === "its signal") controller.abort("enough");
           else void redlock.quit();
