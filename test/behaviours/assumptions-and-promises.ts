@@ -202,7 +202,7 @@ export const assumptionsAndPromises: readonly Behaviour[] = [
 
   behaviour("1.11", "The holder of a short lock is told a twentieth of its ttl before", async (bench) => {
     const { time } = bench;
-    const redlock = await bench.redlock({ nodeTimeout: 20 });
+    const redlock = await bench.redlock({ nodeTimeout: 90, retryCount: 50, retryDelay: 10 });
     const lock = await redlock.acquire("r", 100);
     const begun = time.now();
     const remaining = lock.remaining();

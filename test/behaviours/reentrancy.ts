@@ -153,7 +153,7 @@ const entering: readonly Behaviour[] = [
         failed(refused, "NO_QUORUM");
         assert.match(refused.error.message, /minimumValidity is 400 ms/);
         for (const left of await lifetimesOn(masters, "r")) within(bench, left, 0, 305, "what is left");
-        await (await redlock.acquire("r", 200, { nodeTimeout: 50 })).release();
+        await (await redlock.acquire("r", 200, { nodeTimeout: 150 })).release();
       });
       await untilGone(bench, masters, "r");
     },
@@ -421,7 +421,7 @@ const limits: readonly Behaviour[] = [
     "`maxHoldTime` of a nested `using` ends it and what is nested in it, gives way to the next, and ends no more",
     async (bench) => {
       const { time } = bench;
-      const redlock = await bench.redlock({ reentrant: true, nodeTimeout: 50 });
+      const redlock = await bench.redlock({ reentrant: true, nodeTimeout: 150 });
       let isOver = false;
       await redlock.using("r", 400, async (signal, outer) => {
         const begun = time.now();
@@ -451,7 +451,7 @@ const limits: readonly Behaviour[] = [
     "`maxHoldTime` of an outer `using` holds for what is nested in it, and for its extensions",
     async (bench) => {
       const { masters, time } = bench;
-      const redlock = await bench.redlock({ reentrant: true, nodeTimeout: 50 });
+      const redlock = await bench.redlock({ reentrant: true, nodeTimeout: 150 });
       await redlock.using("r", 500, { maxHoldTime: 900 }, async () => {
         const begun = time.now();
         await redlock.using("r", 500, { maxHoldTime: 5000 }, async (signal, inner) => {
