@@ -303,7 +303,10 @@ export const catalogue: readonly Part[] = [
     bounds: [
       full("two masters", readWrite("A, B", '"r"', '"w1", "w2"'), { edits: true }),
       full("two readers and a writer", readWrite("A, B, C", '"r1", "r2"', '"w"'), { edits: true }),
-      full("two writers and a reader", readWrite("A, B, C", '"r"', '"w1", "w2"'), { edits: true }),
+      full("two writers and a reader", readWrite("A, B, C", '"r"', '"w1", "w2"'), {
+        isLong: true,
+        edits: true,
+      }),
     ],
   },
   {

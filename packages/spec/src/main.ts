@@ -76,7 +76,7 @@ async function main(args: readonly string[]): Promise<number> {
     if (!edits && !quick) judgeActions(parts, how);
   } catch (error) {
     if (!interrupted.aborted) throw error;
-    say(`interrupted after ${tally.done.length} searches, ${tally.failures} of them FAILED`);
+    say(`interrupted after ${tally.done.flat().length} searches, ${tally.failures} of them FAILED`);
     return interruptedCode;
   }
   if (write) writePage(tally);

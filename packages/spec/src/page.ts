@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { catalogue, nameOf } from "./catalogue.ts";
-import { place, type Tally, takenIn } from "./searches.ts";
+import { type Tally, takenIn } from "./searches.ts";
 
 const page = fileURLToPath(new URL("../../../docs/specification-figures.md", import.meta.url));
 
@@ -11,8 +11,7 @@ export function writePage(tally: Tally): void {
   writeFileSync(page, `${[head, ...figures(tally)].join("\n\n")}\n`);
 }
 
-function figures({ done: inAnyOrder, judged }: Tally): readonly string[] {
-  const done = inAnyOrder.toSorted((one, other) => place(one) - place(other));
+function figures({ done, judged }: Tally): readonly string[] {
   const searches = done.filter(({ variant }) => variant === undefined);
   const bounds = searches.map((one) => {
     const how = one.bounds.simulate ? `, random, seed ${one.bounds.simulate.seed}` : "";

@@ -1,12 +1,4 @@
-import {
-  type Bounds,
-  catalogue,
-  configFor,
-  nameOf,
-  type Part,
-  type Variant,
-  variantsOf,
-} from "./catalogue.ts";
+import { type Bounds, configFor, nameOf, type Part, type Variant, variantsOf } from "./catalogue.ts";
 import type { Judged } from "./edits.ts";
 import { check, type Found } from "./tlc.ts";
 import type { Tools } from "./tools.ts";
@@ -21,6 +13,7 @@ export interface Done {
 }
 
 export interface Tally {
+  /** In the order of the catalogue, whichever ends first. */
   readonly done: Done[];
   readonly judged: Judged[];
   failures: number;
@@ -58,7 +51,7 @@ export function searchesIn(
   { quick, say, interrupted, tally }: SearchOptions,
 ): readonly Task[] {
   const searches = parts.flatMap((part) => searchesOf(part, quick));
-  return searches.map((next) => {
+  return searches.map((next, index) => {
     const { part, bounds, variant } = next;
     const { simulate, edits, isLong = false } = bounds;
     const how = { isLong, isCounted: edits !== undefined && !isLong, ...(simulate && { simulate }) };
@@ -66,7 +59,7 @@ export function searchesIn(
     const run = async (): Promise<void> => {
       const found = await check(tools, search, limit, interrupted);
       const done = { ...next, found };
-      tally.done.push(done);
+      tally.done[index] = done;
       if (!isGood(done)) tally.failures += 1;
       say(lineOf(done));
     };
@@ -91,11 +84,6 @@ export function takenIn(part: Part, done: readonly Done[]): ReadonlyMap<string, 
     if (its === part && !variant)
       for (const [action, count] of found.taken) taken.set(action, (taken.get(action) ?? 0) + count);
   return taken;
-}
-
-/** The order of the catalogue. */
-export function place({ part, bounds, variant }: Done): number {
-  return catalogue.indexOf(part) * 1000 + (variant ? 500 : part.bounds.indexOf(bounds));
 }
 
 function searchesOf(part: Part, quick: boolean): Omit<Done, "found">[] {
