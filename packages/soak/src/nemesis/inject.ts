@@ -137,7 +137,8 @@ const backIn = 3000;
 
 /** The process without faults must reconnect to this master, which works but is another server than before. */
 async function expectReached({ workers }: Targets, master: number): Promise<void> {
-  if (!(await workers.reaches(master, backIn))) throw new Error(`master ${master} is not reached any more`);
+  const why = await workers.whyNotReached(master, backIn);
+  if (why !== undefined) throw new Error(`master ${master} is not reached any more: ${why}`);
 }
 
 /** A failover to another server without a lost write, and back. */
@@ -155,11 +156,11 @@ async function moveMaster(
   try {
     await takeOver(atHome, home, away, there!);
     await links.pointTo(master, there!);
-    const isReached = await field.workers.reaches(master, backIn);
+    const why = await field.workers.whyNotReached(master, backIn);
     await pause(lasts);
     await takeOver(away, there!, atHome, home);
     await links.pointTo(master, home);
-    if (!isReached) throw new Error(`master ${master} was not reached where it had moved to`);
+    if (why !== undefined) throw new Error(`master ${master} was not reached where it had moved to: ${why}`);
   } finally {
     away.disconnect();
   }

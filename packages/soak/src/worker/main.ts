@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { type Client, Redlock, RedlockError } from "@quorlock/redlock";
+import { type Client, type ExecutionError, Lock, Redlock, RedlockError } from "@quorlock/redlock";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
 import { Random } from "@quorlock/simulation";
@@ -74,15 +74,14 @@ const conductor = parentOf<ConductorSide, WorkerSide>({
     clients[master]!.setPassword(password);
   },
   reconnect: (master) => clients[master]!.reconnect(),
-  async reaches(master, limit) {
-    const until = now() + limit;
-    const stood = stalls.total;
+  async whyNotReached(master, limit) {
     // As all limits, net of what this process did not run.
-    for (let round = 0; now() < until + stalls.total - stood; round += 1) {
-      if (await isVoting(master, `soak:reached:${round}`)) return true;
+    const until = now() - stalls.total + limit;
+    for (let round = 0; ; round += 1) {
+      const why = await refusalOf(clients[master]!.client, `soak:reached:${round}`);
+      if (why === undefined || now() - stalls.total >= until) return why;
       await pause(nodeTimeout);
     }
-    return false;
   },
   measure() {
     global.gc?.();
@@ -140,13 +139,13 @@ function redlockOf(members: readonly Client[], indexOf: (node: string) => number
   return made;
 }
 
-/** Whether this master votes. To answer is less: one that was taken over from answers. */
-async function isVoting(master: number, key: string): Promise<boolean> {
-  const lock = await redlock.tryAcquire(key, ttl).catch(() => null);
-  if (!lock) return false;
-  const [votes] = await Promise.all(lock.attempts);
-  await lock.release();
-  return votes?.votesFor.has(clients[master]!.client) ?? false;
+/** Why the master of this client does not vote; `undefined` if it does, also where others do not. To answer is less: one that was taken over from answers. */
+async function refusalOf(client: Client, key: string): Promise<string | undefined> {
+  const outcome = await redlock.acquire(key, ttl, { retryCount: 0 }).catch((error: ExecutionError) => error);
+  const [votes] = await Promise.all(outcome.attempts ?? []);
+  if (outcome instanceof Lock) await outcome.release();
+  const { message = "it has no vote" } = votes?.votesAgainst.get(client) ?? (outcome as Partial<Error>);
+  return votes?.votesFor.has(client) ? undefined : message;
 }
 
 /** Resolves when all leases are held. They stay held until this worker leaves. */

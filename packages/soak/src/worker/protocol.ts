@@ -60,7 +60,7 @@ export interface WorkerSide {
   /** The user's client leaves its connection to this master. Resolves when it has another one. */
   reconnect(master: number): Promise<void>;
   /** Whether this master votes for what this worker asks, within `limit` ms. */
-  reaches(master: number, limit: number): Promise<boolean>;
+  whyNotReached(master: number, limit: number): Promise<string | undefined>;
   /** After a garbage collection. */
   measure(): Memory;
   /** Ends what is under way, and its Redlock. Resolves to the longest time for which the process did not run meanwhile, ms. */

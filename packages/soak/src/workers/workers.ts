@@ -147,9 +147,9 @@ export class Workers implements AsyncDisposable {
     return Promise.race([all.catch(() => false), late]);
   }
 
-  /** Whether the process that no fault concerns reaches the master within `limit` ms. */
-  reaches(master: number, limit: number): Promise<boolean> {
-    return this.#members[leaseHolder]!.remote.reaches(master, limit);
+  /** Why the process that no fault concerns does not reach the master within `limit` ms; `undefined` if it does. */
+  whyNotReached(master: number, limit: number): Promise<string | undefined> {
+    return this.#members[leaseHolder]!.remote.whyNotReached(master, limit);
   }
 
   signal(worker: number, signal: "SIGSTOP" | "SIGCONT"): void {
