@@ -59,7 +59,7 @@ export interface WorkerSide {
   password(master: number, password: string | undefined): void;
   /** The user's client leaves its connection to this master. Resolves when it has another one. */
   reconnect(master: number): Promise<void>;
-  /** Whether this master votes for what this worker asks, within `limit` ms. */
+  /** Why this master does not vote for what this worker asks within `limit` ms; `undefined` if it does. */
   whyNotReached(master: number, limit: number): Promise<string | undefined>;
   /** After a garbage collection. */
   measure(): Memory;
