@@ -293,6 +293,26 @@ export const readme: readonly Behaviour[] = [
 
   behaviour(
     "README",
+    "`ready` rejects while a majority takes no lock, full or as replicas, says why, and resolves once one does",
+    async (bench) => {
+      const { time, faults, masters } = bench;
+      const redlock = await bench.redlock();
+      for (const why of ["OOM", "READONLY", "NOREPLICAS"] as const) {
+        await faults.refuseWrites(masters.slice(0, 3), why);
+        const { error } = await time.took(redlock.ready({ timeout: 300 }));
+        failed({ error }, "NO_QUORUM");
+        assert.equal(error.message.split(` ${why}: `).length, 4, error.message);
+        const waiting = time.took(redlock.ready({ timeout: 5000 }));
+        await time.pass(100);
+        await faults.refuseWrites(masters.slice(0, 1), undefined);
+        assert.equal((await waiting).error, undefined);
+        await faults.refuseWrites(masters, undefined);
+      }
+    },
+  ),
+
+  behaviour(
+    "README",
     "`ready` ends with its signal, and with `quit`",
     async (bench) => {
       const { time, faults, masters } = bench;

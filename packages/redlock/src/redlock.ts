@@ -395,8 +395,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   /**
-   * Connects to the masters, and resolves when a quorum answers and allows what locks need: what an ACL lacks is named by
-   * the error, and by one `error` event for each master. With `restartGuard` their guards agree as well: a quorum knows this
+   * Connects to the masters, and resolves when a quorum answers, allows what locks need and takes writes: what an ACL lacks, or
+   * that a master is full or a replica, is named by the error, and by one `error` event for each master. With `restartGuard` their guards agree as well: a quorum knows this
    * `maxTtl`, or it was compared with enough masters to begin a quarantine. The first call of a process waits for its connections within its own `nodeTimeout`, which may be too short for them.
    * `timeout`: ms; default 10,000. Masters that are unreachable are asked again within that time.
    * @throws ExecutionError if no quorum answers, or agrees, in time; AbortError; InvalidArgumentError; ClosedError after `quit`.

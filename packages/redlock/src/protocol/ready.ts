@@ -17,8 +17,8 @@ const firstPause = 10;
 const longestPause = 250;
 
 /**
- * Resolves when a quorum has answered within `timeout` ms, each master over the connection that its votes will take, and lets its
- * user do what locks need. While there is no such quorum, all are asked again.
+ * Resolves when a quorum has answered within `timeout` ms, each master over the connection that its votes will take, lets its
+ * user do what locks need, and takes writes. While there is no such quorum, all are asked again.
  */
 export async function ready(
   context: Pick<Context, "nodes" | "runtime" | "clock" | "log" | "report">,
@@ -77,14 +77,18 @@ function isAnswer(answer: Answer | Timed): boolean {
   );
 }
 
-/** Whether the user may not execute a command, or the server has none of that name. */
+/** The server refuses every vote: it is full, a replica, or cannot save or replicate. */
+const refusesWrites = /^(OOM|READONLY|MISCONF|NOREPLICAS)$/;
+
+/** Whether the user may not execute a command, the server has none of that name, or no lock can be set there. */
 function lacks(answer: Answer | Timed | undefined): answer is Fault {
   if (answer?.is !== "fault") return false;
   const { reason, message } = answer.error;
-  return reason === "NOPERM" ? !/\bkeys?\b/.test(message) : /unknown command/i.test(message);
+  if (reason === "NOPERM") return !/\bkeys?\b/.test(message);
+  return refusesWrites.test(reason) || /unknown command/i.test(message);
 }
 
-/** The master: its answer is what its user lacks, if that is anything. */
+/** The master: its answer is what its user lacks, or why it takes no lock, if that is anything. */
 function tried(node: LockNode): Voter {
   const { name, client, queue, records } = node;
   const found = async (answer: Answer | Timed): Promise<Answer | Timed> => {
