@@ -299,9 +299,9 @@ export const readme: readonly Behaviour[] = [
       const redlock = await bench.redlock();
       for (const why of ["OOM", "READONLY", "NOREPLICAS"] as const) {
         await faults.refuseWrites(masters.slice(0, 3), why);
-        const { error } = await time.took(redlock.ready({ timeout: 300 }));
-        failed({ error }, "NO_QUORUM");
-        assert.equal(error.message.split(` ${why}: `).length, 4, error.message);
+        const refused = await time.took(redlock.ready({ timeout: 300 }));
+        failed(refused, "NO_QUORUM");
+        assert.equal(refused.error.message.split(` ${why}: `).length, 4, refused.error.message);
         const waiting = time.took(redlock.ready({ timeout: 5000 }));
         await time.pass(100);
         await faults.refuseWrites(masters.slice(0, 1), undefined);
