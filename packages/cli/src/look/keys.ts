@@ -13,6 +13,8 @@ export interface KeyState {
   readonly digest: string | undefined;
   /** Why the master would refuse a vote for a free key: it refuses writes, or is in quarantine. */
   readonly refusal: string | undefined;
+  /** As `guardOf` in states.lua. */
+  readonly guard: string;
   /** The beginning of the token: the tag of its owner; or `revoked:user@host`. */
   readonly shown: string;
   /** Its value has the form of a token. */
@@ -33,6 +35,7 @@ export type Reply = readonly [
   waiters: readonly string[],
   isToken: number,
   refusal: string,
+  guard: string,
 ];
 
 /** The states of these keys on one master, in their order. */
@@ -46,10 +49,11 @@ export async function statesOf(
     redis.eval(statesScript.source, keys.length, ...keys, Date.now()),
   );
   return (replies as readonly Reply[]).map(
-    ([kind, digest, shown, left, waiting, waiters, hasToken, refusal]) => ({
+    ([kind, digest, shown, left, waiting, waiters, hasToken, refusal, guard]) => ({
       otherType: kind === "string" || kind === "none" ? undefined : kind,
       digest: kind === "string" ? digest : undefined,
       refusal: refusal || undefined,
+      guard,
       shown,
       isToken: hasToken === 1,
       remaining: kind === "none" ? 0 : left < 0 ? Number.POSITIVE_INFINITY : left,

@@ -163,15 +163,6 @@ test.each<[string, (admin: Redis, isOn: boolean) => Promise<unknown>]>([
   ["OOM", setting("maxmemory", "1", "0")],
   ["NOREPLICAS", setting("min-replicas-to-write", "1", "0")],
   ["READONLY", (admin, isOn) => (isOn ? admin.replicaof("127.0.0.1", 1) : admin.replicaof("NO", "ONE"))],
-  [
-    "QUARANTINE",
-    async (admin, isOn) => {
-      const guarded = new Redlock([admin], { restartGuard: { maxTtl: 60_000 }, owner: false });
-      if (isOn) await guarded.acquire("r", 5000, { retryCount: 0 }).catch(() => {});
-      else await admin.del("quorlock:guard");
-      await guarded.quit({ keepClients: true });
-    },
-  ],
 ])("quorlock calls no lock free that a quorum refuses: %s", async (code, refuse) => {
   const [one, another] = [admins[0]!, admins[1]!];
   try {
@@ -189,6 +180,36 @@ test.each<[string, (admin: Redis, isOn: boolean) => Promise<unknown>]>([
     for (const admin of [one, another]) await refuse(admin, false);
   }
   expect((await viewOf(["inspect", "r"])) as LockView).toMatchObject({ state: "free", others: [] });
+});
+
+test("quorlock knows the masters that a restart guard puts into quarantine, before a client has asked them", async () => {
+  const guarded = new Redlock(admins, { restartGuard: { maxTtl: 60_000 }, owner: false });
+  const [one, another] = [admins[0]!, admins[1]!];
+  const seen = async () => {
+    const { state, others } = (await viewOf(["inspect", "r"])) as LockView;
+    return [state, ...others.map(({ says }) => says)];
+  };
+  try {
+    await guarded.initialize();
+    expect(await seen()).toEqual(["free"]);
+    // As it is loaded from a file: whether the master is durable, its clients know.
+    const reload = async (admin: Redis) =>
+      admin.set("quorlock:guard:memory", (await admin.get("quorlock:guard:memory"))!);
+    await reload(one);
+    expect(await seen()).toEqual(["free", "QUARANTINE?"]);
+    await reload(another);
+    expect(await seen()).toEqual(["unknown", "QUARANTINE?", "QUARANTINE?"]);
+    expect((await quorlock(["inspect", "r"])).output).toMatch(/^r: unknown: masters have restarted, and may be/);
+    for (const admin of [one, another]) await admin.del("quorlock:guard");
+    expect(await seen()).toEqual(["no-quorum", "QUARANTINE", "QUARANTINE"]);
+    await expect(guarded.tryAcquire("r", 5000)).rejects.toThrow("QUARANTINE");
+    expect(await seen()).toEqual(["no-quorum", "QUARANTINE", "QUARANTINE"]);
+    for (const admin of admins) await admin.del("quorlock:guard");
+    expect(await seen()).toEqual(["free"]);
+  } finally {
+    for (const admin of admins) await admin.del("quorlock:guard");
+    await guarded.quit({ keepClients: true });
+  }
 });
 
 test("quorlock ls lists the locks that have been held for ten seconds, without SCAN", async () => {

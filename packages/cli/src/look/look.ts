@@ -85,14 +85,21 @@ export async function keysOn(
     return states;
   });
   const errors = new Map(silent.map(({ master, error }) => [master, error]));
+  const isGuarded = answers.some((states) => states?.some(({ guard }) => guard !== "none"));
   const said = resources.map((_, index) =>
     masters.map(({ name }, place) => ({
       master: name,
-      state: answers[place]?.[index],
+      state: withQuarantine(answers[place]?.[index], isGuarded),
       error: errors.get(name) ?? "ERR",
     })),
   );
   return { said, silent: silentOf(masters, silent) };
+}
+
+/** Where masters are guarded, one that no guard has seen is in quarantine from the next question on. */
+function withQuarantine(state: KeyState | undefined, isGuarded: boolean): KeyState | undefined {
+  const quarantine = state?.guard === "none" ? (isGuarded ? "QUARANTINE" : "") : state?.guard;
+  return state && { ...state, refusal: state.refusal ?? (quarantine || undefined) };
 }
 
 /** Of holders and waiters. A value that is no token has none. */

@@ -24,7 +24,9 @@ export function holderOf({ state, owner, revokedBy, answered, of }: LockView): s
 }
 
 function unknown(answered: number, of: number): string {
-  return `unknown: ${answered} of ${counted(of, "master")} answered`;
+  // All answered: then some may refuse a vote.
+  const why = answered === of ? "masters have restarted, and may be in quarantine" : undefined;
+  return `unknown: ${why ?? `${answered} of ${counted(of, "master")} answered`}`;
 }
 
 /** The masters without an answer; and, if the others are no quorum, that more may be held than is known. */

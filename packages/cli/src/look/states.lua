@@ -4,11 +4,24 @@
 -- @include "../../../redlock/src/redis/lua/exclusive/queue-of"
 local states = {}
 
--- Why no client can set this free key: the master is in the quarantine of a restart guard, or refuses writes.
-local function refusalOf(key)
+-- Whether a restart guard keeps this master from voting; "none" if it has never seen this memory. A quarantine begins with the
+-- next question of a client, which knows alone whether a restarted master is durable.
+local function guardOf()
+  -- (What this user may not read is taken for what it should be.)
   local marker = redis.pcall("GET", "quorlock:guard")
-  local ends = type(marker) == "string" and string.match(marker, "(%d+) %d+ %d+ 2$")
-  if ends and math.max(tonumber(ends) - ARGV[1], redis.call("PTTL", "quorlock:quarantine")) > 0 then return "QUARANTINE" end
+  local since, ends, state = string.match(type(marker) == "string" and marker or "", "^%S+ (%d+) (%d+) %d+ %d+ (%d)$")
+  if not since then return "none" end
+  local left = state == "2" and math.max(tonumber(ends) - ARGV[1], redis.call("PTTL", "quorlock:quarantine")) or 0
+  if left > 0 then return "QUARANTINE" end
+  local function isOr(other, value) return type(value) == "table" or value == other end
+  local isKept = isOr(since, redis.pcall("GET", "quorlock:guard:memory"))
+    and isOr("raw", redis.pcall("OBJECT", "ENCODING", "quorlock:guard:memory"))
+  return isKept and "" or "QUARANTINE?"
+end
+local guard = guardOf()
+
+-- Why the master refuses to set this free key.
+local function refusalOf(key)
   -- It changes nothing, since there is no key.
   local set = redis.pcall("SET", key, "", "XX", "PX", 1)
   for _, code in ipairs({"OOM", "READONLY", "MISCONF", "NOREPLICAS"}) do
@@ -33,6 +46,6 @@ for index, key in ipairs(KEYS) do
   for place, waiter in ipairs(waiters) do waiters[place] = string.sub(waiter, 1, 8) end
   local left = redis.call("PTTL", key)
   states[index] = {kind, redis.sha1hex(token), shown, left, waiting, waiters, isToken(token) and 1 or 0,
-    kind == "none" and refusalOf(key) or ""}
+    kind == "none" and refusalOf(key) or "", guard}
 end
 return states

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type Verdict, verdictOf } from "./verdict.ts";
 
-/** `a`, `b`: a token; `.`: free; `h`: a hash; `r`: refused; `?`: no answer. */
+/** `a`, `b`: a token; `.`: free; `h`: a hash; `r`: refused; `d`: perhaps; `?`: no answer. */
 function verdict(masters: string): Verdict {
   return verdictOf(
     masters.split("").map((master) =>
@@ -10,7 +10,7 @@ function verdict(masters: string): Verdict {
         : {
             digest: /[ab]/.test(master) ? master : undefined,
             otherType: master === "h" ? "hash" : undefined,
-            refusal: master === "r" ? "OOM" : undefined,
+            refusal: { r: "OOM", d: "QUARANTINE?" }[master],
           },
     ),
   );
@@ -37,6 +37,9 @@ test.each<[string, Verdict]>([
   ["hh.", "no-quorum"],
   ["rr.", "no-quorum"],
   ["r..", "free"],
+  ["dd.", "unknown"],
+  ["d..", "free"],
+  ["drr", "no-quorum"],
   ["ah.", "no-quorum"],
   ["h", "no-quorum"],
   // A quorum of four is three: a token on two keeps others out, and nobody holds the lock.

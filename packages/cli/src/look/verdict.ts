@@ -6,7 +6,7 @@ export interface Key {
   readonly digest: string | undefined;
   /** The type of a key that is no lock: nobody can take the lock there. */
   readonly otherType: string | undefined;
-  /** Why the master would refuse a vote, although the key is free. */
+  /** Why the master would refuse a vote, although the key is free; "QUARANTINE?" if it may. */
   readonly refusal: string | undefined;
 }
 
@@ -14,7 +14,7 @@ export interface Key {
  * - `held`: a quorum has one token.
  * - `free`: a quorum has none, so a client can take the lock.
  * - `no-quorum`: nobody holds it, and nobody can take it before the keys expire that too few masters have, or while masters refuse.
- * - `unknown`: too few masters answered to tell.
+ * - `unknown`: too few masters answered to tell, or have restarted and may be in quarantine.
  */
 export type Verdict = "held" | "free" | "no-quorum" | "unknown";
 
@@ -27,7 +27,8 @@ export function verdictOf(keys: readonly (Key | undefined)[]): Verdict {
   if (most + silent >= quorum) return "unknown";
   const free = keys.filter((key) => key && !(key.digest ?? key.otherType ?? key.refusal)).length;
   if (free >= quorum) return "free";
-  return free + silent >= quorum ? "unknown" : "no-quorum";
+  const doubtful = keys.filter((key) => key?.refusal === "QUARANTINE?" && !(key.digest ?? key.otherType));
+  return free + doubtful.length + silent >= quorum ? "unknown" : "no-quorum";
 }
 
 /** The tokens that have, or with the silent masters may have, a quorum. */
