@@ -199,7 +199,9 @@ test("quorlock knows the masters that a restart guard puts into quarantine, befo
     expect(await seen()).toEqual(["free", "QUARANTINE?"]);
     await reload(another);
     expect(await seen()).toEqual(["unknown", "QUARANTINE?", "QUARANTINE?"]);
-    expect((await quorlock(["inspect", "r"])).output).toMatch(/^r: unknown: masters have restarted, and may be/);
+    expect((await quorlock(["inspect", "r"])).output).toMatch(
+      /^r: unknown: masters have restarted, and may be/,
+    );
     for (const admin of [one, another]) await admin.del("quorlock:guard");
     expect(await seen()).toEqual(["no-quorum", "QUARANTINE", "QUARANTINE"]);
     await expect(guarded.tryAcquire("r", 5000)).rejects.toThrow("QUARANTINE");
