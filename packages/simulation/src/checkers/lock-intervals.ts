@@ -186,8 +186,9 @@ export class LockIntervals extends Checker {
     const deadlines = deadlinesOf(lock);
     if (deadlines === undefined || !lock.signal) return;
     const grace = 2 + 20 * process.timerLateness;
-    const due = monotonicEnd - interval.notice + grace;
     const { kernel } = this.run;
+    // A look may be the first to show that its wall clock was set forward: nothing was known before.
+    const due = Math.max(monotonicEnd - interval.notice, process.clocks.monotonicAt(process.now)) + grace;
     const wait = process.clocks.untilMonotonic(kernel.now, due);
     if (interval.notice <= grace + 1 || !Number.isFinite(wait)) return;
     kernel.engine.schedule(
