@@ -140,7 +140,6 @@ const queueMutants: readonly Mutant[] = [
     breaks: ["8.5"],
     lua: {
       "if counter then raise({lockOf(key)}, math.max(counter, tonumber(proposal))) end": "",
-      "raise({key}, math.max(largest, tonumber(proposal)))": "",
     },
   },
   {

@@ -370,6 +370,287 @@ granted$1 = (isTrue($3 = (isTrue(isSet$1) ? tonumber(ttl$1) : isSet$1)) ? $3 : c
 return (isTrue($5 = (($4 = (type(granted$1) === "number")) ? fenced$1(KEYS, granted$1, proposal$1) : $4)) ? $5 : granted$1);
 }};
 })(),
+  "75b77af5d394e880f3b63ab1e1a1ecaa795d6962": (() => {
+let redis, KEYS, ARGV, call$1, key$1, token$1, isTagged$1, queue$1, given$1, ownerFor$1, keyFor$1, toEnter$1, toGive$1, mayShare$1, mayAsk$1, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1;
+function queueOf$1(key$2) {
+let $1, $2;
+let isTagged$2 = (isTrue($1 = one(string.find(key$2, "{", 1, true))) ? one(string.find(key$2, "^[^{]*{[^}]+}")) : $1);
+return (isTrue($2 = (isTrue(isTagged$2) ? ("quorlock:queue:tagged:" + text(key$2)) : isTagged$2)) ? $2 : ("quorlock:queue:{" + (text(key$2) + "}")));
+}
+function releaseUnwaited$1(first$1, last$1, token$2) {
+for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
+if (((redis.pcall("GET", get(KEYS, index$1)) !== token$2) || (compared(call$1("EXISTS", queueOf$1(get(KEYS, index$1))), 0) > 0))) {
+return undefined;
+}
+}
+let given$1 = 0;
+for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
+given$1 = (number(given$1) + number(call$1("DEL", get(KEYS, index$2))));
+}
+return given$1;
+}
+function ownerOf$1(key$2) {
+let $1;
+let owner$1 = redis.pcall("GET", key$2);
+if ((type(owner$1) !== "table")) {
+return owner$1;
+}
+if (!isTrue(one(string.find(get(owner$1, "err"), "^WRONGTYPE")))) {
+return call$1("GET", key$2);
+}
+return ("(" + (text((isTrue($1 = get(redis.pcall("TYPE", key$2), "ok")) ? $1 : "no string")) + ")"));
+}
+function isMine$1(owner$1, token$2) {
+let $1, $2;
+if ((owner$1 === token$2)) {
+return true;
+}
+if (!isTrue(owner$1)) {
+return false;
+}
+let waiter$1 = ($1 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$1 = $1[1];
+let other$1 = ($2 = all(string.match(owner$1, "^(.+)%.(%d+)$")))[0], earlier$1 = $2[1];
+return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && (compared(tonumber(earlier$1), tonumber(round$1)) < 0));
+}
+function drop$1(key$2, token$2) {
+let $1, $2;
+return (isTrue($2 = (isTrue($1 = isMine$1(ownerOf$1(key$2), token$2)) ? call$1("DEL", key$2) : $1)) ? $2 : 0);
+}
+function lockOf$1(key$2) {
+return key$2;
+}
+function leftOf$1(key$2) {
+return call$1("PTTL", key$2);
+}
+function set$1(key$2, token$2, ms$1) {
+call$1("SET", key$2, token$2, "PX", ms$1);
+}
+function finish$1(key$2) {
+return call$1("DEL", key$2);
+}
+function exactly$1(number$1) {
+return string.format("%.0f", number$1);
+}
+function counterOf$1(locks$1) {
+let $1, $2;
+let past$1 = call$1("GET", "quorlock:floor:past");
+if (!isTrue(past$1)) {
+past$1 = (isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : "0");
+call$1("SET", "quorlock:floor:past", past$1, "PX", pastTtl$1);
+}
+let largest$1 = tonumber(past$1);
+for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
+largest$1 = math.max(largest$1, tonumber((isTrue($2 = call$1("GET", ("quorlock:fence:" + text(lock$1)))) ? $2 : 0)));
+}
+return largest$1;
+}
+function raise$1(locks$1, counter$1) {
+let $1;
+for (let _$1 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$1)) !== undefined; _$1 += 1) {
+call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$1), "PX", counterTtl$1);
+}
+if ((compared(counter$1, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0))) >= 0)) {
+call$1("SET", "quorlock:floor", exactly$1((number(counter$1) + 1000000)));
+}
+if ((compared(call$1("PTTL", "quorlock:floor:past"), pastTtl$1) > 0)) {
+call$1("DEL", "quorlock:floor:past");
+}
+}
+function fenced$1(locks$1, granted$1, proposal$1, next$1) {
+let counter$1 = counterOf$1(locks$1);
+raise$1(locks$1, math.max(counter$1, tonumber(proposal$1)));
+return new Table([(-1), granted$1, exactly$1(counter$1), next$1]);
+}
+function demand$1(key$2, commands$1) {
+let $1;
+let check$1 = redis.acl_check_cmd;
+for (let [command$1] of matches((isTrue($1 = (isTrue(check$1) ? commands$1 : check$1)) ? $1 : ""), "%u+")) {
+if (!isTrue(check$1(command$1, key$2))) {
+error(new Table([]).set("err", ("NOPERM this user has no permissions to run the '" + (text(string.lower(command$1)) + "' command"))));
+}
+}
+}
+function forget$1(queue$2, waiter$1) {
+if ((call$1("ZREM", queue$2, waiter$1) === 1)) {
+call$1("DEL", (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20)))));
+}
+}
+function reserve$1(key$2, token$2, lives$1, ttl$1) {
+set$1(key$2, token$2, math.max(1, math.min(lives$1, tonumber(ttl$1))));
+}
+function grant$1(key$2, queue$2, waiter$1, token$2, ttl$1, inbox$1, proposal$1) {
+let $1, $2, $3;
+let next$1 = (isTrue($1 = get(call$1("ZRANGE", queue$2, 1, 1, "WITHSCORES"), 2)) ? $1 : "-");
+let counter$1 = (($2 = (proposal$1 !== "")) ? counterOf$1(new Table([lockOf$1(key$2)])) : $2);
+set$1(key$2, token$2, ttl$1);
+if (isTrue(counter$1)) {
+raise$1(new Table([lockOf$1(key$2)]), math.max(counter$1, tonumber(proposal$1)));
+}
+let told$1 = redis.pcall("PUBLISH", inbox$1, (text(token$2) + (" " + (text((isTrue($3 = (isTrue(counter$1) ? exactly$1(counter$1) : counter$1)) ? $3 : "-")) + (" " + text(next$1))))));
+if ((type(told$1) === "number")) {
+forget$1(queue$2, waiter$1);
+} else {
+reserve$1(key$2, token$2, call$1("PTTL", (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20))))), ttl$1);
+}
+return told$1;
+}
+function sweep$1(queue$2, from$1, to$1, asking$1) {
+let $1, $2, $3, $4;
+let waiters$1 = (isTrue($2 = (($1 = (compared(unswept$1, 0) > 0)) ? call$1("ZRANGE", queue$2, from$1, to$1) : $1)) ? $2 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
+if ((length(waiters$1) === 0)) {
+return new Several([undefined, undefined, 0]);
+}
+unswept$1 = (number(unswept$1) - length(waiters$1));
+for (let index$1 = 1, table$1 = waiters$1, waiter$1; (waiter$1 = get(table$1, index$1)) !== undefined; index$1 += 1) {
+set(names$1, index$1, (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20)))));
+}
+let entries$1 = redis.pcall("MGET", ...all(unpack(names$1))), head$1 = undefined, entry$1 = undefined;
+if (isTrue(get(entries$1, "err"))) {
+for (let index$2 = 1, table$2 = names$1, name$1; (name$1 = get(table$2, index$2)) !== undefined; index$2 += 1) {
+set(entries$1, index$2, call$1("GET", name$1));
+}
+}
+for (let index$3 = 1, table$3 = waiters$1, waiter$2; (waiter$2 = get(table$3, index$3)) !== undefined; index$3 += 1) {
+if ((!isTrue(get(entries$1, index$3)) && (waiter$2 !== asking$1))) {
+set(dead$1, (length(dead$1) + 1), waiter$2);
+} else if (!isTrue(head$1)) {
+$3 = waiter$2; $4 = get(entries$1, index$3); head$1 = $3; entry$1 = $4;
+}
+}
+if ((length(dead$1) > 0)) {
+call$1("ZREM", queue$2, ...all(unpack(dead$1)));
+}
+return new Several([head$1, entry$1, length(waiters$1)]);
+}
+function headOf$1(queue$2, asking$1) {
+let $1;
+let first$1 = get(call$1("ZRANGE", queue$2, 0, 0), 1);
+if ((!isTrue(first$1) || (first$1 === asking$1))) {
+return first$1;
+}
+let entry$1 = call$1("GET", (text(queue$2) + (":" + text(string.sub(first$1, 1, 20)))));
+if (isTrue(entry$1)) {
+return new Several([first$1, entry$1]);
+}
+for (let _$1 = 1, last$1 = number(sweeps$1); _$1 <= last$1; _$1 += 1) {
+let waiter$1 = ($1 = all(sweep$1(queue$2, 0, (number(swept$1) - 1), asking$1)))[0], found$1 = $1[1], count$1 = $1[2];
+if ((isTrue(waiter$1) || (compared(count$1, swept$1) < 0))) {
+return new Several([waiter$1, found$1]);
+}
+}
+}
+function give$1(key$2, ending$1) {
+let $1, $2, $3;
+if (isTrue(ending$1)) {
+finish$1(key$2, ending$1);
+}
+let queue$2 = queueOf$1(key$2);
+while ((compared(skips$1, 0) > 0)) {
+let waiter$1 = ($1 = all(headOf$1(queue$2)))[0], entry$1 = $1[1];
+if (!isTrue(waiter$1)) {
+return ;
+}
+let round$1 = ($2 = all(string.match(entry$1, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")))[0], ttl$1 = $2[1], inbox$1 = $2[2], proposal$1 = $2[3], how$1 = $2[4];
+let token$2 = (text(waiter$1) + ("." + text((isTrue(round$1) ? round$1 : "")))), isTold$1 = (isTrue(round$1) ? (inbox$1 !== "-") : round$1);
+let counts$1 = (isTrue($3 = (isTrue(isTold$1) ? mayAsk$1 : isTold$1)) ? redis.pcall("PUBSUB", "NUMSUB", inbox$1) : $3);
+key$2 = one(keyFor$1(key$2, how$1));
+if ((!isTrue(round$1) || ((isTrue(counts$1) && !isTrue(get(counts$1, "err"))) && (get(counts$1, 2) === 0)))) {
+forget$1(queue$2, waiter$1);
+} else if ((isTrue(mayShare$1) && isTrue(one(ownerFor$1(key$2, token$2))))) {
+return ;
+} else if (((isTrue(isTold$1) && ((how$1 === "g") || (how$1 === "r"))) && (isTrue(isSeeded$1) || (proposal$1 === "")))) {
+let told$1 = grant$1(key$2, queue$2, waiter$1, token$2, ttl$1, inbox$1, proposal$1);
+if (((told$1 !== 0) && (how$1 === "g"))) {
+return ;
+}
+if ((told$1 === 0)) {
+finish$1(key$2, token$2);
+}
+} else {
+reserve$1(key$2, token$2, call$1("PTTL", (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20))))), ttl$1);
+if ((isTrue(isTold$1) && (how$1 === "w"))) {
+redis.pcall("PUBLISH", inbox$1, ("wake " + text(token$2)));
+}
+return ;
+}
+skips$1 = (number(skips$1) - 1);
+}
+}
+function leave$1(first$1, last$1, token$2) {
+let $1, $2;
+demand$1(get(KEYS, first$1), toGive$1);
+let waiter$1 = ($1 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$1 = $1[1];
+for (let index$1 = number(first$1), last$2 = number((isTrue($2 = (isTrue(waiter$1) ? last$1 : waiter$1)) ? $2 : 0)); index$1 <= last$2; index$1 += 1) {
+let queue$2 = queueOf$1(get(KEYS, index$1));
+let entry$1 = call$1("GET", (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20)))));
+let entered$1 = (isTrue(entry$1) ? tonumber(...all(string.match(entry$1, "^%d+"))) : entry$1);
+if ((isTrue(entered$1) && (compared(entered$1, tonumber(round$1)) <= 0))) {
+forget$1(queue$2, waiter$1);
+}
+}
+let released$1 = 0;
+for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
+let dropped$1 = drop$1(get(KEYS, index$2), token$2);
+released$1 = (number(released$1) + number(dropped$1));
+if (((dropped$1 === 1) || isTrue(mayShare$1))) {
+give$1(get(KEYS, index$2));
+}
+}
+return released$1;
+}
+return (redis$, keys$, args$) => {
+redis = redis$, KEYS = keys$, ARGV = args$;
+{
+let $1, $2, $3, $4;
+call$1 = redis.call;
+key$1 = get(KEYS, 1), token$1 = get(ARGV, length(ARGV));
+if ((!isTrue(get(KEYS, 2)) && (redis.pcall("GET", key$1) === token$1))) {
+isTagged$1 = (isTrue($1 = one(string.find(key$1, "{", 1, true))) ? one(string.find(key$1, "^[^{]*{[^}]+}")) : $1);
+queue$1 = (isTrue($2 = (isTrue(isTagged$1) ? ("quorlock:queue:tagged:" + text(key$1)) : isTagged$1)) ? $2 : ("quorlock:queue:{" + (text(key$1) + "}")));
+if ((call$1("EXISTS", queue$1) === 0)) {
+return call$1("DEL", key$1);
+}
+}
+
+
+given$1 = (isTrue($3 = get(KEYS, 2)) ? releaseUnwaited$1(1, length(KEYS), token$1) : $3);
+if (isTrue(given$1)) {
+return given$1;
+}
+
+
+
+ownerFor$1 = ownerOf$1;
+
+keyFor$1 = lockOf$1;
+
+
+
+toEnter$1 = "DEL GET PEXPIRE PTTL SET ZADD ZRANGE ZREM", toGive$1 = "DEL GET PTTL SET ZRANGE ZREM";
+mayShare$1 = false;
+mayAsk$1 = (isTrue($4 = redis.replicate_commands) ? $4 : redis.REDIS_VERSION_NUM);
+if (isTrue(redis.replicate_commands)) {
+redis.replicate_commands();
+}
+counterTtl$1 = 86400000, pastTtl$1 = 43200000;
+
+
+
+
+
+
+
+
+isSeeded$1 = true;
+sweeps$1 = 8, swept$1 = 128, unswept$1 = 4096;
+skips$1 = 256;
+
+
+
+
+return leave$1(1, length(KEYS), token$1);
+}};
+})(),
   "8b604afaf698a8fac1ad49fd63a97323391ec4ec": (() => {
 let redis, KEYS, ARGV, call$1, isDone$1, gone$1, ownerFor$1, keyFor$1, toEnter$1, toGive$1, mayShare$1, mayAsk$1, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1, replies$1;
 function queueOf$1(key$1) {
@@ -971,359 +1252,8 @@ return new Table([(-2), granted$1]);
 return (isTrue($9 = (($8 = (proposal$1 === "")) ? granted$1 : $8)) ? $9 : fenced$1(KEYS, granted$1, proposal$1));
 }};
 })(),
-  "877670c93108a46ae5ea46cfb16c8d6185a9fa34": (() => {
-let redis, KEYS, ARGV, call$1, key$1, token$1, queue$1, isTagged$1, own$1, first$1, _$1, _$2, next$1, place$1, entries$1, entry$1, round$1, ttl$1, inbox$1, proposal$1, mayAsk$1, counts$1, given$1, check$1, isAllowed$1, given$2, ownerFor$1, keyFor$1, toEnter$1, toGive$1, mayShare$1, mayAsk$2, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1;
-function grantKey$1() {
-let counter$1 = "-";
-if ((proposal$1 !== "")) {
-let counterTtl$1 = 86400000, pastTtl$1 = 43200000;
-function exactly$1(number$1) {
-return string.format("%.0f", number$1);
-}
-function counterOf$1(locks$1) {
-let $1, $2;
-let past$1 = call$1("GET", "quorlock:floor:past");
-if (!isTrue(past$1)) {
-past$1 = (isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : "0");
-call$1("SET", "quorlock:floor:past", past$1, "PX", pastTtl$1);
-}
-let largest$1 = tonumber(past$1);
-for (let _$3 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$3)) !== undefined; _$3 += 1) {
-largest$1 = math.max(largest$1, tonumber((isTrue($2 = call$1("GET", ("quorlock:fence:" + text(lock$1)))) ? $2 : 0)));
-}
-return largest$1;
-}
-function raise$1(locks$1, counter$2) {
-let $1;
-for (let _$3 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$3)) !== undefined; _$3 += 1) {
-call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$2), "PX", counterTtl$1);
-}
-if ((compared(counter$2, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0))) >= 0)) {
-call$1("SET", "quorlock:floor", exactly$1((number(counter$2) + 1000000)));
-}
-if ((compared(call$1("PTTL", "quorlock:floor:past"), pastTtl$1) > 0)) {
-call$1("DEL", "quorlock:floor:past");
-}
-}
-function fenced$1(locks$1, granted$1, proposal$2, next$2) {
-let counter$2 = counterOf$1(locks$1);
-raise$1(locks$1, math.max(counter$2, tonumber(proposal$2)));
-return new Table([(-1), granted$1, exactly$1(counter$2), next$2]);
-}
-let largest$1 = counterOf$1(new Table([key$1]));
-raise$1(new Table([key$1]), math.max(largest$1, tonumber(proposal$1)));
-counter$1 = exactly$1(largest$1);
-}
-call$1("SET", key$1, given$1, "PX", ttl$1);
-let told$1 = redis.pcall("PUBLISH", inbox$1, (text(given$1) + (" " + (text(counter$1) + (" " + text((isTrue(next$1) ? next$1 : "-")))))));
-if ((type(told$1) !== "number")) {
-call$1("SET", key$1, given$1, "PX", math.max(1, math.min(call$1("PTTL", place$1), tonumber(ttl$1))));
-} else if ((call$1("ZREM", queue$1, first$1) === 1)) {
-call$1("DEL", place$1);
-}
-}
-function queueOf$1(key$2) {
-let $1, $2;
-let isTagged$2 = (isTrue($1 = one(string.find(key$2, "{", 1, true))) ? one(string.find(key$2, "^[^{]*{[^}]+}")) : $1);
-return (isTrue($2 = (isTrue(isTagged$2) ? ("quorlock:queue:tagged:" + text(key$2)) : isTagged$2)) ? $2 : ("quorlock:queue:{" + (text(key$2) + "}")));
-}
-function releaseUnwaited$1(first$2, last$1, token$2) {
-for (let index$1 = number(first$2), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
-if (((redis.pcall("GET", get(KEYS, index$1)) !== token$2) || (compared(call$1("EXISTS", queueOf$1(get(KEYS, index$1))), 0) > 0))) {
-return undefined;
-}
-}
-let given$2 = 0;
-for (let index$2 = number(first$2), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
-given$2 = (number(given$2) + number(call$1("DEL", get(KEYS, index$2))));
-}
-return given$2;
-}
-function ownerOf$1(key$2) {
-let $1;
-let owner$1 = redis.pcall("GET", key$2);
-if ((type(owner$1) !== "table")) {
-return owner$1;
-}
-if (!isTrue(one(string.find(get(owner$1, "err"), "^WRONGTYPE")))) {
-return call$1("GET", key$2);
-}
-return ("(" + (text((isTrue($1 = get(redis.pcall("TYPE", key$2), "ok")) ? $1 : "no string")) + ")"));
-}
-function isMine$1(owner$1, token$2) {
-let $1, $2;
-if ((owner$1 === token$2)) {
-return true;
-}
-if (!isTrue(owner$1)) {
-return false;
-}
-let waiter$1 = ($1 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$2 = $1[1];
-let other$1 = ($2 = all(string.match(owner$1, "^(.+)%.(%d+)$")))[0], earlier$1 = $2[1];
-return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && (compared(tonumber(earlier$1), tonumber(round$2)) < 0));
-}
-function drop$1(key$2, token$2) {
-let $1, $2;
-return (isTrue($2 = (isTrue($1 = isMine$1(ownerOf$1(key$2), token$2)) ? call$1("DEL", key$2) : $1)) ? $2 : 0);
-}
-function lockOf$1(key$2) {
-return key$2;
-}
-function leftOf$1(key$2) {
-return call$1("PTTL", key$2);
-}
-function set$1(key$2, token$2, ms$1) {
-call$1("SET", key$2, token$2, "PX", ms$1);
-}
-function finish$1(key$2) {
-return call$1("DEL", key$2);
-}
-function exactly$1(number$1) {
-return string.format("%.0f", number$1);
-}
-function counterOf$1(locks$1) {
-let $1, $2;
-let past$1 = call$1("GET", "quorlock:floor:past");
-if (!isTrue(past$1)) {
-past$1 = (isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : "0");
-call$1("SET", "quorlock:floor:past", past$1, "PX", pastTtl$1);
-}
-let largest$1 = tonumber(past$1);
-for (let _$3 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$3)) !== undefined; _$3 += 1) {
-largest$1 = math.max(largest$1, tonumber((isTrue($2 = call$1("GET", ("quorlock:fence:" + text(lock$1)))) ? $2 : 0)));
-}
-return largest$1;
-}
-function raise$1(locks$1, counter$1) {
-let $1;
-for (let _$3 = 1, table$1 = locks$1, lock$1; (lock$1 = get(table$1, _$3)) !== undefined; _$3 += 1) {
-call$1("SET", ("quorlock:fence:" + text(lock$1)), exactly$1(counter$1), "PX", counterTtl$1);
-}
-if ((compared(counter$1, tonumber((isTrue($1 = call$1("GET", "quorlock:floor")) ? $1 : 0))) >= 0)) {
-call$1("SET", "quorlock:floor", exactly$1((number(counter$1) + 1000000)));
-}
-if ((compared(call$1("PTTL", "quorlock:floor:past"), pastTtl$1) > 0)) {
-call$1("DEL", "quorlock:floor:past");
-}
-}
-function fenced$1(locks$1, granted$1, proposal$2, next$2) {
-let counter$1 = counterOf$1(locks$1);
-raise$1(locks$1, math.max(counter$1, tonumber(proposal$2)));
-return new Table([(-1), granted$1, exactly$1(counter$1), next$2]);
-}
-function demand$1(key$2, commands$1) {
-let $1;
-let check$2 = redis.acl_check_cmd;
-for (let [command$1] of matches((isTrue($1 = (isTrue(check$2) ? commands$1 : check$2)) ? $1 : ""), "%u+")) {
-if (!isTrue(check$2(command$1, key$2))) {
-error(new Table([]).set("err", ("NOPERM this user has no permissions to run the '" + (text(string.lower(command$1)) + "' command"))));
-}
-}
-}
-function forget$1(queue$2, waiter$1) {
-if ((call$1("ZREM", queue$2, waiter$1) === 1)) {
-call$1("DEL", (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20)))));
-}
-}
-function reserve$1(key$2, token$2, lives$1, ttl$2) {
-set$1(key$2, token$2, math.max(1, math.min(lives$1, tonumber(ttl$2))));
-}
-function grant$1(key$2, queue$2, waiter$1, token$2, ttl$2, inbox$2, proposal$2) {
-let $1, $2, $3;
-let next$2 = (isTrue($1 = get(call$1("ZRANGE", queue$2, 1, 1, "WITHSCORES"), 2)) ? $1 : "-");
-let counter$1 = (($2 = (proposal$2 !== "")) ? counterOf$1(new Table([lockOf$1(key$2)])) : $2);
-set$1(key$2, token$2, ttl$2);
-if (isTrue(counter$1)) {
-raise$1(new Table([lockOf$1(key$2)]), math.max(counter$1, tonumber(proposal$2)));
-}
-let told$1 = redis.pcall("PUBLISH", inbox$2, (text(token$2) + (" " + (text((isTrue($3 = (isTrue(counter$1) ? exactly$1(counter$1) : counter$1)) ? $3 : "-")) + (" " + text(next$2))))));
-if ((type(told$1) === "number")) {
-forget$1(queue$2, waiter$1);
-} else {
-reserve$1(key$2, token$2, call$1("PTTL", (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20))))), ttl$2);
-}
-return told$1;
-}
-function sweep$1(queue$2, from$1, to$1, asking$1) {
-let $1, $2, $3, $4;
-let waiters$1 = (isTrue($2 = (($1 = (compared(unswept$1, 0) > 0)) ? call$1("ZRANGE", queue$2, from$1, to$1) : $1)) ? $2 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
-if ((length(waiters$1) === 0)) {
-return new Several([undefined, undefined, 0]);
-}
-unswept$1 = (number(unswept$1) - length(waiters$1));
-for (let index$1 = 1, table$1 = waiters$1, waiter$1; (waiter$1 = get(table$1, index$1)) !== undefined; index$1 += 1) {
-set(names$1, index$1, (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20)))));
-}
-let entries$2 = redis.pcall("MGET", ...all(unpack(names$1))), head$1 = undefined, entry$2 = undefined;
-if (isTrue(get(entries$2, "err"))) {
-for (let index$2 = 1, table$2 = names$1, name$1; (name$1 = get(table$2, index$2)) !== undefined; index$2 += 1) {
-set(entries$2, index$2, call$1("GET", name$1));
-}
-}
-for (let index$3 = 1, table$3 = waiters$1, waiter$2; (waiter$2 = get(table$3, index$3)) !== undefined; index$3 += 1) {
-if ((!isTrue(get(entries$2, index$3)) && (waiter$2 !== asking$1))) {
-set(dead$1, (length(dead$1) + 1), waiter$2);
-} else if (!isTrue(head$1)) {
-$3 = waiter$2; $4 = get(entries$2, index$3); head$1 = $3; entry$2 = $4;
-}
-}
-if ((length(dead$1) > 0)) {
-call$1("ZREM", queue$2, ...all(unpack(dead$1)));
-}
-return new Several([head$1, entry$2, length(waiters$1)]);
-}
-function headOf$1(queue$2, asking$1) {
-let $1;
-let first$2 = get(call$1("ZRANGE", queue$2, 0, 0), 1);
-if ((!isTrue(first$2) || (first$2 === asking$1))) {
-return first$2;
-}
-let entry$2 = call$1("GET", (text(queue$2) + (":" + text(string.sub(first$2, 1, 20)))));
-if (isTrue(entry$2)) {
-return new Several([first$2, entry$2]);
-}
-for (let _$3 = 1, last$1 = number(sweeps$1); _$3 <= last$1; _$3 += 1) {
-let waiter$1 = ($1 = all(sweep$1(queue$2, 0, (number(swept$1) - 1), asking$1)))[0], found$1 = $1[1], count$1 = $1[2];
-if ((isTrue(waiter$1) || (compared(count$1, swept$1) < 0))) {
-return new Several([waiter$1, found$1]);
-}
-}
-}
-function give$1(key$2, ending$1) {
-let $1, $2, $3;
-if (isTrue(ending$1)) {
-finish$1(key$2, ending$1);
-}
-let queue$2 = queueOf$1(key$2);
-while ((compared(skips$1, 0) > 0)) {
-let waiter$1 = ($1 = all(headOf$1(queue$2)))[0], entry$2 = $1[1];
-if (!isTrue(waiter$1)) {
-return ;
-}
-let round$2 = ($2 = all(string.match(entry$2, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")))[0], ttl$2 = $2[1], inbox$2 = $2[2], proposal$2 = $2[3], how$1 = $2[4];
-let token$2 = (text(waiter$1) + ("." + text((isTrue(round$2) ? round$2 : "")))), isTold$1 = (isTrue(round$2) ? (inbox$2 !== "-") : round$2);
-let counts$2 = (isTrue($3 = (isTrue(isTold$1) ? mayAsk$2 : isTold$1)) ? redis.pcall("PUBSUB", "NUMSUB", inbox$2) : $3);
-key$2 = one(keyFor$1(key$2, how$1));
-if ((!isTrue(round$2) || ((isTrue(counts$2) && !isTrue(get(counts$2, "err"))) && (get(counts$2, 2) === 0)))) {
-forget$1(queue$2, waiter$1);
-} else if ((isTrue(mayShare$1) && isTrue(one(ownerFor$1(key$2, token$2))))) {
-return ;
-} else if (((isTrue(isTold$1) && ((how$1 === "g") || (how$1 === "r"))) && (isTrue(isSeeded$1) || (proposal$2 === "")))) {
-let told$1 = grant$1(key$2, queue$2, waiter$1, token$2, ttl$2, inbox$2, proposal$2);
-if (((told$1 !== 0) && (how$1 === "g"))) {
-return ;
-}
-if ((told$1 === 0)) {
-finish$1(key$2, token$2);
-}
-} else {
-reserve$1(key$2, token$2, call$1("PTTL", (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20))))), ttl$2);
-if ((isTrue(isTold$1) && (how$1 === "w"))) {
-redis.pcall("PUBLISH", inbox$2, ("wake " + text(token$2)));
-}
-return ;
-}
-skips$1 = (number(skips$1) - 1);
-}
-}
-function leave$1(first$2, last$1, token$2) {
-let $1, $2;
-demand$1(get(KEYS, first$2), toGive$1);
-let waiter$1 = ($1 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$2 = $1[1];
-for (let index$1 = number(first$2), last$2 = number((isTrue($2 = (isTrue(waiter$1) ? last$1 : waiter$1)) ? $2 : 0)); index$1 <= last$2; index$1 += 1) {
-let queue$2 = queueOf$1(get(KEYS, index$1));
-let entry$2 = call$1("GET", (text(queue$2) + (":" + text(string.sub(waiter$1, 1, 20)))));
-let entered$1 = (isTrue(entry$2) ? tonumber(...all(string.match(entry$2, "^%d+"))) : entry$2);
-if ((isTrue(entered$1) && (compared(entered$1, tonumber(round$2)) <= 0))) {
-forget$1(queue$2, waiter$1);
-}
-}
-let released$1 = 0;
-for (let index$2 = number(first$2), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
-let dropped$1 = drop$1(get(KEYS, index$2), token$2);
-released$1 = (number(released$1) + number(dropped$1));
-if (((dropped$1 === 1) || isTrue(mayShare$1))) {
-give$1(get(KEYS, index$2));
-}
-}
-return released$1;
-}
-return (redis$, keys$, args$) => {
-redis = redis$, KEYS = keys$, ARGV = args$;
-{
-let $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13;
-call$1 = redis.call;
-key$1 = get(KEYS, 1), token$1 = get(ARGV, length(ARGV)), queue$1 = undefined;
-if ((!isTrue(get(KEYS, 2)) && (redis.pcall("GET", key$1) === token$1))) {
-isTagged$1 = (isTrue($1 = one(string.find(key$1, "{", 1, true))) ? one(string.find(key$1, "^[^{]*{[^}]+}")) : $1);
-queue$1 = (isTrue($2 = (isTrue(isTagged$1) ? ("quorlock:queue:tagged:" + text(key$1)) : isTagged$1)) ? $2 : ("quorlock:queue:{" + (text(key$1) + "}")));
-if ((call$1("EXISTS", queue$1) === 0)) {
-return call$1("DEL", key$1);
-}
-}
-if (isTrue(queue$1)) {
-own$1 = (isTrue($3 = one(string.match(token$1, "^(.+)%.%d+$"))) ? $3 : "");
-first$1 = ($4 = all(unpack(call$1("ZRANGE", queue$1, 0, 1, "WITHSCORES"))))[0], _$1 = $4[1], _$2 = $4[2], next$1 = $4[3];
-place$1 = (text(queue$1) + (":" + text(string.sub((isTrue(first$1) ? first$1 : ""), 1, 20))));
-entries$1 = (isTrue(first$1) ? redis.pcall("MGET", place$1, (text(queue$1) + (":" + text(string.sub(own$1, 1, 20))))) : first$1);
-entry$1 = (isTrue($6 = (isTrue($5 = (isTrue(entries$1) ? !isTrue(get(entries$1, 2)) : entries$1)) ? get(entries$1, 1) : $5)) ? $6 : "");
-round$1 = ($7 = all(string.match(entry$1, "^(%d+) (%d+) (%S+) (%d*) g$")))[0], ttl$1 = $7[1], inbox$1 = $7[2], proposal$1 = $7[3];
-if ((isTrue(round$1) && (inbox$1 !== "-"))) {
-mayAsk$1 = (isTrue($8 = redis.replicate_commands) ? $8 : redis.REDIS_VERSION_NUM);
-if (isTrue(redis.replicate_commands)) {
-redis.replicate_commands();
-}
-counts$1 = (isTrue(mayAsk$1) ? redis.pcall("PUBSUB", "NUMSUB", inbox$1) : mayAsk$1), given$1 = (text(first$1) + ("." + text(round$1)));
-
-check$1 = redis.acl_check_cmd;
-isAllowed$1 = (($11 = !isTrue(check$1)) ? $11 : (isTrue($10 = (isTrue($9 = check$1("DEL", key$1)) ? check$1("PTTL", key$1) : $9)) ? check$1("ZREM", key$1) : $10));
-if (((((isTrue(counts$1) && !isTrue(get(counts$1, "err"))) && (compared(get(counts$1, 2), 0) > 0)) && isTrue(isAllowed$1)) && isTrue(one(pcall(grantKey$1))))) {
-return 1;
-}
-}
-}
-
-
-given$2 = (isTrue($12 = get(KEYS, 2)) ? releaseUnwaited$1(1, length(KEYS), token$1) : $12);
-if (isTrue(given$2)) {
-return given$2;
-}
-
-
-
-ownerFor$1 = ownerOf$1;
-
-keyFor$1 = lockOf$1;
-
-
-
-toEnter$1 = "DEL GET PEXPIRE PTTL SET ZADD ZRANGE ZREM", toGive$1 = "DEL GET PTTL SET ZRANGE ZREM";
-mayShare$1 = false;
-mayAsk$2 = (isTrue($13 = redis.replicate_commands) ? $13 : redis.REDIS_VERSION_NUM);
-if (isTrue(redis.replicate_commands)) {
-redis.replicate_commands();
-}
-counterTtl$1 = 86400000, pastTtl$1 = 43200000;
-
-
-
-
-
-
-
-
-isSeeded$1 = true;
-sweeps$1 = 8, swept$1 = 128, unswept$1 = 4096;
-skips$1 = 256;
-
-
-
-
-return leave$1(1, length(KEYS), token$1);
-}};
-})(),
-  "3c782386fa6df14625621538bfea5d669f7f6fe6": (() => {
-let redis, KEYS, ARGV, call$1, key$1, token$1, ttl$1, ticket$1, entryTtl$1, proposal$1, inbox$1, waiter$1, round$1, isTagged$1, queue$1, owner$1, check$1, left$1, place$1, ownerFor$1, keyFor$1, toEnter$1, toGive$1, mayShare$1, mayAsk$1, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1, granted$1, next$1;
+  "9796c544d99e736a67c0d6ea2e87869bda6d2ed2": (() => {
+let redis, KEYS, ARGV, call$1, token$1, ttl$1, ticket$1, entryTtl$1, proposal$1, inbox$1, ownerFor$1, keyFor$1, toEnter$1, toGive$1, mayShare$1, mayAsk$1, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1, granted$1, next$1;
 function masked$1(owner$1) {
 let $1;
 if ((!isTrue(owner$1) || isTrue(one(string.find(owner$1, "^%([%a -]+%)$"))))) {
@@ -1334,79 +1264,79 @@ let length$1 = (length(owner$1) - length(round$1));
 let shown$1 = math.min(8, math.floor((number(length$1) / 2)));
 return (text(string.sub(owner$1, 1, shown$1)) + (text(string.rep("*", (number(length$1) - number(shown$1)))) + text(round$1)));
 }
-function ownerOf$1(key$2) {
+function ownerOf$1(key$1) {
 let $1;
-let owner$2 = redis.pcall("GET", key$2);
-if ((type(owner$2) !== "table")) {
-return owner$2;
+let owner$1 = redis.pcall("GET", key$1);
+if ((type(owner$1) !== "table")) {
+return owner$1;
 }
-if (!isTrue(one(string.find(get(owner$2, "err"), "^WRONGTYPE")))) {
-return call$1("GET", key$2);
+if (!isTrue(one(string.find(get(owner$1, "err"), "^WRONGTYPE")))) {
+return call$1("GET", key$1);
 }
-return ("(" + (text((isTrue($1 = get(redis.pcall("TYPE", key$2), "ok")) ? $1 : "no string")) + ")"));
+return ("(" + (text((isTrue($1 = get(redis.pcall("TYPE", key$1), "ok")) ? $1 : "no string")) + ")"));
 }
-function isMine$1(owner$2, token$2) {
+function isMine$1(owner$1, token$2) {
 let $1, $2;
-if ((owner$2 === token$2)) {
+if ((owner$1 === token$2)) {
 return true;
 }
-if (!isTrue(owner$2)) {
+if (!isTrue(owner$1)) {
 return false;
 }
-let waiter$2 = ($1 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$2 = $1[1];
-let other$1 = ($2 = all(string.match(owner$2, "^(.+)%.(%d+)$")))[0], earlier$1 = $2[1];
-return (((waiter$2 !== undefined) && (waiter$2 === other$1)) && (compared(tonumber(earlier$1), tonumber(round$2)) < 0));
+let waiter$1 = ($1 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$1 = $1[1];
+let other$1 = ($2 = all(string.match(owner$1, "^(.+)%.(%d+)$")))[0], earlier$1 = $2[1];
+return (((waiter$1 !== undefined) && (waiter$1 === other$1)) && (compared(tonumber(earlier$1), tonumber(round$1)) < 0));
 }
 function claim$1(first$1, last$1, token$2, ttl$2, create$1) {
 let $1;
 let least$1 = tonumber(ttl$2);
 let owners$1 = new Table([]);
 for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
-let owner$2 = ownerOf$1(get(KEYS, index$1));
-set(owners$1, index$1, owner$2);
-if ((!isTrue(isMine$1(owner$2, token$2)) && (isTrue(owner$2) || !isTrue(create$1)))) {
-return new Table([((index$1 - number(first$1)) + 1), masked$1(owner$2), call$1("PTTL", get(KEYS, index$1))]);
+let owner$1 = ownerOf$1(get(KEYS, index$1));
+set(owners$1, index$1, owner$1);
+if ((!isTrue(isMine$1(owner$1, token$2)) && (isTrue(owner$1) || !isTrue(create$1)))) {
+return new Table([((index$1 - number(first$1)) + 1), masked$1(owner$1), call$1("PTTL", get(KEYS, index$1))]);
 }
 }
 let shortest$1 = undefined;
 for (let index$2 = number(first$1), last$3 = number(last$1); index$2 <= last$3; index$2 += 1) {
-let left$2 = call$1("PTTL", get(KEYS, index$2));
-let isOther$1 = ((get(owners$1, index$2) !== token$2) || (left$2 === (-2)));
-let isShort$1 = ((left$2 !== (-1)) && (compared(left$2, least$1) < 0));
-let lives$1 = (isTrue($1 = (isTrue(isShort$1) ? ttl$2 : isShort$1)) ? $1 : left$2);
-if (((isTrue(isShort$1) && (left$2 !== (-2))) || (isTrue(isOther$1) && (compared(left$2, 0) >= 0)))) {
+let left$1 = call$1("PTTL", get(KEYS, index$2));
+let isOther$1 = ((get(owners$1, index$2) !== token$2) || (left$1 === (-2)));
+let isShort$1 = ((left$1 !== (-1)) && (compared(left$1, least$1) < 0));
+let lives$1 = (isTrue($1 = (isTrue(isShort$1) ? ttl$2 : isShort$1)) ? $1 : left$1);
+if (((isTrue(isShort$1) && (left$1 !== (-2))) || (isTrue(isOther$1) && (compared(left$1, 0) >= 0)))) {
 call$1("PEXPIRE", get(KEYS, index$2), lives$1);
 }
-if ((isTrue(isOther$1) && (left$2 === (-1)))) {
+if ((isTrue(isOther$1) && (left$1 === (-1)))) {
 call$1("SET", get(KEYS, index$2), token$2);
 } else if (isTrue(isOther$1)) {
 call$1("SET", get(KEYS, index$2), token$2, "PX", lives$1);
 }
 if (isTrue(isShort$1)) {
-left$2 = least$1;
+left$1 = least$1;
 }
-if (((left$2 !== (-1)) && (!isTrue(shortest$1) || (compared(left$2, shortest$1) < 0)))) {
-shortest$1 = left$2;
+if (((left$1 !== (-1)) && (!isTrue(shortest$1) || (compared(left$1, shortest$1) < 0)))) {
+shortest$1 = left$1;
 }
 }
 return (isTrue(shortest$1) ? shortest$1 : (-1));
 }
-function queueOf$1(key$2) {
+function queueOf$1(key$1) {
 let $1, $2;
-let isTagged$2 = (isTrue($1 = one(string.find(key$2, "{", 1, true))) ? one(string.find(key$2, "^[^{]*{[^}]+}")) : $1);
-return (isTrue($2 = (isTrue(isTagged$2) ? ("quorlock:queue:tagged:" + text(key$2)) : isTagged$2)) ? $2 : ("quorlock:queue:{" + (text(key$2) + "}")));
+let isTagged$1 = (isTrue($1 = one(string.find(key$1, "{", 1, true))) ? one(string.find(key$1, "^[^{]*{[^}]+}")) : $1);
+return (isTrue($2 = (isTrue(isTagged$1) ? ("quorlock:queue:tagged:" + text(key$1)) : isTagged$1)) ? $2 : ("quorlock:queue:{" + (text(key$1) + "}")));
 }
-function lockOf$1(key$2) {
-return key$2;
+function lockOf$1(key$1) {
+return key$1;
 }
-function leftOf$1(key$2) {
-return call$1("PTTL", key$2);
+function leftOf$1(key$1) {
+return call$1("PTTL", key$1);
 }
-function set$1(key$2, token$2, ms$1) {
-call$1("SET", key$2, token$2, "PX", ms$1);
+function set$1(key$1, token$2, ms$1) {
+call$1("SET", key$1, token$2, "PX", ms$1);
 }
-function finish$1(key$2) {
-return call$1("DEL", key$2);
+function finish$1(key$1) {
+return call$1("DEL", key$1);
 }
 function exactly$1(number$1) {
 return string.format("%.0f", number$1);
@@ -1441,48 +1371,48 @@ let counter$1 = counterOf$1(locks$1);
 raise$1(locks$1, math.max(counter$1, tonumber(proposal$2)));
 return new Table([(-1), granted$1, exactly$1(counter$1), next$1]);
 }
-function demand$1(key$2, commands$1) {
+function demand$1(key$1, commands$1) {
 let $1;
-let check$2 = redis.acl_check_cmd;
-for (let [command$1] of matches((isTrue($1 = (isTrue(check$2) ? commands$1 : check$2)) ? $1 : ""), "%u+")) {
-if (!isTrue(check$2(command$1, key$2))) {
+let check$1 = redis.acl_check_cmd;
+for (let [command$1] of matches((isTrue($1 = (isTrue(check$1) ? commands$1 : check$1)) ? $1 : ""), "%u+")) {
+if (!isTrue(check$1(command$1, key$1))) {
 error(new Table([]).set("err", ("NOPERM this user has no permissions to run the '" + (text(string.lower(command$1)) + "' command"))));
 }
 }
 }
-function forget$1(queue$2, waiter$2) {
-if ((call$1("ZREM", queue$2, waiter$2) === 1)) {
-call$1("DEL", (text(queue$2) + (":" + text(string.sub(waiter$2, 1, 20)))));
+function forget$1(queue$1, waiter$1) {
+if ((call$1("ZREM", queue$1, waiter$1) === 1)) {
+call$1("DEL", (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20)))));
 }
 }
-function reserve$1(key$2, token$2, lives$1, ttl$2) {
-set$1(key$2, token$2, math.max(1, math.min(lives$1, tonumber(ttl$2))));
+function reserve$1(key$1, token$2, lives$1, ttl$2) {
+set$1(key$1, token$2, math.max(1, math.min(lives$1, tonumber(ttl$2))));
 }
-function grant$1(key$2, queue$2, waiter$2, token$2, ttl$2, inbox$2, proposal$2) {
+function grant$1(key$1, queue$1, waiter$1, token$2, ttl$2, inbox$2, proposal$2) {
 let $1, $2, $3;
-let next$1 = (isTrue($1 = get(call$1("ZRANGE", queue$2, 1, 1, "WITHSCORES"), 2)) ? $1 : "-");
-let counter$1 = (($2 = (proposal$2 !== "")) ? counterOf$1(new Table([lockOf$1(key$2)])) : $2);
-set$1(key$2, token$2, ttl$2);
+let next$1 = (isTrue($1 = get(call$1("ZRANGE", queue$1, 1, 1, "WITHSCORES"), 2)) ? $1 : "-");
+let counter$1 = (($2 = (proposal$2 !== "")) ? counterOf$1(new Table([lockOf$1(key$1)])) : $2);
+set$1(key$1, token$2, ttl$2);
 if (isTrue(counter$1)) {
-raise$1(new Table([lockOf$1(key$2)]), math.max(counter$1, tonumber(proposal$2)));
+raise$1(new Table([lockOf$1(key$1)]), math.max(counter$1, tonumber(proposal$2)));
 }
 let told$1 = redis.pcall("PUBLISH", inbox$2, (text(token$2) + (" " + (text((isTrue($3 = (isTrue(counter$1) ? exactly$1(counter$1) : counter$1)) ? $3 : "-")) + (" " + text(next$1))))));
 if ((type(told$1) === "number")) {
-forget$1(queue$2, waiter$2);
+forget$1(queue$1, waiter$1);
 } else {
-reserve$1(key$2, token$2, call$1("PTTL", (text(queue$2) + (":" + text(string.sub(waiter$2, 1, 20))))), ttl$2);
+reserve$1(key$1, token$2, call$1("PTTL", (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20))))), ttl$2);
 }
 return told$1;
 }
-function sweep$1(queue$2, from$1, to$1, asking$1) {
+function sweep$1(queue$1, from$1, to$1, asking$1) {
 let $1, $2, $3, $4;
-let waiters$1 = (isTrue($2 = (($1 = (compared(unswept$1, 0) > 0)) ? call$1("ZRANGE", queue$2, from$1, to$1) : $1)) ? $2 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
+let waiters$1 = (isTrue($2 = (($1 = (compared(unswept$1, 0) > 0)) ? call$1("ZRANGE", queue$1, from$1, to$1) : $1)) ? $2 : new Table([])), names$1 = new Table([]), dead$1 = new Table([]);
 if ((length(waiters$1) === 0)) {
 return new Several([undefined, undefined, 0]);
 }
 unswept$1 = (number(unswept$1) - length(waiters$1));
-for (let index$1 = 1, table$1 = waiters$1, waiter$2; (waiter$2 = get(table$1, index$1)) !== undefined; index$1 += 1) {
-set(names$1, index$1, (text(queue$2) + (":" + text(string.sub(waiter$2, 1, 20)))));
+for (let index$1 = 1, table$1 = waiters$1, waiter$1; (waiter$1 = get(table$1, index$1)) !== undefined; index$1 += 1) {
+set(names$1, index$1, (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20)))));
 }
 let entries$1 = redis.pcall("MGET", ...all(unpack(names$1))), head$1 = undefined, entry$1 = undefined;
 if (isTrue(get(entries$1, "err"))) {
@@ -1490,64 +1420,64 @@ for (let index$2 = 1, table$2 = names$1, name$1; (name$1 = get(table$2, index$2)
 set(entries$1, index$2, call$1("GET", name$1));
 }
 }
-for (let index$3 = 1, table$3 = waiters$1, waiter$3; (waiter$3 = get(table$3, index$3)) !== undefined; index$3 += 1) {
-if ((!isTrue(get(entries$1, index$3)) && (waiter$3 !== asking$1))) {
-set(dead$1, (length(dead$1) + 1), waiter$3);
+for (let index$3 = 1, table$3 = waiters$1, waiter$2; (waiter$2 = get(table$3, index$3)) !== undefined; index$3 += 1) {
+if ((!isTrue(get(entries$1, index$3)) && (waiter$2 !== asking$1))) {
+set(dead$1, (length(dead$1) + 1), waiter$2);
 } else if (!isTrue(head$1)) {
-$3 = waiter$3; $4 = get(entries$1, index$3); head$1 = $3; entry$1 = $4;
+$3 = waiter$2; $4 = get(entries$1, index$3); head$1 = $3; entry$1 = $4;
 }
 }
 if ((length(dead$1) > 0)) {
-call$1("ZREM", queue$2, ...all(unpack(dead$1)));
+call$1("ZREM", queue$1, ...all(unpack(dead$1)));
 }
 return new Several([head$1, entry$1, length(waiters$1)]);
 }
-function headOf$1(queue$2, asking$1) {
+function headOf$1(queue$1, asking$1) {
 let $1;
-let first$1 = get(call$1("ZRANGE", queue$2, 0, 0), 1);
+let first$1 = get(call$1("ZRANGE", queue$1, 0, 0), 1);
 if ((!isTrue(first$1) || (first$1 === asking$1))) {
 return first$1;
 }
-let entry$1 = call$1("GET", (text(queue$2) + (":" + text(string.sub(first$1, 1, 20)))));
+let entry$1 = call$1("GET", (text(queue$1) + (":" + text(string.sub(first$1, 1, 20)))));
 if (isTrue(entry$1)) {
 return new Several([first$1, entry$1]);
 }
 for (let _$1 = 1, last$1 = number(sweeps$1); _$1 <= last$1; _$1 += 1) {
-let waiter$2 = ($1 = all(sweep$1(queue$2, 0, (number(swept$1) - 1), asking$1)))[0], found$1 = $1[1], count$1 = $1[2];
-if ((isTrue(waiter$2) || (compared(count$1, swept$1) < 0))) {
-return new Several([waiter$2, found$1]);
+let waiter$1 = ($1 = all(sweep$1(queue$1, 0, (number(swept$1) - 1), asking$1)))[0], found$1 = $1[1], count$1 = $1[2];
+if ((isTrue(waiter$1) || (compared(count$1, swept$1) < 0))) {
+return new Several([waiter$1, found$1]);
 }
 }
 }
-function give$1(key$2, ending$1) {
+function give$1(key$1, ending$1) {
 let $1, $2, $3;
 if (isTrue(ending$1)) {
-finish$1(key$2, ending$1);
+finish$1(key$1, ending$1);
 }
-let queue$2 = queueOf$1(key$2);
+let queue$1 = queueOf$1(key$1);
 while ((compared(skips$1, 0) > 0)) {
-let waiter$2 = ($1 = all(headOf$1(queue$2)))[0], entry$1 = $1[1];
-if (!isTrue(waiter$2)) {
+let waiter$1 = ($1 = all(headOf$1(queue$1)))[0], entry$1 = $1[1];
+if (!isTrue(waiter$1)) {
 return ;
 }
-let round$2 = ($2 = all(string.match(entry$1, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")))[0], ttl$2 = $2[1], inbox$2 = $2[2], proposal$2 = $2[3], how$1 = $2[4];
-let token$2 = (text(waiter$2) + ("." + text((isTrue(round$2) ? round$2 : "")))), isTold$1 = (isTrue(round$2) ? (inbox$2 !== "-") : round$2);
+let round$1 = ($2 = all(string.match(entry$1, "^(%d+) (%d+) (%S+) (%d*) ([gwsr])$")))[0], ttl$2 = $2[1], inbox$2 = $2[2], proposal$2 = $2[3], how$1 = $2[4];
+let token$2 = (text(waiter$1) + ("." + text((isTrue(round$1) ? round$1 : "")))), isTold$1 = (isTrue(round$1) ? (inbox$2 !== "-") : round$1);
 let counts$1 = (isTrue($3 = (isTrue(isTold$1) ? mayAsk$1 : isTold$1)) ? redis.pcall("PUBSUB", "NUMSUB", inbox$2) : $3);
-key$2 = one(keyFor$1(key$2, how$1));
-if ((!isTrue(round$2) || ((isTrue(counts$1) && !isTrue(get(counts$1, "err"))) && (get(counts$1, 2) === 0)))) {
-forget$1(queue$2, waiter$2);
-} else if ((isTrue(mayShare$1) && isTrue(one(ownerFor$1(key$2, token$2))))) {
+key$1 = one(keyFor$1(key$1, how$1));
+if ((!isTrue(round$1) || ((isTrue(counts$1) && !isTrue(get(counts$1, "err"))) && (get(counts$1, 2) === 0)))) {
+forget$1(queue$1, waiter$1);
+} else if ((isTrue(mayShare$1) && isTrue(one(ownerFor$1(key$1, token$2))))) {
 return ;
 } else if (((isTrue(isTold$1) && ((how$1 === "g") || (how$1 === "r"))) && (isTrue(isSeeded$1) || (proposal$2 === "")))) {
-let told$1 = grant$1(key$2, queue$2, waiter$2, token$2, ttl$2, inbox$2, proposal$2);
+let told$1 = grant$1(key$1, queue$1, waiter$1, token$2, ttl$2, inbox$2, proposal$2);
 if (((told$1 !== 0) && (how$1 === "g"))) {
 return ;
 }
 if ((told$1 === 0)) {
-finish$1(key$2, token$2);
+finish$1(key$1, token$2);
 }
 } else {
-reserve$1(key$2, token$2, call$1("PTTL", (text(queue$2) + (":" + text(string.sub(waiter$2, 1, 20))))), ttl$2);
+reserve$1(key$1, token$2, call$1("PTTL", (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20))))), ttl$2);
 if ((isTrue(isTold$1) && (how$1 === "w"))) {
 redis.pcall("PUBLISH", inbox$2, ("wake " + text(token$2)));
 }
@@ -1558,12 +1488,12 @@ skips$1 = (number(skips$1) - 1);
 }
 function enqueue$1(first$1, last$1, token$2, ttl$2, ticket$2, entryTtl$2, proposal$2, inbox$2, alone$1) {
 let $1, $2, $3, $4, $5, $6, $7, $8, $9, $10;
-let waiter$2 = ($1 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$2 = $1[1];
+let waiter$1 = ($1 = all(string.match(token$2, "^(.+)%.(%d+)$")))[0], round$1 = $1[1];
 let queues$1 = new Table([]), isTaken$1 = new Table([]), blocked$1 = undefined, isHeld$1 = false;
 function claimOnly$1(create$1) {
 let next$1 = undefined;
 for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
-forget$1(get(queues$1, index$1), waiter$2);
+forget$1(get(queues$1, index$1), waiter$1);
 let ticket$3 = get(call$1("ZRANGE", get(queues$1, index$1), 0, 0, "WITHSCORES"), 2);
 if ((isTrue(ticket$3) && (!isTrue(next$1) || (compared(tonumber(ticket$3), tonumber(next$1)) < 0)))) {
 next$1 = ticket$3;
@@ -1572,10 +1502,10 @@ next$1 = ticket$3;
 return new Several([claim$1(first$1, last$1, token$2, ttl$2, create$1), next$1]);
 }
 for (let index$1 = number(first$1), last$2 = number(last$1); index$1 <= last$2; index$1 += 1) {
-let owner$2 = one(ownerFor$1(get(KEYS, index$1), token$2));
-isHeld$1 = (isTrue(isHeld$1) ? isHeld$1 : (owner$2 === token$2));
+let owner$1 = one(ownerFor$1(get(KEYS, index$1), token$2));
+isHeld$1 = (isTrue(isHeld$1) ? isHeld$1 : (owner$1 === token$2));
 set(queues$1, index$1, queueOf$1(get(KEYS, index$1)));
-set(isTaken$1, index$1, (isTrue($2 = (isTrue(owner$2) ? !isTrue(isMine$1(owner$2, token$2)) : owner$2)) ? owner$2 : $2));
+set(isTaken$1, index$1, (isTrue($2 = (isTrue(owner$1) ? !isTrue(isMine$1(owner$1, token$2)) : owner$1)) ? owner$1 : $2));
 if (isTrue(get(isTaken$1, index$1))) {
 blocked$1 = (isTrue(blocked$1) ? blocked$1 : index$1);
 }
@@ -1591,19 +1521,19 @@ if ((!isTrue(blocked$1) && (waited$1 === 0))) {
 return claim$1(first$1, last$1, token$2, ttl$2, true);
 }
 demand$1(get(KEYS, first$1), toEnter$1);
-let place$2 = (":" + text(string.sub(waiter$2, 1, 20)));
-let entry$1 = (text(round$2) + (" " + (text(ttl$2) + (" " + (text(inbox$2) + (" " + (text(proposal$2) + " ")))))));
+let place$1 = (":" + text(string.sub(waiter$1, 1, 20)));
+let entry$1 = (text(round$1) + (" " + (text(ttl$2) + (" " + (text(inbox$2) + (" " + (text(proposal$2) + " ")))))));
 let isFirst$1 = new Table([]), waitsFor$1 = undefined;
 for (let index$3 = number(first$1), last$4 = number(last$1); index$3 <= last$4; index$3 += 1) {
-let queue$2 = get(queues$1, index$3);
-call$1("ZADD", queue$2, ticket$2, waiter$2);
-if ((compared(call$1("PTTL", queue$2), tonumber(entryTtl$2)) < 0)) {
-call$1("PEXPIRE", queue$2, (2 * number(entryTtl$2)));
+let queue$1 = get(queues$1, index$3);
+call$1("ZADD", queue$1, ticket$2, waiter$1);
+if ((compared(call$1("PTTL", queue$1), tonumber(entryTtl$2)) < 0)) {
+call$1("PEXPIRE", queue$1, (2 * number(entryTtl$2)));
 }
-if (((round$2 === "1") && (string.sub(ticket$2, (-1)) === "0"))) {
-sweep$1(queue$2, 1, 80, waiter$2);
+if (((round$1 === "1") && (string.sub(ticket$2, (-1)) === "0"))) {
+sweep$1(queue$1, 1, 80, waiter$1);
 }
-set(isFirst$1, index$3, (!isTrue(get(isTaken$1, index$3)) && (one(headOf$1(queue$2, waiter$2)) === waiter$2)));
+set(isFirst$1, index$3, (!isTrue(get(isTaken$1, index$3)) && (one(headOf$1(queue$1, waiter$1)) === waiter$1)));
 if ((!isTrue(get(isTaken$1, index$3)) && !isTrue(get(isFirst$1, index$3)))) {
 waitsFor$1 = (isTrue(waitsFor$1) ? waitsFor$1 : index$3);
 }
@@ -1611,17 +1541,17 @@ waitsFor$1 = (isTrue(waitsFor$1) ? waitsFor$1 : index$3);
 let inTheWay$1 = (isTrue(blocked$1) ? blocked$1 : waitsFor$1), refusal$1 = undefined;
 for (let index$4 = number(first$1), last$5 = number((isTrue($4 = (isTrue(inTheWay$1) ? last$1 : inTheWay$1)) ? $4 : (number(first$1) - 1))); index$4 <= last$5; index$4 += 1) {
 let how$1 = (isTrue($8 = (isTrue($7 = (($5 = (first$1 === last$1)) ? alone$1 : $5)) ? $7 : (($6 = (index$4 === inTheWay$1)) ? "w" : $6))) ? $8 : "s");
-call$1("SET", (text(get(queues$1, index$4)) + text(place$2)), (text(entry$1) + text(how$1)), "PX", entryTtl$2);
+call$1("SET", (text(get(queues$1, index$4)) + text(place$1)), (text(entry$1) + text(how$1)), "PX", entryTtl$2);
 if (isTrue(get(isFirst$1, index$4))) {
 reserve$1(get(KEYS, index$4), token$2, tonumber(entryTtl$2), ttl$2);
 } else {
 if (!isTrue(get(isTaken$1, index$4))) {
 give$1(get(KEYS, index$4), token$2);
 }
-let owner$3 = (($10 = !isTrue(refusal$1)) ? (isTrue($9 = get(isTaken$1, index$4)) ? $9 : one(ownerFor$1(get(KEYS, index$4), token$2))) : $10);
-if ((!isTrue(refusal$1) && !isTrue(isMine$1(owner$3, token$2)))) {
+let owner$2 = (($10 = !isTrue(refusal$1)) ? (isTrue($9 = get(isTaken$1, index$4)) ? $9 : one(ownerFor$1(get(KEYS, index$4), token$2))) : $10);
+if ((!isTrue(refusal$1) && !isTrue(isMine$1(owner$2, token$2)))) {
 let latest$1 = get(call$1("ZRANGE", get(queues$1, index$4), (-1), (-1), "WITHSCORES"), 2);
-let inWay$1 = (isTrue(owner$3) ? owner$3 : one(ownerFor$1(lockOf$1(get(KEYS, index$4)), token$2)));
+let inWay$1 = (isTrue(owner$2) ? owner$2 : one(ownerFor$1(lockOf$1(get(KEYS, index$4)), token$2)));
 refusal$1 = new Table([((index$4 - number(first$1)) + 1), masked$1(inWay$1), leftOf$1(get(KEYS, index$4)), latest$1]);
 }
 }
@@ -1634,33 +1564,13 @@ return claimOnly$1(true);
 return (redis$, keys$, args$) => {
 redis = redis$, KEYS = keys$, ARGV = args$;
 {
-let $1, $2, $3, $4, $5, $6, $7, $8, $9;
+let $1, $2, $3, $4, $5, $6;
 call$1 = redis.call;
-key$1 = get(KEYS, 1), token$1 = ($1 = all(unpack(ARGV)))[0], ttl$1 = $1[1], ticket$1 = $1[2], entryTtl$1 = $1[3], proposal$1 = $1[4], inbox$1 = $1[5];
+token$1 = ($1 = all(unpack(ARGV)))[0], ttl$1 = $1[1], ticket$1 = $1[2], entryTtl$1 = $1[3], proposal$1 = $1[4], inbox$1 = $1[5];
 if (((proposal$1 !== "") && (compared(tonumber(proposal$1), (((2) ** 53) - ((2) ** 20))) >= 0))) {
 return redis.error_reply("ERR the fencing token is too large");
 }
 
-waiter$1 = ($2 = all(string.match(token$1, "^(.+)%.(%d+)$")))[0], round$1 = $2[1];
-if ((isTrue(round$1) && !isTrue(get(KEYS, 2)))) {
-isTagged$1 = (isTrue($3 = one(string.find(key$1, "{", 1, true))) ? one(string.find(key$1, "^[^{]*{[^}]+}")) : $3);
-queue$1 = (isTrue($4 = (isTrue(isTagged$1) ? ("quorlock:queue:tagged:" + text(key$1)) : isTagged$1)) ? $4 : ("quorlock:queue:{" + (text(key$1) + "}")));
-owner$1 = redis.pcall("GET", key$1), check$1 = redis.acl_check_cmd;
-if (((!isTrue(owner$1) && (proposal$1 === "")) && (call$1("EXISTS", queue$1) === 0))) {
-call$1("SET", key$1, token$1, "PX", ttl$1);
-return tonumber(ttl$1);
-}
-if (((((type(owner$1) === "string") && (one(string.match(owner$1, "^(.+)%.%d+$")) !== waiter$1)) && !((round$1 === "1") && (string.sub(ticket$1, (-1)) === "0"))) && (!isTrue(check$1) || (((((isTrue(check$1("DEL", key$1)) && isTrue(check$1("PEXPIRE", key$1))) && isTrue(check$1("SET", key$1))) && isTrue(check$1("ZADD", key$1))) && isTrue(check$1("ZRANGE", key$1))) && isTrue(check$1("ZREM", key$1)))))) {
-left$1 = call$1("PTTL", key$1);
-call$1("ZADD", queue$1, ticket$1, waiter$1);
-if ((compared(call$1("PTTL", queue$1), tonumber(entryTtl$1)) < 0)) {
-call$1("PEXPIRE", queue$1, (2 * number(entryTtl$1)));
-}
-place$1 = (text(queue$1) + (":" + text(string.sub(waiter$1, 1, 20))));
-call$1("SET", place$1, (text(round$1) + (" " + (text(ttl$1) + (" " + (text(inbox$1) + (" " + (text(proposal$1) + " g"))))))), "PX", entryTtl$1);
-return new Table([1, masked$1(owner$1), left$1, get(call$1("ZRANGE", queue$1, (-1), (-1), "WITHSCORES"), 2)]);
-}
-}
 
 
 
@@ -1673,7 +1583,7 @@ keyFor$1 = lockOf$1;
 
 toEnter$1 = "DEL GET PEXPIRE PTTL SET ZADD ZRANGE ZREM", toGive$1 = "DEL GET PTTL SET ZRANGE ZREM";
 mayShare$1 = false;
-mayAsk$1 = (isTrue($5 = redis.replicate_commands) ? $5 : redis.REDIS_VERSION_NUM);
+mayAsk$1 = (isTrue($2 = redis.replicate_commands) ? $2 : redis.REDIS_VERSION_NUM);
 if (isTrue(redis.replicate_commands)) {
 redis.replicate_commands();
 }
@@ -1693,15 +1603,15 @@ skips$1 = 256;
 
 
 
-granted$1 = ($6 = all(enqueue$1(1, length(KEYS), token$1, ttl$1, ticket$1, entryTtl$1, proposal$1, inbox$1, "g")))[0], next$1 = $6[1];
+granted$1 = ($3 = all(enqueue$1(1, length(KEYS), token$1, ttl$1, ticket$1, entryTtl$1, proposal$1, inbox$1, "g")))[0], next$1 = $3[1];
 if ((type(granted$1) !== "number")) {
 return granted$1;
 }
-return (isTrue($9 = (isTrue($8 = (($7 = (proposal$1 !== "")) ? fenced$1(KEYS, granted$1, proposal$1, next$1) : $7)) ? $8 : (isTrue(next$1) ? new Table([(-3), granted$1, next$1]) : next$1))) ? $9 : granted$1);
+return (isTrue($6 = (isTrue($5 = (($4 = (proposal$1 !== "")) ? fenced$1(KEYS, granted$1, proposal$1, next$1) : $4)) ? $5 : (isTrue(next$1) ? new Table([(-3), granted$1, next$1]) : next$1))) ? $6 : granted$1);
 }};
 })(),
-  "dea2b00d82773bcea62fe4e16a197b0ef957fd6b": (() => {
-let redis, KEYS, ARGV, call$1, key$1, token$1, queue$1, isTagged$1, given$1, ownerFor$1, keyFor$1, toEnter$1, toGive$1, mayShare$1, mayAsk$1, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1, guarded$1, isKnown$1;
+  "d13ca5a8533b081cc8427750a73efd5d3730f77a": (() => {
+let redis, KEYS, ARGV, call$1, key$1, token$1, isTagged$1, queue$1, given$1, ownerFor$1, keyFor$1, toEnter$1, toGive$1, mayShare$1, mayAsk$1, counterTtl$1, pastTtl$1, isSeeded$1, sweeps$1, swept$1, unswept$1, skips$1, guarded$1, isKnown$1;
 function queueOf$1(key$2) {
 let $1, $2;
 let isTagged$2 = (isTrue($1 = one(string.find(key$2, "{", 1, true))) ? one(string.find(key$2, "^[^{]*{[^}]+}")) : $1);
@@ -2065,7 +1975,7 @@ redis = redis$, KEYS = keys$, ARGV = args$;
 {
 let $1, $2, $3, $4;
 call$1 = redis.call;
-key$1 = get(KEYS, 1), token$1 = get(ARGV, length(ARGV)), queue$1 = undefined;
+key$1 = get(KEYS, 1), token$1 = get(ARGV, length(ARGV));
 if ((!isTrue(get(KEYS, 2)) && (redis.pcall("GET", key$1) === token$1))) {
 isTagged$1 = (isTrue($1 = one(string.find(key$1, "{", 1, true))) ? one(string.find(key$1, "^[^{]*{[^}]+}")) : $1);
 queue$1 = (isTrue($2 = (isTrue(isTagged$1) ? ("quorlock:queue:tagged:" + text(key$1)) : isTagged$1)) ? $2 : ("quorlock:queue:{" + (text(key$1) + "}")));

@@ -27,7 +27,6 @@ export const fencingMutants: MutantRows = {
     lua: {
       "raise(locks, math.max(counter, tonumber(proposal)))": "raise(locks, counter + 1)",
       "raise({lockOf(key)}, math.max(counter, tonumber(proposal)))": "raise({lockOf(key)}, counter + 1)",
-      "raise({key}, math.max(largest, tonumber(proposal)))": "raise({key}, largest + 1)",
     },
   },
   "the fencing token is the proposal, whatever the masters had": {

@@ -2,10 +2,9 @@
 -- A vote for all KEYS, or a queue entry for each. ARGV: token, ttl, ticket, entryTtl, a proposal or nothing, and the inbox.
 
 local call = redis.call
-local key, token, ttl, ticket, entryTtl, proposal, inbox = KEYS[1], unpack(ARGV)
+local token, ttl, ticket, entryTtl, proposal, inbox = unpack(ARGV)
 -- @include "parts/refuse-large"
 -- @include "parts/masked"
--- @include "exclusive/enqueue-first"
 -- @include "parts/is-mine"
 -- @include "exclusive/claim"
 -- @include "exclusive/queue-of"

@@ -3,9 +3,6 @@
 
 local call = redis.call
 -- @include "exclusive/release-first"
-if queue then
-  -- @include "exclusive/grant-first"
-end
 -- @include "exclusive/queue-of"
 -- @include "exclusive/release-unwaited"
 local given = KEYS[2] and releaseUnwaited(1, #KEYS, token)
