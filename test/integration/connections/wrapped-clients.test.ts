@@ -28,6 +28,27 @@ function wrapped<C extends object>(client: () => C, method: (target: C, method: 
 
 const bound = (target: object, method: Method): Method => method.bind(target);
 
+const mostTraced = 500;
+let tracedCalls = 0;
+
+/** Its commands and those of its duplicates pass here, at once or in a microtask. */
+function traced<C extends object>(client: C, isLate: boolean): C {
+  return new Proxy(client, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      if (name === "duplicate") return (...args: unknown[]) => traced(value.apply(target, args), isLate);
+      if (name !== "sendCommand") return value.bind(target);
+      return (...args: unknown[]) => {
+        tracedCalls += 1;
+        if (tracedCalls > mostTraced) throw new Error("it sends for ever");
+        const send = () => (target as { sendCommand: Method }).sendCommand(...args);
+        return isLate ? Promise.resolve().then(send) : send();
+      };
+    },
+  });
+}
+
 /** Applications and their tools do this to a client. */
 const wrappers: Readonly<Record<string, <C extends object>(make: () => C) => C>> = {
   "binds its methods": (make) => {
@@ -51,6 +72,8 @@ const wrappers: Readonly<Record<string, <C extends object>(make: () => C) => C>>
         },
     );
   },
+  "traces its commands": (make) => traced(make(), false),
+  "traces its commands before it sends them": (make) => traced(make(), true),
 };
 
 function ended<C extends { on(event: "error", listener: () => void): unknown }>(
@@ -93,6 +116,9 @@ describe.each([
   test.each(Object.entries(wrappers))("locks through a Proxy that %s", async (__, wrap) => {
     const clients = fleet.masters.map(({ port }) => wrap(() => clientAt(port) as Redis));
     const redlock = new Redlock(clients, { nodeTimeout: 5000 });
+    const told: Error[] = [];
+    tracedCalls = 0;
+    redlock.on("error", (error) => told.push(error));
     const resource = fresh();
     const lock = await redlock.acquire(resource, ttl);
     await lock.extend(ttl);
@@ -100,6 +126,8 @@ describe.each([
     expect((await lock.release()).outcome).toBe("released");
     expect((await (await waits).release()).outcome).toBe("released");
     await redlock.quit({ keepClients: true });
+    expect(told).toEqual([]);
+    expect(tracedCalls).toBeLessThan(mostTraced);
   });
 
   test("is refused through one that makes promises of all results", async () => {

@@ -48,8 +48,7 @@ async function attemptUntilConfirmed(
   const until = clock.now() + Math.min(time, lease.remaining() || lease.ttl);
   for (let count = 1; ; count += 1) {
     const tally = await lease.votes.exclusively(() => {
-      // PROTOCOL 4.2: checked right before the send. A repair is allowed only before the deadline, when no other client can hold the
-      // lock. An answer that arrives after the deadline does not count (Lease.renew).
+      // PROTOCOL 4.1: checked right before the send. An answer that arrives after the deadline does not count (Lease.renew).
       throwIfEnded(lease, attempts);
       const question = { ttl, repair: lease.mayRepair, settings, due: dueAt };
       return confirm(lease, question, attempts);
@@ -123,20 +122,23 @@ async function confirm(lease: Lease, asked: Asked, attempts: Attempts): Promise<
     maxTimeout: lease.ttl,
     isDecided: (answers) => {
       const unheard = nodes.filter((_, index) => !answers[index] && !repaired.includes(index)).length;
-      // A key that was set again confirms nothing while the gaps of a quorum may show.
+      // PROTOCOL 4.7: a key that was set again confirms nothing while the gaps of a quorum may show.
       return isDecided(answers) && (repaired.length === 0 || repaired.length + unheard < quorum);
     },
     followUp: (index, answer) => {
       if (answer.is !== "no") return undefined;
+      // PROTOCOL 4.7: the master may have voted for a rival since it forgot.
       if (!answer.isNew) lease.gaps.missed(index);
       if (!repair || answer.owner !== undefined || repaired.includes(index) || lease.hasEnded)
         return undefined;
-      // Then all are found once more: the gap of one that forgets later would touch this one.
+      // PROTOCOL 4.7: behind this repair all masters are asked once more. Until then the gap of a second one that forgets
+      // might begin within that of this one, although both never lacked the key at the same time.
       const again = { ttl: asked.ttl, repair, settings };
       if (due !== undefined && repaired.length === 0)
         round.closed.onEnd(() => void (lease.hasEnded || confirm(lease, again, new Attempts(nodes))));
       repaired.push(index);
-      // With a claim of its own: it is still sent after the round, for the next one.
+      // PROTOCOL 4.2: sent only while the lease lasts (`RoundClaim.abandoned`). With a claim of its own, since that of the round
+      // ends with the round: a slow master is repaired for the next one.
       return newClaim().question("repair");
     },
     onAnswer: (index, answer, { answers, sentAt }) => {

@@ -13,7 +13,7 @@ import type { Votes } from "./votes.ts";
  * - `held`: a quorum keeps the key until the deadline.
  * - `unknown`: held as far as the clocks show, but no quorum answered the last request. A resumed lock starts here,
  *   with nothing remaining.
- * - `lost`: the deadline has passed, or a majority refused. Final.
+ * - `lost`: the deadline has passed, or is closer than its notice; or a majority refused. Final.
  * - `released`: released by its holder. Final.
  * - `detached`: ended by {@link Lock.detach}, for another process to resume. Final here.
  */

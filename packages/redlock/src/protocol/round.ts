@@ -39,7 +39,7 @@ export interface RoundPlan {
   /**
    * Called with each answer as it arrives, a timed one when the clocks of the round have judged it. A master that
    * exceeds its time gives a `TIMEOUT` fault. Its real answer is still passed on if it comes later: `answers` keeps the fault,
-   * so a late yes does not win the round; but the deadline of its master counts.
+   * so a late yes does not decide the round; but the deadline of its master counts, for a waiter or a lease.
    */
   readonly onAnswer?: ((index: number, answer: Answer, round: Round) => void) | undefined;
   /** Whether the answers can decide. Default: not before the last one. */
@@ -158,8 +158,8 @@ export class Round implements Sink {
 
   /** The single entry point for all answers, in time or late. */
   answered(index: number, reply: Answer | Timed): void {
-    // A vote belongs to its round: one more than masters were asked could make a quorum (PROTOCOL 2.14). A node that does
-    // not pass on its index counts as silent.
+    // PROTOCOL 2.14: a vote belongs to its round: one more than masters were asked could make a quorum. A node that does not
+    // pass on its index counts as silent.
     if (!(index in this.answers)) {
       this.#hasStray = true;
       return;

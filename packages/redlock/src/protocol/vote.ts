@@ -49,7 +49,6 @@ export async function plainVote(
     // PROTOCOL 8.1: the vote proposes its fencing token.
     if (proposals) ballot.proposal = proposals.at(runtime.wall());
     round = ballot.ask();
-    // PROTOCOL 2.3: it is decided as soon as possible.
     await round.decidedOr(cancellation);
     won = isWanted(ballot, cancellation) && verdictOf(round.answers) === "won";
     // PROTOCOL 2.4, 2.5: the remaining validity, net of drift, in lease time. No more than required is a failure.

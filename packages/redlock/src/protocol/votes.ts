@@ -136,7 +136,7 @@ export class Votes {
     this.#moves = this.#moves.filter((move) => move.index !== index);
   }
 
-  /** Runs extension rounds one after the other: the answers of two at a time would be mixed up. */
+  /** Runs the rounds of extensions one after the other: each says whether a quorum has confirmed the lease. */
   async exclusively<T>(round: () => Promise<T>): Promise<T> {
     while (this.#extending) await this.#extending;
     const result = round();

@@ -27,7 +27,7 @@ class SystemTimer implements Timer {
 /**
  * Random bytes are drawn ahead: 16 bytes for each token cost 1.6 us of CPU in a loop, from the block 0.2 us. Unused
  * bytes are in every copy of the memory, so they are used only for {@link maxAge}: a process that is started from a
- * snapshot draws new ones (PROTOCOL 2.1, 2.7).
+ * snapshot draws new ones (PROTOCOL 2.1).
  */
 const bytesPerDraw = 1024;
 /** By the wall clock, ms: the monotonic clock restarts in a process that is started from a snapshot. */

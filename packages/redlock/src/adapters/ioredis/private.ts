@@ -115,13 +115,23 @@ export interface SendingClient {
   sendCommand(command: object): unknown;
 }
 
+type Send = (this: unknown, command: object, ...rest: unknown[]) => unknown;
+
 /** Keeps the commands of a client off the tracing channels of ioredis, which would show tokens and inboxes in replies. */
 export function untrace(client: object): void {
   if (!hasMethods(client, "sendCommand")) return;
-  const sending = client as { sendCommand(command: object, ...rest: unknown[]): unknown };
-  const sendCommand = sending.sendCommand.bind(client);
-  sending.sendCommand = (command, ...rest) =>
-    sendCommand(Object.assign(command, { isTraced: true }), ...rest);
+  const sending = client as { sendCommand: Send };
+  const outer = sending.sendCommand.bind(client);
+  const inner: Send =
+    Object.getOwnPropertyDescriptor(client, "sendCommand")?.value ??
+    Object.getPrototypeOf(client).sendCommand;
+  sending.sendCommand = function (this: unknown, command: object, ...rest: unknown[]) {
+    // A wrapper has this function written to what it wraps, and calls that in turn.
+    const { isTraced } = command as Command;
+    return isTraced
+      ? inner.call(this, command, ...rest)
+      : outer(Object.assign(command, { isTraced: true }), ...rest);
+  };
 }
 
 /**

@@ -73,7 +73,7 @@ export class NodeRedisDriver implements Driver {
     this.client = client;
     const { keyPrefix = "", database = 0, ...address } = optionsOf(client);
     this.name = nameOf(address);
-    this.keyPrefix = typeof keyPrefix === "string" ? keyPrefix : new TextDecoder().decode(keyPrefix);
+    this.keyPrefix = typeof keyPrefix === "string" ? keyPrefix : textIn(keyPrefix);
     this.database = database;
     this.#use = client.isOpen ? "used" : "unused";
     if (!client.isOpen && wasConnected(client)) this.#use = "ended";
@@ -219,6 +219,15 @@ const asIs = (error: unknown): unknown => error;
 function nameOf({ socket = {}, url }: NodeRedisOptions): string {
   if (url?.startsWith("redis")) return hostIn(url);
   return socket.path ?? `${socket.host ?? "localhost"}:${socket.port ?? 6379}`;
+}
+
+/** Keys are sent as text: other bytes would be changed, and two prefixes be one. */
+function textIn(keyPrefix: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(keyPrefix);
+  } catch {
+    throw new InvalidArgumentError("the keyPrefix of a client must be UTF-8");
+  }
 }
 
 /** A URL may contain a password, which the error of `URL` would carry as `input`. */
