@@ -66,6 +66,27 @@ export const owners: readonly Behaviour[] = [
 
   behaviour(
     "README",
+    "A record that full masters have refused is written again, and the owner of a lock keeps its name",
+    async (bench) => {
+      const { faults, masters, time } = bench;
+      const [holder] = (await named(bench, "holder")) as [Redlock];
+      const lock = await holder.acquire("r", 120_000);
+      const key = `quorlock:owner:${lock.value.slice(0, 8)}`;
+      const writes = async (): Promise<number> =>
+        JSON.parse(((await masters[0]!.call("GET", key)) as string | null) ?? '{"writes":0}').writes;
+      await time.until("it is written", async () => (await writes()) > 0);
+      await faults.refuseWrites(masters, "OOM");
+      await time.pass(11_000);
+      await faults.refuseWrites(masters, undefined);
+      const before = await writes();
+      await time.pass(21_000);
+      assert.ok((await writes()) > before, "it is not written any more");
+    },
+    { masters: 3, notOn: { real: "it takes half a minute" } },
+  ),
+
+  behaviour(
+    "README",
     "A refused call says who has the lock, and `inspect` shows it to all that have a name",
     async (bench) => {
       const { masters, time } = bench;

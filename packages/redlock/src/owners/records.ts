@@ -4,9 +4,12 @@ import { ownerScript } from "../scripts.generated.ts";
 import type { ListedMaster } from "./membership.ts";
 import { type OwnerRecord, ownerKey, ownersKey, recordIn } from "./owner-record.ts";
 
+/** The user may not, or the server cannot: it will be so for as long as the connection lasts. Any other refusal may pass. */
+const isForGood = (error: unknown): boolean => /NOPERM|unknown command|not supported/i.test(String(error));
+
 /**
- * The records of owners on one master. A refusal is no fault, since the master goes on to vote: nothing of the kind is asked
- * again on that connection.
+ * The records of owners on one master. A refusal is no fault, since the master goes on to vote: what it refuses for good is not
+ * asked again on that connection.
  */
 export class MasterRecords {
   readonly #node: LockNode;
@@ -37,8 +40,8 @@ export class MasterRecords {
     const keys = [ownersKey(records.isCluster), ownerKey(tag, records.isCluster)];
     try {
       return await records.send("EVAL", [ownerScript.source, 2, ...keys, tag, text, ttl, turn]);
-    } catch {
-      this.#unwritable = session;
+    } catch (error) {
+      if (isForGood(error)) this.#unwritable = session;
       return undefined;
     } finally {
       this.#isWriteUnanswered = false;
@@ -56,8 +59,8 @@ export class MasterRecords {
     try {
       const texts = await Promise.all(reads);
       return tags.flatMap((tag, place) => recordIn(tag, texts[place]) ?? []);
-    } catch {
-      this.#unreadable = session;
+    } catch (error) {
+      if (isForGood(error)) this.#unreadable = session;
       return [];
     }
   }
