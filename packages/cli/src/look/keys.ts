@@ -21,7 +21,7 @@ export interface KeyState {
   readonly isToken: boolean;
   /** ms; `Infinity` for a key without an expiry. */
   readonly remaining: number;
-  /** The length of the queue, dead waiters included, and the tags of the first 50. */
+  /** The length of the queue, and the tags of the first 50: without those of them that have crashed. */
   readonly waiting: number;
   readonly waiters: readonly string[];
 }

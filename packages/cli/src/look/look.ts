@@ -1,10 +1,12 @@
 import type { Limit } from "../masters.ts";
+import { counted } from "../output.ts";
 import { type Answers, askEach, type Silent, silentOf } from "./ask.ts";
 import type { Reached } from "./connections.ts";
 import {
   isOfReaders,
   type KeyState,
   keysOfReadWriteLock,
+  lockOfReaders,
   readersOf,
   type Scan,
   scan,
@@ -62,7 +64,9 @@ export async function locksOn(
   limit: Limit,
 ): Promise<Locks> {
   const { said, silent } = await keysOn(masters, resources, limit);
-  const owners = await ownersOf(masters, tagsIn(said), limit);
+  const named = await ownersOf(masters, tagsIn(said), limit);
+  // Another one may have resumed a lock of an owner that has quit: that is found among all.
+  const owners = named.some(({ hasQuit }) => hasQuit) ? (await ownersAt(masters, limit)).owners : named;
   return locksFrom(resources, said, owners, { silent, of: masters.length });
 }
 
@@ -125,14 +129,14 @@ function lockFrom(resource: string, said: readonly Said[], owners: ReadonlyMap<s
   const shown = most[0]?.state?.shown ?? "";
   const isRevoked = shown.startsWith("revoked:");
   const isOwned = most.length > 0 && !isRevoked;
-  const record = isOwned ? owners.get(shown) : undefined;
+  const record = isOwned ? holderAmong(owners, shown, resource) : undefined;
   const ends = most.map(({ state }) => state!.remaining);
   const longest = keys.toSorted((one, other) => (other?.waiting ?? 0) - (one?.waiting ?? 0))[0];
   const verdict = verdictOf(keys);
   return {
     resource,
     state: verdict === "held" ? (isRevoked ? "revoked" : stateOfHeld(record)) : verdict,
-    owner: isOwned ? ownerOf(shown, record) : undefined,
+    owner: isOwned ? ownerOf(record?.tag ?? shown, record) : undefined,
     revokedBy: isRevoked ? shown.slice("revoked:".length) : undefined,
     since: record?.locks.find(({ resources }) => resources.includes(resource))?.since,
     remaining: ends.includes(Number.POSITIVE_INFINITY) ? null : Math.max(0, ...ends),
@@ -145,6 +149,19 @@ function lockFrom(resource: string, said: readonly Said[], owners: ReadonlyMap<s
     waiters: (longest?.waiters ?? []).map((tag) => ownerOf(tag, owners.get(tag))),
     waiting: longest?.waiting ?? 0,
   };
+}
+
+/** The owner whose tag the token has; or, if it has quit and left the lock, one that has resumed it since, as its record says. */
+function holderAmong(
+  owners: ReadonlyMap<string, SeenOwner>,
+  tag: string,
+  resource: string,
+): SeenOwner | undefined {
+  const owner = owners.get(tag);
+  if (!owner?.hasQuit) return owner;
+  const since = ({ locks }: SeenOwner): number =>
+    locks.find(({ resources }) => resources.includes(resource))?.since ?? 0;
+  return [...owners.values()].find((other) => !other.isGone && since(other) > since(owner)) ?? owner;
 }
 
 const stateOfHeld = (owner?: SeenOwner): LockState => (owner?.isGone ? "owner-gone" : "held");
@@ -174,14 +191,15 @@ export async function overview(
     ...known,
     ...owners.flatMap(({ locks }) => locks.flatMap((lock) => lock.resources)),
   ]);
-  const ofReaders = [...recorded].filter(isOfReaders);
-  const others = [...recorded].filter((key) => !isOfReaders(key));
-  const resources = [...new Set([...others, ...scans.flatMap(({ locks }) => locks)])];
-  const [exclusive, shared] = await Promise.all([
-    keysOn(masters, resources, limit),
-    readLocksOf(masters, ofReaders, owners, limit),
-  ]);
+  const all = [...new Set([...recorded, ...scans.flatMap(({ locks }) => locks)])];
+  const ofReaders = all.filter(isOfReaders);
+  // Those who wait for a readers-writer lock wait for its exclusive key.
+  const resources = [
+    ...new Set(all.map((key) => (isOfReaders(key) ? keysOfReadWriteLock(lockOfReaders(key)!).writer : key))),
+  ];
+  const exclusive = await keysOn(masters, resources, limit);
   const { locks: held } = locksFrom(resources, exclusive.said, owners, { silent: [], of: masters.length });
+  const shared = await readLocksOf(masters, ofReaders, owners, held, limit);
   // A record may be ten seconds old: a lock that was released since is left out.
   const locks = [...held, ...shared.locks]
     .filter(({ state, masters: count }) => count > 0 || (state !== "free" && state !== "unknown"))
@@ -190,25 +208,34 @@ export async function overview(
   return { owners, locks, silent, of: masters.length, ...(search !== undefined && { scanned: scans }) };
 }
 
-/** The read locks in the records: one for each owner, which is not told apart from another read lock of the same owner. */
+/** The read locks: one for each owner, which is not told apart from another read lock of the same owner. `held`: with the writers. */
 async function readLocksOf(
   masters: readonly Reached[],
   keys: readonly string[],
   owners: readonly SeenOwner[],
+  held: readonly LockView[],
   limit: Limit,
 ): Promise<Pick<Locks, "locks" | "silent">> {
   if (keys.length === 0) return { locks: [], silent: [] };
   const { answers, silent } = await askEach(masters, limit, (redis, signal) =>
     Promise.all(keys.map((key) => readersOf(redis, key, signal))),
   );
-  const locks = keys.flatMap((resource, index) =>
-    owners.flatMap((record): LockView[] => {
-      const { tag, locks: recorded } = record;
-      const since = recorded.find(({ resources }) => resources.includes(resource))?.since;
-      if (since === undefined) return [];
-      const readers = answers.map((answer) => answer?.[index]);
+  const byTag = new Map(owners.map((owner) => [owner.tag, owner]));
+  const locks = keys.flatMap((resource, index) => {
+    const readers = answers.map((answer) => answer?.[index]);
+    const writer = keysOfReadWriteLock(lockOfReaders(resource)!).writer;
+    const { waiters, waiting } = held.find((lock) => lock.resource === writer)!;
+    const tags = new Set([
+      ...owners.map(({ tag }) => tag),
+      ...readers.flatMap((each) => [...(each?.keys() ?? [])]),
+    ]);
+    return [...tags].flatMap((tag): LockView[] => {
+      const record = byTag.get(tag);
+      const since = record?.locks.find(({ resources }) => resources.includes(resource))?.since;
       const ends = readers.map((each) => each?.get(tag));
       const verdict = verdictOf(readingOf(readers, tag));
+      // (One without a record that too few masters have is what an attempt has left.)
+      if (since === undefined && verdict !== "held") return [];
       return [
         {
           resource,
@@ -225,12 +252,12 @@ async function readLocksOf(
             const error = silent.find(({ master }) => master === name)?.error ?? "ERR";
             return [{ master: name, says: answers[place] ? "free" : error }];
           }),
-          waiters: [],
-          waiting: 0,
+          waiters,
+          waiting,
         },
       ];
-    }),
-  );
+    });
+  });
   return { locks, silent };
 }
 
@@ -316,11 +343,16 @@ export async function readWriteLockAt(
   const tags = new Set(ofReaders.answers.flatMap((answer) => [...(answer?.keys() ?? [])]));
   const verdicts = [...tags].map((tag) => ({ tag, verdict: verdictOf(readingOf(ofReaders.answers, tag)) }));
   const owners = await ownersOf(masters, [...new Set([...tagsIn(said), ...tags])], limit);
+  // Any reader keeps writers from a master, also one that no other master has.
+  const barred = said[0]!.map(({ state, ...one }, place) => {
+    const count = ofReaders.answers[place]?.size ?? 0;
+    return { ...one, state: state && count > 0 ? { ...state, refusal: counted(count, "reader") } : state };
+  });
   const byTag = new Map(owners.map((owner) => [owner.tag, owner]));
   const answers = { silent: silentOf(masters, silent, ofReaders.silent), of: masters.length };
   return {
     readWriteLock: name,
-    writer: locksFrom([keys.writer], said, owners, answers).locks[0]!,
+    writer: locksFrom([keys.writer], [barred], owners, answers).locks[0]!,
     readers: verdicts
       .filter(({ verdict }) => verdict === "held")
       .map(({ tag }) => ownerOf(tag, byTag.get(tag))),

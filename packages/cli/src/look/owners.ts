@@ -42,13 +42,13 @@ async function ownerOn(redis: Redis, tag: string): Promise<SeenOwner | undefined
   return record && { ...record, isGone: record.hasQuit || record.ttl - left > recordLifetime };
 }
 
-/** Each owner once, by the record with the most locks: a master may have an older one. It is gone if all say so. */
+/** Each owner once, by the latest record: a master may have an older one. It is gone if all say so. */
 export function distinctOwners(records: readonly SeenOwner[]): readonly SeenOwner[] {
   const owners = new Map<string, SeenOwner>();
   for (const record of records) {
     const other = owners.get(record.tag);
-    const most = record.locks.length >= (other?.locks.length ?? 0) ? record : other!;
-    owners.set(record.tag, { ...most, isGone: record.isGone && (other?.isGone ?? true) });
+    const latest = record.writes >= (other?.writes ?? 0) ? record : other!;
+    owners.set(record.tag, { ...latest, isGone: record.isGone && (other?.isGone ?? true) });
   }
   return [...owners.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { textOf } from "../release/release.ts";
 import type { LockView } from "./look.ts";
+import { distinctOwners } from "./owners.ts";
 import { listReport, lockReport, readWriteReport, semaphoreReport } from "./report.ts";
 
 const lock: LockView = {
@@ -17,6 +18,27 @@ const lock: LockView = {
   waiters: [],
   waiting: 0,
 };
+
+test("of two records of one owner the later one counts, also with fewer locks", () => {
+  const record = {
+    ...lock.owner!,
+    name: "o",
+    host: "h",
+    pid: 1,
+    version: "1",
+    ttl: 1,
+    hasQuit: false,
+    masters: [],
+  };
+  const held = { resources: ["r"], since: 1, fencingToken: undefined };
+  const early = { ...record, isGone: false, writes: 5, locks: [held, held] };
+  const late = { ...record, isGone: false, writes: 7, locks: [{ ...held, since: 2 }] };
+  for (const records of [
+    [early, late],
+    [late, early],
+  ])
+    expect(distinctOwners(records)).toEqual([late]);
+});
 
 test("a list of 200,000 locks is printed", () => {
   const locks = Array.from({ length: 200_000 }, () => lock);
@@ -39,7 +61,7 @@ test("the name of an owner is cut as well, between characters", () => {
 test("a tag is escaped: anybody can write a value that begins with a command for a terminal", () => {
   const owner = { ...lock.owner!, tag: "\u001b[2J\u202e" };
   const lines = lockReport({ ...lock, owner, waiters: [owner], waiting: 1 }, 0, plain);
-  expect(lines.join()).toMatch(/held by \\u001b\[2J\\u202e,.*1\. \\u001b\[2J\\u202e$/);
+  expect(lines.join()).toMatch(/held by \\u001b\[2J\\u202e… \(no token\),.*1\. \\u001b\[2J\\u202e…/);
 });
 
 function plain(_: unknown, text: string): string {

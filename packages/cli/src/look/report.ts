@@ -7,25 +7,26 @@ import type { Change } from "./watch.ts";
 
 /** `billing-7 (pid 31, host a)`; of an owner without a record the tag. */
 export function titleOf({ tag, name, host, pid }: OwnerView): string {
-  return escaped(name === undefined ? tag : `${name} (pid ${pid}, host ${host ?? ""})`);
+  if (name !== undefined) return escaped(`${name} (pid ${pid}, host ${host ?? ""})`);
+  return /^[\da-f]{8}$/.test(tag) ? tag : `${escaped(tag)}… (no token)`;
 }
 
 /** The holder, in a few words. */
-export function holderOf({ state, owner, revokedBy, answered, of }: LockView): string {
+export function holderOf({ state, owner, revokedBy, answered, of, others }: LockView): string {
   const name = owner ? titleOf(owner) : "";
   return {
     held: name,
     "owner-gone": `${name}, owner gone`,
     revoked: `revoked by ${escaped(revokedBy ?? "")}`,
     free: "free",
-    "no-quorum": "no quorum: nobody holds it, nobody can take it",
+    // A master in quarantine does not know whether somebody holds it.
+    "no-quorum": `no quorum: ${others.some(({ says }) => says === "QUARANTINE") ? "" : "nobody holds it, "}nobody can take it`,
     unknown: unknown(answered, of),
   }[state];
 }
 
 function unknown(answered: number, of: number): string {
-  // All answered: then some may refuse a vote.
-  const why = answered === of ? "masters have restarted, and may be in quarantine" : undefined;
+  const why = answered === of ? "masters have restarted, and may have forgotten it" : undefined;
   return `unknown: ${why ?? `${answered} of ${counted(of, "master")} answered`}`;
 }
 
@@ -148,7 +149,10 @@ export function readWriteReport(
     state,
     resource: readWriteLock,
     answered: of - silent.length,
-    others: [...writer.others, ...more.map(({ master, error }) => ({ master, says: error }))],
+    // (Readers that a quorum has are listed.)
+    others: [...writer.others, ...more.map(({ master, error }) => ({ master, says: error }))].filter(
+      ({ says }) => readers.length === 0 || !/^\d+ readers?$/.test(says),
+    ),
   };
   const lines = lockReport(lock, now, paint);
   if (readers.length === 0) return lines;

@@ -8,6 +8,7 @@ for _, key in ipairs(reply[2]) do
   if kind.err then unread = unread + 1
   elseif kind.ok == "string" and redis.call("STRLEN", key) < 400 then
     if isToken(redis.call("GET", key)) then locks[#locks + 1] = key end
+  elseif kind.ok == "zset" and string.find(key, "^quorlock:rw:{.+}:readers$") then locks[#locks + 1] = key
   end
 end
 return {reply[1], #reply[2], locks, unread}

@@ -40,10 +40,14 @@ for index, key in ipairs(KEYS) do
   end
   local isRevoked = string.sub(token, 1, 8) == "revoked:"
   local shown = isRevoked and token or string.sub(token, 1, math.min(8, math.floor(#token / 2)))
-  local waiting = redis.pcall("ZCARD", queueOf(key))
-  local waiters = redis.pcall("ZRANGE", queueOf(key), 0, 49)
-  if waiters.err then waiting, waiters = 0, {} end
-  for place, waiter in ipairs(waiters) do waiters[place] = string.sub(waiter, 1, 8) end
+  local queue, waiters = queueOf(key), {}
+  local waiting, first = redis.pcall("ZCARD", queue), redis.pcall("ZRANGE", queue, 0, 49)
+  if first.err or type(waiting) == "table" then waiting, first = 0, {} end
+  -- One that has crashed stays in the queue, without an entry.
+  for _, waiter in ipairs(first) do
+    if redis.pcall("EXISTS", queue .. ":" .. string.sub(waiter, 1, 20)) == 0 then waiting = waiting - 1
+    else waiters[#waiters + 1] = string.sub(waiter, 1, 8) end
+  end
   local left = redis.call("PTTL", key)
   states[index] = {kind, redis.sha1hex(token), shown, left, waiting, waiters, isToken(token) and 1 or 0,
     kind == "none" and refusalOf(key) or "", guard}

@@ -14,7 +14,7 @@ export interface Key {
  * - `held`: a quorum has one token.
  * - `free`: a quorum has none, so a client can take the lock.
  * - `no-quorum`: nobody holds it, and nobody can take it before the keys expire that too few masters have, or while masters refuse.
- * - `unknown`: too few masters answered to tell, or have restarted and may be in quarantine.
+ * - `unknown`: too few masters answered to tell, or some have restarted and may have forgotten it, or be in quarantine.
  */
 export type Verdict = "held" | "free" | "no-quorum" | "unknown";
 
@@ -24,7 +24,10 @@ export function verdictOf(keys: readonly (Key | undefined)[]): Verdict {
   const silent = keys.filter((key) => !key).length;
   const most = Math.max(0, ...countsOf(keys).values());
   if (most >= quorum) return "held";
-  if (most + silent >= quorum) return "unknown";
+  // One that is in quarantine may have forgotten a token on which a holder relies.
+  const forgetful =
+    most === 0 ? [] : keys.filter((key) => key?.refusal?.startsWith("QUARANTINE") && !key.digest);
+  if (most + silent + forgetful.length >= quorum) return "unknown";
   const free = keys.filter((key) => key && !(key.digest ?? key.otherType ?? key.refusal)).length;
   if (free >= quorum) return "free";
   const doubtful = keys.filter((key) => key?.refusal === "QUARANTINE?" && !(key.digest ?? key.otherType));
