@@ -18,7 +18,7 @@ import { quorumOf } from "./protocol/quorum.ts";
 import { Deletions } from "./protocol/release.ts";
 import { Tokens } from "./protocol/token.ts";
 import { RedisNode, type RedisNodeOptions } from "./redis/redis-node.ts";
-import { type ClockEvent, ClockWatch } from "./safeguards/clock-watch.ts";
+import { type ClockEvent, type ClockWatch, WatchedClock } from "./safeguards/clock-watch.ts";
 import { DistinctMasters } from "./safeguards/distinct-masters.ts";
 import { RestartGuard, type RestartGuardOptions } from "./safeguards/restart-guard.ts";
 import { constructorOptions } from "./settings/options.ts";
@@ -296,7 +296,7 @@ function watchClocks(
   distrust: (index: number) => void,
 ): void {
   checkClockWatch(options);
-  const watch = new ClockWatch(options, driftFactor, runtime, emit);
+  const watch: ClockWatch = { options, driftFactor, runtime, emit, clocks: [] };
   for (const [index, node] of nodes.entries()) {
     // A Cluster consists of many masters, each with its own clock.
     if (node.records?.isCluster || !node.keepsCounters || !node.watchClock || !node.clock) {
@@ -304,7 +304,7 @@ function watchClocks(
         "clockWatch: neither a Redis Cluster nor nodes without scripts can be watched",
       );
     }
-    node.watchClock(watch.judgeOf(node.name, node.clock, () => distrust(index)));
+    node.watchClock(new WatchedClock(watch, node.name, node.clock, () => distrust(index)));
   }
 }
 

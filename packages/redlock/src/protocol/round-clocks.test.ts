@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MasterClock } from "../redis/master-clock.ts";
-import { ClockWatch } from "../safeguards/clock-watch.ts";
+import { type ClockWatch, WatchedClock } from "../safeguards/clock-watch.ts";
 import type { ClockWatchOptions } from "../settings/settings.ts";
 import { fault } from "./faults.ts";
 import type { Answer, Fault, No, Yes } from "./node.ts";
@@ -17,10 +17,13 @@ const no: No = { is: "no", resource: "r", owner: "another-client", remaining: 1 
 /** One round over masters whose clocks are ahead by `offsets`; they answer in the order of the calls of `hear`. */
 function roundOver(ahead: readonly number[], options: ClockWatchOptions = {}) {
   const runtime = { monotonic: () => 0, wall: () => 0 };
-  const watch = new ClockWatch({ maxOffset, exclude: true, ...options }, 0.01, runtime, () => {});
+  const excluding = { maxOffset, exclude: true, ...options };
+  const watch: ClockWatch = { options: excluding, driftFactor: 0.01, runtime, emit: () => {}, clocks: [] };
   const distrusted = new Set<number>();
   const read = ahead.map(() => new MasterClock(runtime));
-  const clocks = read.map((clock, index) => watch.judgeOf(`m${index}`, clock, () => distrusted.add(index)));
+  const judgeOf = (clock: MasterClock, index: number) =>
+    new WatchedClock(watch, `m${index}`, clock, () => distrusted.add(index));
+  const clocks = read.map(judgeOf);
   const answers: (Answer | undefined)[] = ahead.map(() => undefined);
   const round = new RoundClocks(answers, quorumOf(ahead.length));
   const hear = (index: number, vote: Yes | No = yes, clock = clocks[index]!): void => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Reading } from "../protocol/reading.ts";
 import { MasterClock } from "../redis/master-clock.ts";
 import type { ClockWatchOptions } from "../settings/settings.ts";
-import { type ClockEvent, ClockWatch, skewOf, stepBetween } from "./clock-watch.ts";
+import { type ClockEvent, type ClockWatch, skewOf, stepBetween, WatchedClock } from "./clock-watch.ts";
 
 // PROTOCOL 11.1.
 
@@ -15,12 +15,13 @@ function setting(options: ClockWatchOptions = {}, count = 3) {
   const ahead = Array.from({ length: count }, () => 0);
   const events: ClockEvent[] = [];
   const runtime = { monotonic: () => now.monotonic, wall: () => now.wall };
-  const watch = new ClockWatch(options, driftFactor, runtime, (event) => events.push(event));
+  const emit = (event: ClockEvent) => events.push(event);
+  const watch: ClockWatch = { options, driftFactor, runtime, emit, clocks: [] };
   const distrusted: string[] = [];
   const masters = ahead.map(() => new MasterClock(runtime));
   const clocks = masters.map((clock, index) => {
     const name = `master-${index}`;
-    return watch.judgeOf(name, clock, () => distrusted.push(name));
+    return new WatchedClock(watch, name, clock, () => distrusted.push(name));
   });
   let truth = start;
   const pass = (ms: number): void => {

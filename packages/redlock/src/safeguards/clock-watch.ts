@@ -57,6 +57,20 @@ function aheadOf(own: number, all: readonly number[]): number {
   return Math.max(0, own - high) + Math.min(0, own - low);
 }
 
+/**
+ * What the clocks of all masters are watched by. Keys expire by these clocks, and the protocol requires that they do not
+ * step (PROTOCOL 1.3, 11). They are read with the votes. The readings of each round decide which of its votes count, see
+ * `RoundClocks`.
+ */
+export interface ClockWatch {
+  readonly options: ClockWatchOptions;
+  readonly driftFactor: number;
+  readonly runtime: Pick<Runtime, "monotonic">;
+  readonly emit: (event: ClockEvent) => void;
+  /** Each adds itself. */
+  readonly clocks: WatchedClock[];
+}
+
 /** The clock of one master, as far as this client knows it. */
 export class WatchedClock implements ClockJudge {
   readonly node: string;
@@ -69,8 +83,10 @@ export class WatchedClock implements ClockJudge {
   /** Registered by weak reference: this field keeps it alive as long as the node. */
   readonly #onReading = (reading: Reading): void => this.#hear(reading);
 
+  /** `onDistrust`: called if votes are judged, whenever this clock has stepped or is skewed. */
   constructor(watch: ClockWatch, node: string, clock: ClockReadings, onDistrust: () => void) {
     this.#watch = watch;
+    watch.clocks.push(this);
     this.node = node;
     this.#onDistrust = onDistrust;
     clock.onReading(this.#onReading);
@@ -86,7 +102,7 @@ export class WatchedClock implements ClockJudge {
   }
 
   get maxOffset(): number {
-    return this.#watch.maxOffset;
+    return this.#watch.options.maxOffset ?? 1000;
   }
 
   /** Records that a lock of this ttl is requested, ms. */
@@ -114,7 +130,8 @@ export class WatchedClock implements ClockJudge {
       this.#steppedAt = reading.heard.monotonic;
       this.#emit("stepped", step, uncertainty + before!.uncertainty);
     }
-    const offset = skewOf(reading, this.#watch.othersThan(this));
+    const others = this.#watch.clocks.filter((clock) => clock !== this).flatMap(({ latest }) => latest ?? []);
+    const offset = skewOf(reading, others);
     const isSkewed = Math.abs(offset) - uncertainty > this.maxOffset;
     if (isSkewed !== this.#isSkewed) this.#emit(isSkewed ? "skewed" : "synced", offset, uncertainty);
     this.#isSkewed = isSkewed;
@@ -128,45 +145,5 @@ export class WatchedClock implements ClockJudge {
 
   #emit(kind: ClockEvent["kind"], offset: number, uncertainty: number): void {
     this.#watch.emit({ kind, node: this.node, offset, uncertainty });
-  }
-}
-
-/**
- * Watches the clocks of the masters. Keys expire by these clocks, and the protocol requires that they do not step
- * (PROTOCOL 1.3, 11). They are read with the votes. The readings of each round decide which of its votes count, see
- * `RoundClocks`.
- */
-export class ClockWatch {
-  readonly options: ClockWatchOptions;
-  readonly driftFactor: number;
-  readonly runtime: Pick<Runtime, "monotonic">;
-  readonly emit: (event: ClockEvent) => void;
-  readonly #clocks: WatchedClock[] = [];
-
-  constructor(
-    options: ClockWatchOptions,
-    driftFactor: number,
-    runtime: Pick<Runtime, "monotonic">,
-    emit: (event: ClockEvent) => void,
-  ) {
-    this.options = options;
-    this.driftFactor = driftFactor;
-    this.runtime = runtime;
-    this.emit = emit;
-  }
-
-  get maxOffset(): number {
-    return this.options.maxOffset ?? 1000;
-  }
-
-  /** `onDistrust`: called if votes are judged, whenever this clock has stepped or is skewed. */
-  judgeOf(node: string, clock: ClockReadings, onDistrust: () => void = () => {}): WatchedClock {
-    const watched = new WatchedClock(this, node, clock, onDistrust);
-    this.#clocks.push(watched);
-    return watched;
-  }
-
-  othersThan(clock: WatchedClock): readonly Reading[] {
-    return this.#clocks.flatMap((other) => (other === clock || !other.latest ? [] : [other.latest]));
   }
 }
