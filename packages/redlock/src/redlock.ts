@@ -28,7 +28,7 @@ import { Votes } from "./protocol/votes.ts";
 import type { ClockEvent } from "./safeguards/clock-watch.ts";
 import { claimScript, releaseScript } from "./scripts.generated.ts";
 import { checkOptions, type Place, routineAmong } from "./settings/options.ts";
-import { checkBoolean, checkNumber, checkSignal, milliseconds, shownCopy } from "./settings/ranges.ts";
+import { checkNumber, milliseconds, shownCopy } from "./settings/ranges.ts";
 import { resourceList, whyReserved } from "./settings/resources.ts";
 import {
   checkExtension,
@@ -412,7 +412,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     checkNumber("timeout", timeout, milliseconds);
     const signal = options?.signal ?? undefined;
     if (this.#quit) throw new ClosedError();
-    if (signal !== undefined) throwIfAborted(signal);
+    if (signal?.aborted) throw new AbortError(signal.reason);
     const { ended, forget } = endedFromOutside(signal, this.#closed);
     try {
       const { runtime } = this.#context;
@@ -473,7 +473,6 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     checkOptions(options, "quit");
     const { drain, keepClients } = { drain: options?.drain ?? 0, keepClients: options?.keepClients ?? false };
     checkNumber("drain", drain, milliseconds);
-    checkBoolean("keepClients", keepClients);
     if (drain === 0) this.#drained.end();
     this.#quit ??= this.#quitAfter(drain, keepClients);
     return this.#quit;
@@ -562,7 +561,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const parent = options?.parent ?? undefined;
     const request = checked ?? this.#requestFor(resourceList(resources), ttl, settings);
     if (this.#quit) throw new ClosedError();
-    if (signal !== undefined) throwIfAborted(signal, request.resources);
+    if (signal?.aborted) throw new AbortError(signal.reason, request.resources);
     const cancellation = new Cancellation();
     const aborted = (): AbortError => new AbortError(signal!.reason, request.resources);
     const forget = signal && onAbort(signal, () => cancellation.cancel(aborted));
@@ -679,9 +678,4 @@ async function atMost(time: number, work: Promise<unknown>, context: Context): P
     if (done.isOver || !(isDraining || (mayHaveStalled && stall > lateTimerThreshold))) return;
     mayHaveStalled = false;
   }
-}
-
-function throwIfAborted(signal: AbortSignal, resources?: readonly string[]): void {
-  checkSignal(signal);
-  if (signal.aborted) throw new AbortError(signal.reason, resources);
 }

@@ -9,7 +9,6 @@ import type { Lock, RedlockAbortSignal, Routine } from "../holding/lock.ts";
 import { linkSignals } from "../holding/using.ts";
 import { type AcquireOptions, Redlock } from "../redlock.ts";
 import { checkOptions, placeOf, routineAmong } from "../settings/options.ts";
-import { checkFunction, checkSignal } from "../settings/ranges.ts";
 import { onAbort } from "../time/abort.ts";
 import { randomFraction } from "../time/runtime.ts";
 import { sleepUnless } from "../time/sleep.ts";
@@ -81,10 +80,7 @@ export async function lead(
   routineAmong("lead", ttl, [routine]);
   checkOptions(options, place);
   const { onStart, onStop, onError, ...settings } = options ?? {};
-  for (const [name, callback] of Object.entries({ onStart, onStop, onError }))
-    if (callback !== undefined && callback !== null) checkFunction(name, callback);
   const signal = settings.signal ?? undefined;
-  if (signal !== undefined) checkSignal(signal);
   // Each try waits for one ttl: long enough to report a missing quorum, and no reason to ask the masters more
   // often.
   // A `quit` that waits for the routine ends it as well: it would lead for ever. (At any other `quit` the lock is lost at once.)

@@ -5,7 +5,7 @@ import { retryFraction } from "../protocol/extend.ts";
 import { type AcquireOptions, Redlock } from "../redlock.ts";
 import { pauseBetween } from "../settings/backoff.ts";
 import { placeOf, routineAmong } from "../settings/options.ts";
-import { checkBoolean, checkNumber, milliseconds, shown } from "../settings/ranges.ts";
+import { checkNumber, milliseconds, shown } from "../settings/ranges.ts";
 import { checkName } from "../settings/resources.ts";
 import {
   attemptsAllowed,
@@ -149,7 +149,6 @@ function jobOf(redlock: Redlock, name: string, given: OnceOptions): Job {
   checkName("job", name);
   const { keepFor, at, ttl, keepOnError, ...options } = given ?? ({} as OnceOptions);
   checkKeepFor(keepFor, settings);
-  checkBoolean("keepOnError", keepOnError ?? undefined);
   const resource = at === undefined || at === null ? name : `${name}:${isoTimeOf(at)}`;
   const leaseTtl = ttl ?? Math.min(defaultTtl, keepFor);
   checkHolding(leaseTtl, { ...settings, maxHoldTime: undefined }, options.automaticExtensionThreshold);

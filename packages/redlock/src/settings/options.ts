@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "../errors.ts";
-import { readable, shown } from "./ranges.ts";
+import { hasMethod, readable, shown } from "./ranges.ts";
 import { settingNames } from "./settings.ts";
 
 const inCalls = [...settingNames, "signal", "parent"];
@@ -50,15 +50,16 @@ const optionsOf: Record<string, readonly string[]> = {
 
 /**
  * Checks that `options` is an object, or absent, and that each option is known in this place, and no inherited one. An
- * entry that is `undefined` or `null` counts as absent. The values are checked where they are used.
+ * entry that is `undefined` or `null` counts as absent. Checks the values that are not numbers; those are checked where
+ * they are used.
  * @throws InvalidArgumentError that names the unknown option, and a similar known one if there is one.
  */
 export function checkOptions(options: unknown, place: Place, more: readonly string[] = []): void {
   if (options === undefined || options === null) return;
-  readable(`options (${place})`, () => checkNames(options, place, [...optionsOf[place]!, ...more]));
+  readable(`options (${place})`, () => checkGiven(options, place, [...optionsOf[place]!, ...more]));
 }
 
-function checkNames(options: unknown, place: Place, known: readonly string[]): void {
+function checkGiven(options: unknown, place: Place, known: readonly string[]): void {
   if (typeof options !== "object" || options === null || Symbol.iterator in options) {
     throw new InvalidArgumentError(`options must be an object, but is ${shown(options)} (${place})`);
   }
@@ -67,9 +68,13 @@ function checkNames(options: unknown, place: Place, known: readonly string[]): v
       `options must be an object: pass the AbortSignal as { signal } (${place})`,
     );
   }
+  const within = place === "restartGuard" || place === "clockWatch" ? `${place}.` : "";
   for (const [name, value] of Object.entries(options)) {
-    if (value !== undefined && value !== null && !known.includes(name))
-      throw unknownOption(name, known, place);
+    if (value === undefined || value === null) continue;
+    if (!known.includes(name)) throw unknownOption(name, known, place);
+    const kind = kinds[name];
+    if (!kind || kind.fits(value)) continue;
+    throw new InvalidArgumentError(`${within}${name} must be ${kind.what}, but is ${shown(value)}`);
   }
   // Some options would count and others not: they are copied.
   for (const name of inheritedIn(options, known)) {
@@ -88,8 +93,7 @@ function inheritedIn(options: object, known: readonly string[]): readonly string
 }
 
 /**
- * Returns the constructor's options that are not absent. Checks the types of those that are not numbers. `more`: the
- * names of options besides those.
+ * Returns the constructor's options that are not absent. `more`: the names of options besides those.
  */
 export function constructorOptions<Options extends object>(
   options: Options | null | undefined,
@@ -98,13 +102,8 @@ export function constructorOptions<Options extends object>(
   checkOptions(options, "new Redlock", more);
   const entries = Object.entries(options ?? {}).filter(([, value]) => value !== undefined && value !== null);
   const present: Readonly<Record<string, unknown>> = Object.fromEntries(entries);
-  check(present, kinds);
-  for (const name of ["restartGuard", "clockWatch"] as const) {
-    const parts = present[name];
-    if (typeof parts !== "object") continue;
-    checkOptions(parts, name);
-    check(parts as Readonly<Record<string, unknown>>, partKinds, `${name}.`);
-  }
+  for (const name of ["restartGuard", "clockWatch"] as const)
+    if (typeof present[name] === "object") checkOptions(present[name], name);
   return present as Partial<Options>;
 }
 
@@ -115,12 +114,14 @@ interface Kind {
 }
 
 const flag: Kind = { what: "true or false", fits: (value) => typeof value === "boolean" };
+const callback: Kind = { what: "a function", fits: (value) => typeof value === "function" };
 const isParts = (value: unknown): boolean => typeof value === "object" && !Array.isArray(value);
 const withMethods = (...methods: readonly string[]): Kind => ({
   what: `an object with the methods ${methods.join(", ")}`,
   fits: (value) => methods.every((name) => typeof Reflect.get(Object(value), name) === "function"),
 });
 
+/** By their names, which mean the same in all places. */
 const kinds: Readonly<Record<string, Kind>> = {
   groupCommit: flag,
   queue: flag,
@@ -141,28 +142,19 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
   logger: withMethods("info", "warn", "error"),
   runtime: withMethods("monotonic", "wall", "randomBytes", "setTimer"),
-};
-
-/** The same of the options within one of those. */
-const partKinds: Readonly<Record<string, Kind>> = {
   durable: {
     what: "true, false or a function",
     fits: (value) => typeof value === "boolean" || typeof value === "function",
   },
   exclude: flag,
+  backoff: callback,
+  signal: { what: "an AbortSignal", fits: (value) => hasMethod(value, "addEventListener") },
+  keepClients: flag,
+  keepOnError: flag,
+  onStart: callback,
+  onStop: callback,
+  onError: callback,
 };
-
-function check(
-  given: Readonly<Record<string, unknown>>,
-  by: Readonly<Record<string, Kind>>,
-  within = "",
-): void {
-  for (const [name, { what, fits }] of Object.entries(by)) {
-    const value = given[name];
-    if (value === undefined || fits(value)) continue;
-    throw new InvalidArgumentError(`${within}${name} must be ${what}, but is ${shown(value)}`);
-  }
-}
 
 /** Splits the arguments of a `using`-like call after the ttl: options or none, and the routine. */
 export function routineAmong<O extends object, R>(

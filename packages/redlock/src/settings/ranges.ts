@@ -24,23 +24,8 @@ export function checkNumber(name: string, value: unknown, range: Range): asserts
   if (!fits) throw new InvalidArgumentError(`${name} must be ${range.what}, but is ${shown(value)}`);
 }
 
-export function checkBoolean(name: string, value: unknown): void {
-  if (value === undefined || typeof value === "boolean") return;
-  throw new InvalidArgumentError(`${name} must be true or false, but is ${shown(value)}`);
-}
-
-export function checkFunction(name: string, value: unknown): void {
-  if (typeof value === "function") return;
-  throw new InvalidArgumentError(`${name} must be a function, but is ${shown(value)}`);
-}
-
-export function checkSignal(value: unknown): void {
-  if (hasMethod(value, "addEventListener")) return;
-  throw new InvalidArgumentError(`signal must be an AbortSignal, but is ${shown(value)}`);
-}
-
 /** False for a Proxy that was revoked as well: every look at it throws a TypeError. */
-function hasMethod(value: unknown, name: string): boolean {
+export function hasMethod(value: unknown, name: string): boolean {
   try {
     return typeof (value as Readonly<Record<string, unknown>> | null)?.[name] === "function";
   } catch {

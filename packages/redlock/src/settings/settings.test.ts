@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { InvalidArgumentError } from "../errors.ts";
 import { validityLoss } from "../time/lease-clock.ts";
+import { checkOptions } from "./options.ts";
 import { shown } from "./ranges.ts";
 import { checkName, resourceList, whyReserved } from "./resources.ts";
 import {
@@ -45,6 +46,7 @@ function refusalOf(act: () => unknown): InvalidArgumentError | undefined {
 }
 
 function withSettings(overrides: Partial<Settings<undefined>>): Settings {
+  checkOptions(overrides, "extend, detach and release");
   return settingsFrom(defaultSettings, overrides);
 }
 
@@ -109,7 +111,7 @@ describe("settings", () => {
 
   test("a member of Object.prototype is not a setting", () => {
     for (const name of ["constructor", "toString", "hasOwnProperty", "valueOf"]) {
-      expect(refusalOf(() => withSettings({ [name]: 5 }))).toBeUndefined();
+      expect(refusalOf(() => settingsFrom(defaultSettings, { [name]: 5 }))).toBeUndefined();
     }
   });
 });

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "../errors.ts";
 import { validityLoss } from "../time/lease-clock.ts";
 import type { LeaseLimit } from "./lease-limit.ts";
-import { checkFunction, checkNumber, milliseconds, type Range } from "./ranges.ts";
+import { checkNumber, milliseconds, type Range } from "./ranges.ts";
 
 /** Returns the pause before the next attempt after a refusal, ms. */
 export type Backoff = (refusal: {
@@ -120,7 +120,7 @@ export const settingNames: readonly string[] = [...ranges.keys(), "backoff"];
 
 /**
  * Returns `base` with the values of `overrides`; an entry that is `undefined` or `null` counts as absent. Checks each
- * value.
+ * number.
  */
 export function settingsFrom(base: Settings, overrides: Partial<Settings<undefined>>): Settings {
   const settings: Record<string, unknown> = { ...base };
@@ -128,8 +128,7 @@ export function settingsFrom(base: Settings, overrides: Partial<Settings<undefin
     if (value === undefined || value === null) continue;
     const range = ranges.get(name);
     if (range) checkNumber(name, value, range);
-    else if (name === "backoff") checkFunction(name, value);
-    else continue;
+    else if (name !== "backoff") continue;
     settings[name] = name === "retryCount" && value === Number.POSITIVE_INFINITY ? -1 : value;
   }
   return settings as unknown as Settings;
