@@ -46,36 +46,31 @@ export function notAClient(client: unknown): string {
 function kindOf(client: unknown): string {
   if (typeof client === "string") return 'a string: pass new Redis("redis://...")';
   if (typeof client !== "object" || client === null) return shown(client);
-  const { isOpen, sendCommand, customCommand, createScript, bufferedAmount, keyspaceEvents, status } =
-    client as Readonly<Record<string, unknown>>;
-  const kind = kindOfNodeRedis(client);
-  if (kind === "pool") {
-    return "a pool of node-redis, whose connections have no common order: pass createClient() instead";
-  }
-  if (kind === "sentinel") {
-    return "a Sentinel client of node-redis, which sends commands again: pass createClient() for its master, or new Redis({ sentinels, name }) of ioredis";
-  }
-  if (kind === "cluster") {
-    return "a Cluster of node-redis, which makes its connections itself and hides its options: pass new Cluster() of ioredis at the same addresses";
-  }
-  if (typeof keyspaceEvents === "object") {
-    return "a client of ioredis-mock: pass mockMaster(client), of @quorlock/testing";
-  }
-  if (typeof customCommand === "function") {
-    return "a client of Valkey GLIDE, which does not keep the order of commands and sends them late: pass a client of ioredis or node-redis";
-  }
-  if (typeof createScript === "function") {
-    return "a client of @upstash/redis, which speaks HTTP, without a connection that keeps the order of commands: pass new Redis() of ioredis with the rediss:// URL of the same database";
-  }
-  if (typeof bufferedAmount === "number") {
-    return "a RedisClient of Bun, which may keep commands while it is offline: pass a client of ioredis or node-redis: both run on Bun";
-  }
-  if (typeof status === "string") {
-    return "a wrapper without all methods of a client, such as an adapter of BullMQ: pass the client itself that it was made of";
-  }
-  if (typeof isOpen === "boolean" || typeof sendCommand === "function") {
-    return "a client of node-redis before version 5, or its legacy client";
-  }
-  if (typeof (client as Partial<Promise<unknown>>).then === "function") return "a promise: await it first";
-  return shown(client);
+  const ofNodeRedis = kindOfNodeRedis(client);
+  const isOf = (kind: string): boolean => {
+    const [member, type] = kind.split(": ");
+    return kind === ofNodeRedis || typeof Reflect.get(client, member!) === type;
+  };
+  return Object.entries(others).find(([kind]) => isOf(kind))?.[1] ?? shown(client);
 }
+
+/** What else a client may be, by the kind that node-redis has of it, or by a member of this type: the first that fits. */
+const others: Readonly<Record<string, string>> = {
+  pool: "a pool of node-redis, whose connections have no common order: pass createClient() instead",
+  sentinel:
+    "a Sentinel client of node-redis, which sends commands again: pass createClient() for its master, or new Redis({ sentinels, name }) of ioredis",
+  cluster:
+    "a Cluster of node-redis, which makes its connections itself and hides its options: pass new Cluster() of ioredis at the same addresses",
+  "keyspaceEvents: object": "a client of ioredis-mock: pass mockMaster(client), of @quorlock/testing",
+  "customCommand: function":
+    "a client of Valkey GLIDE, which does not keep the order of commands and sends them late: pass a client of ioredis or node-redis",
+  "createScript: function":
+    "a client of @upstash/redis, which speaks HTTP, without a connection that keeps the order of commands: pass new Redis() of ioredis with the rediss:// URL of the same database",
+  "bufferedAmount: number":
+    "a RedisClient of Bun, which may keep commands while it is offline: pass a client of ioredis or node-redis: both run on Bun",
+  "status: string":
+    "a wrapper without all methods of a client, such as an adapter of BullMQ: pass the client itself that it was made of",
+  "isOpen: boolean": "a client of node-redis before version 5, or its legacy client",
+  "sendCommand: function": "a client of node-redis before version 5, or its legacy client",
+  "then: function": "a promise: await it first",
+};
