@@ -255,16 +255,15 @@ export class Semaphore {
     for (let setbacks = 0; ; ) {
       if (left() === 0) throw failure ?? this.#refusalOf(refusal);
       try {
-        return await this.#waitForAdmission(request, left);
+        const granted = await this.#waitForAdmission(request, left);
+        if (granted instanceof Lock) return granted;
+        // Permits were free, but the masters have not granted them with `minimumValidity` left.
+        failure = granted;
+        setbacks += 1;
+        // Outside of the order of the waiters.
+        const pause = Math.min(left(), pauseBetween(request.settings, context.runtime, setbacks));
+        await sleepUnless(context.runtime, pause, request.options.signal, closed);
       } catch (error) {
-        if (error instanceof Setback) {
-          failure = error.answer;
-          setbacks += 1;
-          // Outside of the order of the waiters.
-          const pause = Math.min(left(), pauseBetween(request.settings, context.runtime, setbacks));
-          await sleepUnless(context.runtime, pause, request.options.signal, closed);
-          continue;
-        }
         if (error instanceof ResourceLockedError) {
           // The remaining time of the admission lock says nothing about the permits, only when the next
           // waiter is admitted.
@@ -280,8 +279,8 @@ export class Semaphore {
     }
   }
 
-  /** Waits for the admission lock, and holding it, for the slots. */
-  #waitForAdmission(request: PermitRequest, left: () => number): Promise<Lock> {
+  /** Waits for the admission lock, and holding it, for the slots. Resolves to the error if the masters do not grant free ones. */
+  #waitForAdmission(request: PermitRequest, left: () => number): Promise<Lock | RedlockError> {
     const { ttl, settings } = request;
     // The threshold applies to the permits, and so do the settings replaced here.
     const { automaticExtensionThreshold: _, ...options } = request.options;
@@ -290,27 +289,26 @@ export class Semaphore {
     const admissionTtl = Math.min(ttl, Math.max(defaultAdmissionTtl, Math.ceil(10 * nodeTimeout)));
     const lasting = { minimumValidity: 0, maxHoldTime: Number.POSITIVE_INFINITY };
     const overrides = { ...lasting, nodeTimeout, waitTimeout: left() };
+    const admissionOptions = { ...options, ...overrides };
     return new Promise((resolve, reject) => {
-      const admissionOptions = { ...options, ...overrides };
-      const admitted = this.#redlock.using(
-        this.#admissionLock,
-        admissionTtl,
-        admissionOptions,
-        async (signal) => {
-          // The admission lock is released after the grant: only the next waiter waits for that.
-          resolve(await this.#acquireFreedSlots(request, signal, left));
-        },
-      );
-      admitted.catch(reject);
+      const admitted = async (signal: AbortSignal): Promise<Lock | RedlockError> => {
+        const answer = await this.#acquireFreedSlots(request, signal, left);
+        // The admission lock is released after the grant: only the next waiter waits for that.
+        if (answer instanceof Lock) resolve(answer);
+        return answer;
+      };
+      this.#redlock
+        .using(this.#admissionLock, admissionTtl, admissionOptions, admitted)
+        .then(resolve, reject);
     });
   }
 
-  /** With the admission lock: acquires the first slots that are released. */
+  /** With the admission lock: acquires the first slots that are released, or returns why the masters do not grant them. */
   async #acquireFreedSlots(
     { permits, ttl, settings }: PermitRequest,
     signal: AbortSignal,
     left: () => number,
-  ): Promise<Lock> {
+  ): Promise<Lock | RedlockError> {
     // PROTOCOL 10.2: a backoff with the admission lock would delay all other waiters.
     const acquire = (slot: string, signal: AbortSignal, delay: number): Promise<Lock | RedlockError> => {
       const waiting = { ...settings, minimumValidity: 0, waitTimeout: left() + delay };
@@ -331,8 +329,7 @@ export class Semaphore {
       const resources = held.flatMap((lock) => lock.resources);
       const once = withoutWaiting(settings);
       const answer = await this.#internals.acquire({ resources, ttl, settings: once }, signal);
-      if (answer instanceof Lock) return answer;
-      if (!(answer instanceof ResourceLockedError)) throw new Setback(answer);
+      if (!(answer instanceof ResourceLockedError)) return answer;
       if (left() === 0) throw answer;
     }
   }
@@ -342,16 +339,6 @@ export class Semaphore {
     this.#freeAt = this.#internals.context.runtime.monotonic() + lock.remaining();
     Lock.leaseOf(lock).onEnd(() => this.#slots.prefer(lock.resources));
     return lock;
-  }
-}
-
-/** Permits were free, but the masters have not granted them with `minimumValidity` left. */
-class Setback extends Error {
-  readonly answer: RedlockError;
-
-  constructor(answer: RedlockError) {
-    super(answer.message);
-    this.answer = answer;
   }
 }
 
