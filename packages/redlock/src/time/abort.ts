@@ -33,23 +33,20 @@ interface SelfCheckingSignal extends AbortSignal {
 
 const native = AbortSignal.prototype;
 
+const checked = (name: "aborted" | "reason"): PropertyDescriptor => ({
+  get(this: SelfCheckingSignal): unknown {
+    this[check]();
+    return Reflect.get(native, name, this);
+  },
+});
+
 /**
  * The members of a signal that show whether it has aborted. One prototype for all: own accessors would cost each
  * signal memory.
  */
 const selfChecking = Object.create(native, {
-  aborted: {
-    get(this: SelfCheckingSignal): boolean {
-      this[check]();
-      return Reflect.get(native, "aborted", this);
-    },
-  },
-  reason: {
-    get(this: SelfCheckingSignal): unknown {
-      this[check]();
-      return Reflect.get(native, "reason", this);
-    },
-  },
+  aborted: checked("aborted"),
+  reason: checked("reason"),
   throwIfAborted: {
     value(this: SelfCheckingSignal): void {
       this[check]();
