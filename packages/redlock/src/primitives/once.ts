@@ -5,12 +5,13 @@ import { retryFraction } from "../protocol/extend.ts";
 import { type AcquireOptions, Redlock } from "../redlock.ts";
 import { pauseBetween } from "../settings/backoff.ts";
 import { placeOf, routineAmong } from "../settings/options.ts";
-import { checkNumber, milliseconds, shown } from "../settings/ranges.ts";
+import { shown } from "../settings/ranges.ts";
 import { checkName } from "../settings/resources.ts";
 import {
   attemptsAllowed,
   checkHolding,
   checkIsMeant,
+  checkTtlRange,
   nodeTimeoutFor,
   type Settings,
 } from "../settings/settings.ts";
@@ -71,12 +72,6 @@ const coordinatorPlace = placeOf("runCoordinator", ["parent", "waitTimeout", "ma
 const defaultTtl = 10_000;
 /** The time for the first connections of a Redlock, ms. */
 const readyTimeout = 10_000;
-const times = {
-  ...milliseconds,
-  minimum: 1,
-  integer: true,
-  what: "a whole number of milliseconds, 1 or more",
-};
 
 /** One call, checked. */
 interface Job {
@@ -172,7 +167,7 @@ function jobOf(redlock: Redlock, name: string, given: OnceOptions): Job {
 /** PROTOCOL 9.8: masters refuse a longer ttl. The job would have run by then. */
 function checkKeepFor(keepFor: unknown, settings: Settings): void {
   const { maxTtl = Number.POSITIVE_INFINITY } = settings;
-  checkNumber("keepFor", keepFor, times);
+  checkTtlRange(keepFor, "keepFor");
   checkIsMeant("keepFor", keepFor, settings);
   if (keepFor <= maxTtl) return;
   throw new InvalidArgumentError(
