@@ -47,7 +47,7 @@ export interface Outcome {
 }
 
 /** Told apart by `is`. */
-export type Answer = Yes | No | Fault | Outcome | KeyState | GuardState | Time | Reading;
+export type Answer = Yes | No | Fault | Outcome | KeyState | GuardState | Reading;
 
 /** A question may be unwanted by the time its turn comes: then it is not sent. */
 export interface Claim {
@@ -121,12 +121,6 @@ export interface Sink {
    * not throw.
    */
   answered(place: number, answer: Answer | Timed): void;
-}
-
-/** The time that a master's clock shows, ms since the epoch. A node makes a {@link Reading} of it. */
-export interface Time {
-  readonly is: "time";
-  readonly time: number;
 }
 
 /**

@@ -30,7 +30,6 @@ export type {
   Question,
   RecordStore,
   Sink,
-  Time,
   Timed,
   Verb,
   Wake,
