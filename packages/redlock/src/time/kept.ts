@@ -1,19 +1,16 @@
+/**
+ * - `signals`: the listeners of a signal, behind one native listener.
+ * - `connections`: the connection of a client, which all its Redlocks share.
+ * - `transactions`: that of a client without scripts: WATCH and MULTI apply to a whole connection.
+ * - `registries`: removes the listeners of collected owners from a client.
+ * - `timeOuts`: the latest time-out of a master, by its node: thousands of rounds may have it, and an error is slow to build.
+ * - `commands`: how commands without promises are made of the class of a copy of a library: one class for all connections
+ *   is fast.
+ */
 type Kind = "signals" | "connections" | "transactions" | "registries" | "timeOuts" | "commands";
 
-const stores: Readonly<Record<Kind, WeakMap<object, object>>> = {
-  /** The listeners of a signal, behind one native listener. */
-  signals: new WeakMap<object, object>(),
-  /** The connection of a client, which all its Redlocks share. */
-  connections: new WeakMap<object, object>(),
-  /** That of a client without scripts: WATCH and MULTI apply to a whole connection. */
-  transactions: new WeakMap<object, object>(),
-  /** Removes the listeners of collected owners from a client. */
-  registries: new WeakMap<object, object>(),
-  /** The latest time-out of a master, by its node: thousands of rounds may have it, and an error is slow to build. */
-  timeOuts: new WeakMap<object, object>(),
-  /** How commands without promises are made of the class of a copy of a library: one class for all connections is fast. */
-  commands: new WeakMap<object, object>(),
-};
+/** Each is made when it is first used. */
+const stores = new Map<Kind, WeakMap<object, object>>();
 
 /**
  * A value that is kept beside an object of a user, for as long as that exists; the first who asks makes it. No object of the client can
@@ -21,13 +18,15 @@ const stores: Readonly<Record<Kind, WeakMap<object, object>>> = {
  * masters: test/architecture/fields.test.ts.
  */
 export function keptFor<T extends object>(kind: Kind, owner: object, make: () => T): T {
-  const found = stores[kind].get(owner);
+  const store = stores.get(kind) ?? new WeakMap<object, object>();
+  stores.set(kind, store);
+  const found = store.get(owner);
   if (found) return found as T;
   const made = make();
-  stores[kind].set(owner, made);
+  store.set(owner, made);
   return made;
 }
 
 export function forget(kind: Kind, owner: object): void {
-  stores[kind].delete(owner);
+  stores.get(kind)?.delete(owner);
 }
