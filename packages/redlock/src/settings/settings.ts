@@ -91,6 +91,8 @@ export const defaultSettings: Settings = Object.freeze({
   minimumValidity: 0,
 });
 
+const fromOne: Range = { ...milliseconds, minimum: 1, what: "milliseconds, 1 or more" };
+
 const ranges: ReadonlyMap<string, Range> = new Map(
   Object.entries({
     driftFactor: { minimum: 0, maximum: 0.5, what: "a number from 0 to 0.5" },
@@ -103,15 +105,10 @@ const ranges: ReadonlyMap<string, Range> = new Map(
     retryDelay: milliseconds,
     retryJitter: milliseconds,
     automaticExtensionThreshold: milliseconds,
-    nodeTimeout: { ...milliseconds, minimum: 1, what: "milliseconds, 1 or more" },
+    nodeTimeout: fromOne,
     waitTimeout: { ...milliseconds, maximum: Number.POSITIVE_INFINITY },
     minimumValidity: milliseconds,
-    maxHoldTime: {
-      ...milliseconds,
-      minimum: 1,
-      maximum: Number.POSITIVE_INFINITY,
-      what: "milliseconds, 1 or more",
-    },
+    maxHoldTime: { ...fromOne, maximum: Number.POSITIVE_INFINITY },
   }),
 );
 
