@@ -5,7 +5,7 @@ import {
   notAClient,
   type RedisClient,
 } from "./adapters/client-libraries.ts";
-import { InvalidArgumentError, type LockLostError, type NodeError } from "./errors.ts";
+import { type ClockEvent, InvalidArgumentError, type LockLostError, type NodeError } from "./errors.ts";
 import { Reentrancy } from "./holding/reentrancy.ts";
 import { Admission } from "./load/admission.ts";
 import { Owners } from "./owners/owners.ts";
@@ -18,7 +18,7 @@ import { quorumOf } from "./protocol/quorum.ts";
 import { Deletions } from "./protocol/release.ts";
 import { Tokens } from "./protocol/token.ts";
 import { RedisNode, type RedisNodeOptions } from "./redis/redis-node.ts";
-import { type ClockEvent, type ClockWatch, WatchedClock } from "./safeguards/clock-watch.ts";
+import { type ClockWatch, WatchedClock } from "./safeguards/clock-watch.ts";
 import { DistinctMasters } from "./safeguards/distinct-masters.ts";
 import { RestartGuard, type RestartGuardOptions } from "./safeguards/restart-guard.ts";
 import { constructorOptions } from "./settings/options.ts";

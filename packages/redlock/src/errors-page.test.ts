@@ -68,7 +68,7 @@ test.each([
   ["reason of a master", 4, aliasIn("errors.ts", "NodeErrorReason")],
   ["reason of a loss", 4, literalsIn("errors.ts", "LockLostError", "reason")],
   ["event", 4, membersOf("redlock.ts", "RedlockEvents").map(({ name }) => name)],
-  ["kind of clock event", 4, literalsIn("safeguards/clock-watch.ts", "ClockEvent", "kind")],
+  ["kind of clock event", 4, literalsIn("errors.ts", "ClockEvent", "kind")],
 ])("the page says of every %s what it means, what to look at and what to do", (_, cells, names) => {
   expect(names.length).toBeGreaterThan(2);
   const described = rows.filter((row) => row.length === cells && row.every(Boolean)).map(([first]) => first);
@@ -87,7 +87,7 @@ test("the page describes nothing that the types do not have", () => {
     ...aliasIn("errors.ts", "NodeErrorReason"),
     ...literalsIn("errors.ts", "LockLostError", "reason"),
     ...membersOf("redlock.ts", "RedlockEvents").map(({ name }) => name),
-    ...literalsIn("safeguards/clock-watch.ts", "ClockEvent", "kind"),
+    ...literalsIn("errors.ts", "ClockEvent", "kind"),
   ];
   // (The words of Redis errors have no column of what to look at.)
   const described = rows.filter((row) => row.length > 3).map(([first]) => first!.replaceAll("`", ""));

@@ -22,6 +22,20 @@ export type ClientExecutionResult = ({ vote: "for"; value: number } | { vote: "a
   client: any;
 };
 
+/**
+ * A change of a master's clock: it has `stepped` compared with its own earlier readings, is `skewed` from the
+ * median of all masters, or is `synced` with it again.
+ */
+export interface ClockEvent {
+  readonly kind: "stepped" | "skewed" | "synced";
+  /** The master, as `host:port`. */
+  readonly node: string;
+  /** The size of the step, or the distance ahead of the median, ms. */
+  readonly offset: number;
+  /** The maximum error of `offset`, ms: half of the round-trip times. */
+  readonly uncertainty: number;
+}
+
 /** Why an operation of this library failed. Closed: a new code is a new major version. */
 export type RedlockErrorCode =
   | "INVALID_ARGUMENT"

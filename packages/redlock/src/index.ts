@@ -3,6 +3,7 @@ export type { Client, RedlockOptions } from "./client.ts";
 export {
   AbortError,
   type ClientExecutionResult,
+  type ClockEvent,
   ClosedError,
   ExecutionError,
   type ExecutionStats,
@@ -24,7 +25,6 @@ export type { LockState } from "./protocol/lease.ts";
 export type { LockNode } from "./protocol/node.ts";
 export type { AcquireOptions, ReadyOptions, RedlockEvents } from "./redlock.ts";
 export { Redlock, Redlock as default } from "./redlock.ts";
-export type { ClockEvent } from "./safeguards/clock-watch.ts";
 export type { RestartGuardOptions } from "./safeguards/restart-guard.ts";
 // Backoff and settings.
 export {

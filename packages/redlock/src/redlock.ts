@@ -1,6 +1,7 @@
 import { buildClient, type Client, type RedlockOptions, type RedlockParts } from "./client.ts";
 import {
   AbortError,
+  type ClockEvent,
   ClosedError,
   InvalidArgumentError,
   type LockLostError,
@@ -25,7 +26,6 @@ import { release } from "./protocol/release.ts";
 import type { LockRequest } from "./protocol/request.ts";
 import { lateTimerThreshold } from "./protocol/round.ts";
 import { Votes } from "./protocol/votes.ts";
-import type { ClockEvent } from "./safeguards/clock-watch.ts";
 import { claimScript, releaseScript } from "./scripts.generated.ts";
 import { checkOptions, type Place, routineAmong } from "./settings/options.ts";
 import { checkNumber, milliseconds, shownCopy } from "./settings/ranges.ts";

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
+import type { ClockEvent } from "../errors.ts";
 import type { Reading } from "../protocol/reading.ts";
 import { MasterClock } from "../redis/master-clock.ts";
 import type { ClockWatchOptions } from "../settings/settings.ts";
-import { type ClockEvent, type ClockWatch, skewOf, stepBetween, WatchedClock } from "./clock-watch.ts";
+import { type ClockWatch, skewOf, stepBetween, WatchedClock } from "./clock-watch.ts";
 
 // PROTOCOL 11.1.
 

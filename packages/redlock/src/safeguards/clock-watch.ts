@@ -1,20 +1,7 @@
+import type { ClockEvent } from "../errors.ts";
 import { type ClockJudge, type ClockReadings, elapsed, type Reading } from "../protocol/reading.ts";
 import type { ClockWatchOptions } from "../settings/settings.ts";
 import type { Runtime } from "../time/runtime.ts";
-
-/**
- * A change of a master's clock: it has `stepped` compared with its own earlier readings, is `skewed` from the
- * median of all masters, or is `synced` with it again.
- */
-export interface ClockEvent {
-  readonly kind: "stepped" | "skewed" | "synced";
-  /** The master, as `host:port`. */
-  readonly node: string;
-  /** The size of the step, or the distance ahead of the median, ms. */
-  readonly offset: number;
-  /** The maximum error of `offset`, ms: half of the round-trip times. */
-  readonly uncertainty: number;
-}
 
 /**
  * The difference of a clock, measured by both local clocks. If only one of them shows it, that one is the

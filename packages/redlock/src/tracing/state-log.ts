@@ -1,4 +1,4 @@
-import { escaped, type LockLostError, type NodeError } from "../errors.ts";
+import { type ClockEvent, escaped, type LockLostError, type NodeError } from "../errors.ts";
 import type { Runtime } from "../time/runtime.ts";
 
 /** Any object with these methods, such as a logger of pino. */
@@ -14,13 +14,6 @@ interface Master {
 interface Answered {
   readonly is: string;
   readonly error?: NodeError;
-}
-
-interface Clock {
-  readonly kind: "stepped" | "skewed" | "synced";
-  readonly node: string;
-  readonly offset: number;
-  readonly uncertainty: number;
 }
 
 /** Why a master that fails fails, since when it has not failed any more, and for which request. */
@@ -110,7 +103,7 @@ export class StateLog {
     if (event !== undefined) this.#write("warn", { event, node, reason }, `master ${node}: ${reason}`);
   }
 
-  onClock({ kind, node, offset, uncertainty }: Clock): void {
+  onClock({ kind, node, offset, uncertainty }: ClockEvent): void {
     const fields = { event: `clock_${kind}`, node, offset, uncertainty };
     const message = `the clock of master ${node} ${kind === "stepped" ? "has" : "is"} ${kind}`;
     this.#write(kind === "synced" ? "info" : "warn", fields, message);
