@@ -10,7 +10,7 @@ import { reportForeign } from "./foreign.ts";
 import { Lease } from "./lease.ts";
 import type { Answer, Entry, Grant, LockNode, Timed, Yes } from "./node.ts";
 import { type Contention, contentionIn, decide, isDecided, type Tally, type Verdict } from "./quorum.ts";
-import type { AcquireCall, LockRequest } from "./request.ts";
+import type { LockRequest } from "./request.ts";
 import type { Round, RoundPlan } from "./round.ts";
 import type { RoundClocks } from "./round-clocks.ts";
 import { Votes } from "./votes.ts";
@@ -43,7 +43,7 @@ const none: never[] = [];
  * - A vote counts from the send of the round that asked for it (3.1), however it is heard.
  * - Votes that were given up never count again (7.9).
  */
-export class Ballot implements AcquireCall {
+export class Ballot {
   readonly request: LockRequest;
   readonly attempts: Attempts;
   /** Set once it has won. */

@@ -1,6 +1,5 @@
 import type { Settings } from "../settings/settings.ts";
 import type { AcquireMessage } from "../tracing/tracing.ts";
-import type { Attempts } from "./execution-stats.ts";
 
 /** A lock on all of the resources, or none, for `ttl` ms. */
 export interface LockRequest {
@@ -24,10 +23,4 @@ export interface Mark {
   /** Others hold the resources, and another attempt follows. */
   keep(): void;
   remove(): void;
-}
-
-/** One call of `acquire` with its attempts. */
-export interface AcquireCall {
-  readonly request: LockRequest;
-  readonly attempts: Attempts;
 }

@@ -1,12 +1,16 @@
+import type { Ballot } from "../protocol/ballot.ts";
 import type { ExecutionResult } from "../protocol/execution-stats.ts";
 import { Lease } from "../protocol/lease.ts";
 import type { Contention } from "../protocol/quorum.ts";
 import { Released } from "../protocol/release.ts";
-import type { AcquireCall, LockRequest } from "../protocol/request.ts";
+import type { LockRequest } from "../protocol/request.ts";
 import { waiterOf } from "../protocol/token.ts";
 import { leaseDeadline } from "../time/lease-clock.ts";
 import type { Surroundings } from "./surroundings.ts";
 import type { Wait, WaitEvents } from "./wait.ts";
+
+/** A call with its attempts. */
+type Call = Pick<Ballot, "request" | "attempts">;
 
 /** The number of calls that ask at a time, once those that may hold it together are let in: as many as one batch takes. */
 const maxLetIn = 64;
@@ -171,7 +175,7 @@ export class Line implements WaitEvents {
   }
 
   /** `call`: not the whole waiter, which would keep its promise in memory. */
-  #setLease(lease: Lease, { request, attempts }: AcquireCall): void {
+  #setLease(lease: Lease, { request, attempts }: Call): void {
     // Of calls that may hold it together, none waits for the lease of another.
     if (!request.isShared) this.#lease = lease;
     lease.handOff = () => this.#give(lease, { request, attempts });
@@ -212,7 +216,7 @@ export class Line implements WaitEvents {
   }
 
   /** Its holder releases: gives the lease to the next call here, or returns `undefined` to release it on the masters. */
-  #give(lease: Lease, { request, attempts }: AcquireCall): Promise<ExecutionResult> | undefined {
+  #give(lease: Lease, { request, attempts }: Call): Promise<ExecutionResult> | undefined {
     // A lost lease that its holder releases while it is notified is still here, and is given to nobody (PROTOCOL 7.16).
     const isHere = request.isShared || this.#lease === lease;
     const next = isHere && !lease.loss ? this.#next : undefined;
