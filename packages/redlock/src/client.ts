@@ -114,21 +114,24 @@ export interface RedlockOptions extends Partial<Settings<undefined>> {
 /** The time that `inspect` and `quit` wait for a master without a `nodeTimeout`, ms. */
 const defaultNodeTimeout = 500;
 
+/** What the steps of the protocol share, with all that only the client itself uses. */
+export interface ClientContext extends Context {
+  readonly deletions: Deletions;
+  readonly leases: Set<Lease>;
+  readonly owners: Owners | undefined;
+}
+
 /** The parts of one Redlock, wired together. */
 export interface RedlockParts {
-  readonly context: Context;
-  readonly deletions: Deletions;
+  readonly context: ClientContext;
   /** The settings of the constructor: the defaults of each call. */
   readonly settings: Settings;
-  /** The active leases. */
-  readonly leases: ReadonlySet<Lease>;
   /** The time one master has for `inspect`, and for each step of `quit`, ms. */
   readonly nodeTimeout: number;
   /** Where refused calls wait; `undefined` without queues on the masters: then they retry. */
   readonly queues: Lines | undefined;
   readonly guard: RestartGuard | undefined;
   readonly reentrancy: Reentrancy | undefined;
-  readonly owners: Owners | undefined;
 }
 
 /** The receivers of a Redlock's events. */
@@ -194,7 +197,7 @@ function wire(
   const { clock, timers } = timeOf(runtime);
   const distinct = new DistinctMasters(nodes, leases, serverMoves, report);
   const deletions = new Deletions(runtime, clock, report, undefined, log);
-  const context: Context & { owners: Owners | undefined } = {
+  const context: ClientContext & { owners: Owners | undefined } = {
     nodes,
     placements: new Placements(nodes, leases),
     quorum: quorumOf(nodes.length),
@@ -232,17 +235,7 @@ function wire(
   const guard = restartGuard && new RestartGuard(context, restartGuard, nodeTimeout);
   const queues = context.isQueued ? new Lines(context, settings.driftFactor) : undefined;
   const reentrancy = options.reentrant ? new Reentrancy(context, options.reentrant) : undefined;
-  return {
-    context,
-    deletions,
-    settings,
-    leases,
-    nodeTimeout,
-    queues,
-    guard,
-    reentrancy,
-    owners: context.owners,
-  };
+  return { context, settings, nodeTimeout, queues, guard, reentrancy };
 }
 
 /** Apart from all else: what a timer keeps in memory must not lead to a Redlock that was dropped. */
@@ -312,8 +305,8 @@ function nodesOf(
   clients: Client | Iterable<Client>,
   nodeOf: (client: Client) => LockNode,
 ): readonly LockNode[] {
-  const isList = typeof clients === "object" && Symbol.iterator in (clients ?? {});
-  const list = isList ? [...(clients as Iterable<Client>)] : isObject(clients) ? [clients as Client] : [];
+  const given = typeof clients === "object" && clients !== null ? clients : [];
+  const list = Symbol.iterator in given ? [...given] : [given];
   if (list.length === 0) throw new InvalidArgumentError("clients must be a list of at least one client");
   for (const [index, client] of list.entries()) {
     let kind: string;
@@ -340,10 +333,6 @@ function nodeOf(client: Client, options: RedisNodeOptions, made: LockNode[]): Lo
     client instanceof RedisNode ? client.withDefaults(options) : new RedisNode(connectionOf(client), options);
   made.push(node);
   return node;
-}
-
-function isObject(clients: unknown): boolean {
-  return typeof clients === "object" && clients !== null;
 }
 
 function isNode(client: unknown): client is LockNode {

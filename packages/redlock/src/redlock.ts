@@ -1,4 +1,10 @@
-import { buildClient, type Client, type RedlockOptions, type RedlockParts } from "./client.ts";
+import {
+  buildClient,
+  type Client,
+  type ClientContext,
+  type RedlockOptions,
+  type RedlockParts,
+} from "./client.ts";
 import {
   AbortError,
   type ClockEvent,
@@ -113,9 +119,7 @@ const releasedByQuit = ["quit() released it", "QUIT"] as const;
  */
 export class Redlock extends Events<RedlockEvents> implements LockOwner {
   readonly #parts: RedlockParts;
-  readonly #context: Context;
-  /** The defaults of each call. */
-  readonly #settings: Settings;
+  readonly #context: ClientContext;
   /** Without what only the library sets. */
   readonly #shownSettings: Settings;
   /** The `acquire` calls in flight, and their cancellations. */
@@ -153,8 +157,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       safely: (act) => this.#emitSafely(act),
     });
     this.#context = this.#parts.context;
-    this.#settings = this.#parts.settings;
-    const { maxTtl: _, ...shown } = this.#settings;
+    const { maxTtl: _, ...shown } = this.#parts.settings;
     this.#shownSettings = Object.freeze(shown);
   }
 
@@ -284,13 +287,13 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   async verify(lock: Lock): Promise<boolean> {
     const lease = Lock.leaseOf(lock);
     if (lock.whyEnded !== undefined) return false;
-    const isHeld = await this.#unlessClosed(lease, () => verify(lease, this.#settings));
+    const isHeld = await this.#unlessClosed(lease, () => verify(lease, this.#parts.settings));
     return isHeld && lock.whyEnded === undefined;
   }
 
   /** Runs `confirm`. `quit` ends the active leases; one that was resumed is not among them before it is confirmed, and ends here. */
   async #unlessClosed<T>(lease: Lease, confirm: () => Promise<T>): Promise<T> {
-    const isActive = this.#parts.leases.has(lease);
+    const isActive = this.#context.leases.has(lease);
     // A lock that is held goes on while `quit` waits for its end.
     if (this.#quit && (!isActive || this.#drained.isOver)) throw new ClosedError();
     const forget = isActive ? undefined : this.#closed.onEnd(() => this.#end([lease]));
@@ -298,7 +301,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       return await confirm();
     } finally {
       forget?.();
-      if (!isActive && holding.hasSubscribers && this.#parts.leases.has(lease))
+      if (!isActive && holding.hasSubscribers && this.#context.leases.has(lease))
         traceHold(lease, this.#context);
     }
   }
@@ -306,7 +309,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   /** Notifies the holders, then releases their leases. */
   #end(leases: readonly Lease[]): void {
     for (const lease of leases) lease.lose(...releasedByQuit);
-    for (const lease of leases) void release(lease, this.#settings);
+    for (const lease of leases) void release(lease, this.#parts.settings);
   }
 
   /**
@@ -374,7 +377,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const { placements, nodes } = this.#context;
     const deadlines = nodes.map(() => never);
     // No key of a guarded master lives longer. (The ttl of a lock that was built by hand is a guess.)
-    const longest = Math.min(ttl, this.#settings.maxTtl ?? ttl);
+    const longest = Math.min(ttl, this.#parts.settings.maxTtl ?? ttl);
     const votes = new Votes(placements.current, resources, token, longest, 0, deadlines);
     return this.#lockOf(new Lease(this.#context, votes, fencingToken, true), new Attempts(nodes));
   }
@@ -447,7 +450,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     resources: readonly string[],
     nodeTimeout: number = this.#parts.nodeTimeout,
   ): Promise<ReadonlyArray<readonly Inspection[]>> {
-    const { owners } = this.#parts;
+    const { owners } = this.#context;
     const inspections = await inspectAll(this.#context, resources, nodeTimeout);
     return owners ? owners.named(resources, inspections, nodeTimeout) : inspections;
   }
@@ -502,8 +505,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       readersOf: (key) =>
         toldBy(redlock.#context, redlock.#parts.nodeTimeout, (records) => records.readersOf(key)),
       ownersOf: async (tags) => {
-        const { owners, nodeTimeout } = redlock.#parts;
-        return (await owners?.recordsOf(tags, nodeTimeout)) ?? new Map<string, Owner>();
+        const { context, nodeTimeout } = redlock.#parts;
+        return (await context.owners?.recordsOf(tags, nodeTimeout)) ?? new Map<string, Owner>();
       },
     };
   }
@@ -516,12 +519,12 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     this.#closed.end();
     for (const cancellation of this.#underWay.keys()) cancellation.cancel(new ClosedError());
     if (drain > 0) await this.#drain(drain);
-    this.#end([...this.#parts.leases]);
+    this.#end([...this.#context.leases]);
     // Each of the two steps has its own time limit, independent of the settings of the calls that are awaited.
     const time = this.#parts.nodeTimeout;
-    const settled = Promise.all([this.#parts.owners?.end(time), this.#settled(underWay)]);
+    const settled = Promise.all([this.#context.owners?.end(time), this.#settled(underWay)]);
     await atMost(time, settled, this.#context);
-    this.#parts.deletions.stop();
+    this.#context.deletions.stop();
     if (keepsClients) {
       for (const node of nodes) node.leave?.();
       return;
@@ -532,20 +535,20 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
 
   /** Until every held lock has ended, or the time is over. */
   async #drain(time: number): Promise<void> {
-    const { leases, context } = this.#parts;
+    const { leases, runtime } = this.#context;
     const allEnded = async (): Promise<void> => {
       // Visits those that are added meanwhile: one lease may be followed by another.
       for (const lease of leases) await lease.ended.done;
     };
     void allEnded().then(() => this.#drained.end());
-    await sleep(context.runtime, time, this.#drained);
+    await sleep(runtime, time, this.#drained);
     this.#drained.end();
   }
 
   /** Resolves when the cancelled acquires have rolled back, and the releases in flight are answered. */
   async #settled(underWay: readonly Promise<unknown>[]): Promise<void> {
     await Promise.allSettled(underWay);
-    await this.#parts.deletions.answered;
+    await this.#context.deletions.answered;
   }
 
   /** `checked`: the request, if it is one of another primitive; it may lock the library's own keys. */
@@ -627,13 +630,13 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
 
   #lockOf(lease: Lease, attempts: Attempts): Lock {
     // From the first lock on, others can see whose it is.
-    this.#parts.owners?.begin();
+    this.#context.owners?.begin();
     const lock = this.#parts.reentrancy
       ? new ReentrantLock(this, lease, attempts)
       : new Lock(this, lease, attempts);
     lease.handle = lock;
     // A lock that is resumed is none yet, and may never be one.
-    if (holding.hasSubscribers && this.#parts.leases.has(lease)) traceHold(lease, this.#context);
+    if (holding.hasSubscribers && this.#context.leases.has(lease)) traceHold(lease, this.#context);
     return lock;
   }
 
@@ -654,9 +657,9 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     options: Partial<Settings<undefined>> | null | undefined,
     place: Place = "acquire, tryAcquire and using",
   ): Settings {
-    if (options === undefined || options === null) return this.#settings;
+    if (options === undefined || options === null) return this.#parts.settings;
     checkOptions(options, place);
-    return settingsFrom(this.#settings, options);
+    return settingsFrom(this.#parts.settings, options);
   }
 }
 
