@@ -48,13 +48,14 @@ export type RedlockErrorCode =
 
 /** The base of every error this library throws, rejects with or emits. Its `code` is part of the message. */
 export class RedlockError extends Error {
-  /** @internal */
+  /** @internal For all copies of this package. The rest of it is the name, whatever a bundler calls the class. */
   static readonly kind: string = "quorlock.RedlockError";
-  override name = "RedlockError";
+  override name: string;
   readonly code: RedlockErrorCode;
 
   constructor(code: RedlockErrorCode, message: string, options?: { readonly cause?: unknown }) {
     super(`${message} [${code}]`, options);
+    this.name = new.target.kind.slice("quorlock.".length);
     this.code = code;
   }
 
@@ -80,7 +81,6 @@ function isInstance(value: unknown, { prototype, kind }: typeof RedlockError): b
 export class InvalidArgumentError extends RedlockError {
   /** @internal */
   static override readonly kind: string = "quorlock.InvalidArgumentError";
-  override name = "InvalidArgumentError";
 
   constructor(message: string, options?: { readonly cause?: unknown }) {
     super("INVALID_ARGUMENT", message, options);
@@ -140,7 +140,6 @@ export type NodeErrorReason =
 export class NodeError extends RedlockError {
   /** @internal */
   static override readonly kind: string = "quorlock.NodeError";
-  override name = "NodeError";
   /** The master, as `host:port`. */
   readonly node: string;
   readonly reason: NodeErrorReason;
@@ -164,7 +163,6 @@ export class NodeError extends RedlockError {
 export class ExecutionError extends RedlockError {
   /** @internal */
   static override readonly kind: string = "quorlock.ExecutionError";
-  override name = "ExecutionError";
   /** Not enumerable: printing the error would otherwise print the clients and their options, passwords included. */
   declare readonly attempts: ReadonlyArray<Promise<ExecutionStats>>;
 
@@ -209,7 +207,6 @@ export function titleOf({ name, pid, host }: Owner): string {
 export class ResourceLockedError extends ExecutionError {
   /** @internal */
   static override readonly kind: string = "quorlock.ResourceLockedError";
-  override name = "ResourceLockedError";
   readonly resource: string;
   /** The maximum remaining time of the other lock, ms, unless it is extended; `Infinity` for a key without expiry. */
   readonly remaining: number;
@@ -240,7 +237,6 @@ export class ResourceLockedError extends ExecutionError {
 export class LockLostError extends ExecutionError {
   /** @internal */
   static override readonly kind: string = "quorlock.LockLostError";
-  override name = "LockLostError";
   /** The locked resources, as their user names them. */
   readonly resources: readonly string[];
   /** Why it was lost, in words. */
@@ -284,7 +280,6 @@ export type LossReason = Exclude<LockLostError["reason"], undefined>;
 export class AbortError extends RedlockError {
   /** @internal */
   static override readonly kind: string = "quorlock.AbortError";
-  override name = "AbortError";
 
   /** `resources`: what was waited for. */
   constructor(reason: unknown, resources: readonly string[] = []) {
@@ -297,7 +292,6 @@ export class AbortError extends RedlockError {
 export class ClosedError extends RedlockError {
   /** @internal */
   static override readonly kind: string = "quorlock.ClosedError";
-  override name = "ClosedError";
 
   constructor() {
     super("CLOSED", "This Redlock has quit");
