@@ -58,7 +58,11 @@ export class Slots {
       return undefined;
     }
     this.#putBack(untried.filter((slot) => refused.has(slot)));
-    return this.#moveToEnd(taken);
+    for (const slot of taken) {
+      this.#tried.delete(slot);
+      this.#tried.add(slot);
+    }
+    return taken;
   }
 
   /** Moves slots to the front that have just been released. */
@@ -71,14 +75,6 @@ export class Slots {
       this.#known.add(slot);
       this.#released.push(slot);
     }
-  }
-
-  #moveToEnd(slots: readonly string[]): readonly string[] {
-    for (const slot of slots) {
-      this.#tried.delete(slot);
-      this.#tried.add(slot);
-    }
-    return slots;
   }
 
   /** A slot that is not known yet, if there is one: one step of a Fisher-Yates shuffle. */

@@ -320,8 +320,7 @@ export class Semaphore {
     for (;;) {
       const { runtime } = this.#internals.context;
       const terms = { runtime, slots: this.#slots.all, count: permits, ttl, settings, signal, left };
-      const race = new SlotRace({ ...terms, acquire });
-      const held = await race.run();
+      const held = await new SlotRace({ ...terms, acquire }).run();
       if (permits === 1 && held[0]!.remaining() > settings.minimumValidity) return held[0]!;
       // Several slots become one lock, and one with too little time left is voted for again: sent in the same turn, the vote reaches each master right after the
       // releases.

@@ -1,6 +1,7 @@
 import { AbortError, type RedlockError, ResourceLockedError } from "../errors.ts";
 import { Lock } from "../holding/lock.ts";
 import { Renewal } from "../holding/renewal.ts";
+import { linkSignals } from "../holding/using.ts";
 import type { Settings } from "../settings/settings.ts";
 import { abortWith, onAbort } from "../time/abort.ts";
 import type { Runtime } from "../time/runtime.ts";
@@ -128,7 +129,9 @@ export class SlotRace {
         return;
       }
       const renewal = new Renewal(lock, ttl, settings);
-      await abortOf(lock.signal, over);
+      const { signal: either, unlink } = linkSignals([lock.signal, over]);
+      if (!either.aborted) await new Promise<void>((resolve) => void onAbort(either, resolve));
+      unlink();
       renewal.stop();
       if (over.aborted) throw new AbortError(over.reason);
       this.#held.delete(lock);
@@ -151,16 +154,4 @@ export class SlotRace {
 function isSooner(error: unknown, other: unknown): boolean {
   if (!(error instanceof ResourceLockedError)) return false;
   return !(other instanceof ResourceLockedError) || error.remaining < other.remaining;
-}
-
-/** Resolves when either aborts. */
-function abortOf(...signals: readonly AbortSignal[]): Promise<void> {
-  return new Promise((resolve) => {
-    const forget = signals.map((signal) => onAbort(signal, end));
-    function end(): void {
-      for (const one of forget) one();
-      resolve();
-    }
-    if (signals.some(({ aborted }) => aborted)) end();
-  });
 }
