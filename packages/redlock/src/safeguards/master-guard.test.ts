@@ -36,7 +36,7 @@ function setting() {
   const coordinator = {
     runtime,
     maxTtl: 10_000,
-    isAgreed: () => true,
+    isAgreed: true,
     compare: () => {},
     restoreCounters: () => Promise.resolve(true),
   };

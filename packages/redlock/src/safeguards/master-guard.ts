@@ -25,9 +25,9 @@ export interface GuardCoordinator {
   readonly runtime: Runtime;
   readonly maxTtl: number;
   /** Whether `maxTtl` has been compared with the other masters. */
-  isAgreed(): boolean;
+  readonly isAgreed: boolean;
   /** Called when the master refused because `maxTtl` was not compared. */
-  compare(): void;
+  compare(): unknown;
   /**
    * Restores the fencing counters of the guard's master in this epoch. Resolves to whether that succeeded.
    */
@@ -84,7 +84,7 @@ export class MasterGuard implements Guard {
 
   terms({ verb, words }: Question): string {
     const { maxTtl, runtime } = this.#coordinator;
-    const usual: Permission = this.#coordinator.isAgreed() ? "quarantine" : "nothing";
+    const usual: Permission = this.#coordinator.isAgreed ? "quarantine" : "nothing";
     const [permission = usual] = verb === "guardState" ? (words as readonly Permission[]) : [];
     const now = Math.floor(runtime.wall());
     const durable = this.#isDurable ? 1 : 0;
@@ -197,7 +197,7 @@ export class MasterGuard implements Guard {
   distrust(): void {
     const { runtime, maxTtl } = this.#coordinator;
     const now = runtime.monotonic();
-    if (!this.#coordinator.isAgreed() || now - this.#distrustedAt < maxTtl / 2) return;
+    if (!this.#coordinator.isAgreed || now - this.#distrustedAt < maxTtl / 2) return;
     this.#distrustedAt = now;
     void this.#read(stateRead("distrust")).then((answer) => {
       if (answer.is !== "guard") this.#distrustedAt = Number.NEGATIVE_INFINITY;

@@ -8,6 +8,7 @@ import { onReadyWhileKept } from "../protocol/weak-listeners.ts";
 import { checkTtlRange } from "../settings/settings.ts";
 import { outside } from "../time/async-context.ts";
 import { type Cancellation, Latch } from "../time/cancellation.ts";
+import type { Runtime } from "../time/runtime.ts";
 import { SharedWork } from "../time/shared-work.ts";
 import { sleep } from "../time/sleep.ts";
 import { type GuardCoordinator, MasterGuard, stateRead } from "./master-guard.ts";
@@ -37,13 +38,14 @@ const pauseBetweenComparisons = 100;
  * All clients must agree on that time. Before this client puts any master into quarantine, it compares
  * `maxTtl` with enough masters that no quorum can have another value.
  */
-export class RestartGuard {
+export class RestartGuard implements GuardCoordinator {
+  readonly runtime: Runtime;
+  readonly maxTtl: number;
+  isAgreed = false;
   readonly #context: Context;
-  readonly #maxTtl: number;
   readonly #timeout: number;
   /** By the index of the master. */
   readonly #guards: readonly MasterGuard[];
-  #isAgreed = false;
   /** The states of the masters that have answered. */
   readonly #compared = new Map<number, GuardState>();
   #problem: Error | undefined;
@@ -54,21 +56,21 @@ export class RestartGuard {
 
   constructor(context: Context, options: RestartGuardOptions, timeout: number) {
     checkOptions(options, context.nodes);
+    this.runtime = context.runtime;
+    this.maxTtl = options.maxTtl;
     this.#context = context;
-    this.#maxTtl = options.maxTtl;
     this.#timeout = timeout;
     const { durable = false } = options;
-    const guarded = this.#coordinator();
     this.#guards = context.nodes.map((node, index) => {
       const isDurable = typeof durable === "function" ? outside(() => durable(node.name)) : durable;
-      const guard = new MasterGuard(node, guarded, isDurable);
+      const guard = new MasterGuard(node, this, isDurable);
       node.watchGuard!(guard);
       this.#readStateWhenBack(node, index);
       return guard;
     });
     // Another `maxTtl` may be agreed on in another database.
     context.placements.onLeft(() => {
-      this.#isAgreed = false;
+      this.isAgreed = false;
       this.#compared.clear();
       this.#comparison = undefined;
       this.#awaited = undefined;
@@ -78,8 +80,8 @@ export class RestartGuard {
 
   /** Asked before a vote: whether enough masters have been compared. If so, it reads the epochs that are unknown, with the vote. */
   agrees(): boolean {
-    if (this.#isAgreed) this.#readEpochs();
-    return this.#isAgreed;
+    if (this.isAgreed) this.#readEpochs();
+    return this.isAgreed;
   }
 
   /**
@@ -91,8 +93,7 @@ export class RestartGuard {
   async ensureAgreed(limit: number): Promise<void> {
     if (this.agrees()) return;
     // A problem may have been solved since.
-    if (!this.#awaited || this.#problem)
-      this.#awaited = new SharedWork(this.#context.runtime, this.#compare());
+    if (!this.#awaited || this.#problem) this.#awaited = new SharedWork(this.runtime, this.compare());
     await this.#awaited.within(limit);
     if (this.#problem) throw this.#problem;
   }
@@ -107,7 +108,7 @@ export class RestartGuard {
     const { runtime, quorum } = this.#context;
     const until = startedAt + timeout;
     while (!this.agrees()) {
-      await ended.race(sleep(runtime, until - runtime.monotonic(), this.#compare()));
+      await ended.race(sleep(runtime, until - runtime.monotonic(), this.compare()));
       if (ended.reason) throw ended.reason;
       if (this.#problem) throw this.#problem;
       const marked = [...this.#compared.values()].filter(({ isCurrent }) => isCurrent).length;
@@ -130,7 +131,7 @@ export class RestartGuard {
     );
     const after = await this.#readStates(stateRead("declare new"));
     this.#check(after, (found, name) => this.#differs(found, name) ?? notDeclared(found, name));
-    this.#isAgreed = true;
+    this.isAgreed = true;
   }
 
   /** Whether the quarantine of this fault was reported before. */
@@ -145,30 +146,20 @@ export class RestartGuard {
     this.#guards[index]!.distrust();
   }
 
-  #coordinator(): GuardCoordinator {
-    return {
-      runtime: this.#context.runtime,
-      maxTtl: this.#maxTtl,
-      isAgreed: () => this.#isAgreed,
-      compare: () => void this.#compare(),
-      restoreCounters: (guard, epoch, since) => this.#restoreCounters(guard, epoch, since),
-    };
-  }
-
   /**
    * The server at an address may have changed while there was no connection. A lease that is not extended at
    * that time sends no command that would notice it, so the state is read on every reconnect. The weak
    * reference does not keep an unused Redlock alive.
    */
   #readStateWhenBack(node: LockNode, index: number): void {
-    // (By its index: the guard itself leads back to this.)
+    // (By its index: the guard itself leads back to this, and so would a function that is made in the constructor.)
     onReadyWhileKept(this, node, (self) => self.#onBack(self.#guards[index]!));
   }
 
   #onBack(guard: MasterGuard): void {
     // Before the first vote, all masters are compared anyway.
     guard.forgetConnection();
-    if (this.#isAgreed) guard.readEpoch();
+    if (this.isAgreed) guard.readEpoch();
   }
 
   /**
@@ -184,13 +175,13 @@ export class RestartGuard {
    * largest floor of enough other masters that every quorum contains one of them. If these stay unreachable
    * for another `maxTtl`, the clock provides the floor and the user is warned.
    */
-  async #restoreCounters({ node }: MasterGuard, epoch: string, since: number): Promise<boolean> {
+  async restoreCounters({ node }: MasterGuard, epoch: string, since: number): Promise<boolean> {
     const { nodes, quorum, runtime, report } = this.#context;
     const found = (await this.#readStates()).filter((answer) => answer?.is === "guard");
     const ready = found.filter(({ isReady }) => isReady);
     const enough = nodes.length - quorum + 1;
     const isCertain = ready.length >= enough;
-    if (!isCertain && runtime.monotonic() - since < this.#maxTtl) return false;
+    if (!isCertain && runtime.monotonic() - since < this.maxTtl) return false;
     const floors = (isCertain ? ready : found).map(({ floor }) => floor);
     const floor = Math.max(isCertain ? 0 : Math.floor(runtime.wall() * 1000), ...floors);
     // Reported before any token uses it.
@@ -200,7 +191,7 @@ export class RestartGuard {
   }
 
   /** One comparison at a time. */
-  #compare(): Latch {
+  compare(): Latch {
     if (this.#comparison && !this.#comparison.isOver) return this.#comparison;
     const comparison = new Latch();
     this.#comparison = comparison;
@@ -230,13 +221,13 @@ export class RestartGuard {
       this.#compared.set(index, answer);
     } else if (answer.is === "fault" && answer.error.reason === "NOPERM")
       this.#problem ??= forbidden(name, answer);
-    if (this.#problem === undefined && this.#compared.size >= this.#enough) this.#isAgreed = true;
-    if (this.#isAgreed) this.#readEpochs();
+    if (this.#problem === undefined && this.#compared.size >= this.#enough) this.isAgreed = true;
+    if (this.isAgreed) this.#readEpochs();
   }
 
   #differs({ maxTtl }: GuardState, name: string): InvalidArgumentError | undefined {
-    if (maxTtl === 0 || maxTtl === this.#maxTtl) return undefined;
-    const both = `${this.#maxTtl} ms here, and ${maxTtl} ms at ${name}`;
+    if (maxTtl === 0 || maxTtl === this.maxTtl) return undefined;
+    const both = `${this.maxTtl} ms here, and ${maxTtl} ms at ${name}`;
     return new InvalidArgumentError(`restartGuard: maxTtl must be the same for all clients, but is ${both}`);
   }
 
@@ -265,7 +256,7 @@ export class RestartGuard {
         this.#guards[index]!.hear(answer, databases[index]);
         onState?.(index, answer);
       },
-      isDecided: onState && (() => this.#isAgreed),
+      isDecided: onState && (() => this.isAgreed),
     });
     await round.ask().decided;
     return round.answers;
