@@ -9,14 +9,8 @@ interface Channel<Message> {
   runStores<R>(message: Message, callback: () => R): R;
 }
 
-interface Tracing<Message> {
-  readonly hasSubscribers: boolean;
-  readonly start: Channel<Message>;
-  readonly end: Channel<Message>;
-  readonly asyncStart: Channel<Message>;
-  readonly asyncEnd: Channel<Message>;
-  readonly error: Channel<Message>;
-}
+type Tracing<Message> = Pick<Channel<Message>, "hasSubscribers"> &
+  Readonly<Record<"start" | "end" | "asyncStart" | "asyncEnd" | "error", Channel<Message>>>;
 
 const diagnostics = process.getBuiltinModule("node:diagnostics_channel");
 

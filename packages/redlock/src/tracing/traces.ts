@@ -25,11 +25,6 @@ interface Client {
   readonly holds: WeakMap<object, HoldMessage>;
 }
 
-interface Request {
-  readonly resources: readonly string[];
-  readonly ttl: number;
-}
-
 /** A result without a lock has the error. */
 type Acquired =
   | { readonly lease: object }
@@ -56,7 +51,7 @@ function codeOf(error: unknown): string {
 
 /** `work` gets the message, in which a wait counts itself. */
 export function traceAcquire<Result extends Acquired>(
-  { resources, ttl }: Request,
+  { resources, ttl }: Pick<Held, "resources" | "ttl">,
   time: Time,
   work: (call: AcquireMessage) => Promise<Result>,
 ): Promise<Result> {
