@@ -7,11 +7,15 @@ import { settledWithin } from "../time/sleep.ts";
 import type { TimerHandle, TimerTask } from "../time/timers.ts";
 import { Lists } from "./lists.ts";
 import type { ListedMaster } from "./membership.ts";
-import { maxRecordedLocks, type OwnerRecord, recordInterval, recordLifetime } from "./owner-record.ts";
+import {
+  recordInterval as interval,
+  maxRecordedLocks,
+  type OwnerRecord,
+  recordLifetime,
+} from "./owner-record.ts";
 import { MasterRecords } from "./records.ts";
 import { version } from "./version.ts";
 
-const interval = recordInterval;
 /** Of a record whose locks do not expire, ms: a week. */
 const maxLifetime = 604_800_000;
 /** The locks in a record have been held for this time at least, ms. */
@@ -175,7 +179,7 @@ export class Owners implements OwnerNames {
 
   /** Its text, and its ttl in ms: if this process ends, the record names it as long as one of its locks keeps others out. */
   #record(): readonly [text: string, ttl: number] {
-    const { name, host, pid } = this.self;
+    const { tag: _, ...self } = this.self;
     const { runtime, clock } = this.#context;
     const now = clock.now();
     const wall = runtime.wall();
@@ -188,9 +192,7 @@ export class Owners implements OwnerNames {
       fencingToken,
     }));
     const record: Omit<OwnerRecord, "tag"> = {
-      name,
-      host,
-      pid,
+      ...self,
       version,
       writes: this.#turn,
       ttl,
