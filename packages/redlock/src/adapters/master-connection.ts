@@ -24,14 +24,15 @@ export class MasterConnection implements Connection {
   readonly name: string;
   readonly client: object;
   readonly keyPrefix: string;
+  readonly isCluster: boolean;
   session = 0;
+  database: number | undefined;
   readonly deliver: (message: Message, done: Done) => void;
   readonly #driver: Driver;
   readonly #listeners = new Set<() => void>();
   readonly #moves: WeakListeners<[why: string]> = new WeakListeners();
   readonly #subscriber: Subscriber;
   readonly #link: CurrentLink;
-  #database: number | undefined;
   /** Set until the database of the user's client is known. */
   #askingDatabase: Promise<void> | undefined;
   /** How many nodes use it. With none left it is made again for the next one; `undefined` before the first. */
@@ -42,8 +43,9 @@ export class MasterConnection implements Connection {
     this.#driver = driver;
     this.name = driver.name;
     this.keyPrefix = driver.keyPrefix;
-    this.#database = driver.database;
-    const open = (): Link => driver.open(this.#database);
+    this.isCluster = driver.isCluster;
+    this.database = driver.database;
+    const open = (): Link => driver.open(this.database);
     this.#link = new CurrentLink(driver, open, () => this.#onEstablished());
     this.deliver = this.#link.deliver;
     try {
@@ -54,7 +56,7 @@ export class MasterConnection implements Connection {
     }
     const asked = driver.askDatabase?.();
     if (asked) this.#askingDatabase = this.#takeDatabase(asked);
-    this.#subscriber = new Subscriber(driver, () => this.#database, systemRuntime);
+    this.#subscriber = new Subscriber(driver, () => this.database, systemRuntime);
     driver.watch({
       onReady: () => this.#follow(),
       onSelect: (database) => this.#moveTo(database),
@@ -64,16 +66,8 @@ export class MasterConnection implements Connection {
     if (driver.status !== "wait") void this.connectFirst();
   }
 
-  get database(): number | undefined {
-    return this.#database;
-  }
-
   get serverIds(): readonly string[] {
     return this.#link.server.found?.ids ?? [];
-  }
-
-  get isCluster(): boolean {
-    return this.#driver.isCluster;
   }
 
   get isReady(): boolean {
@@ -94,10 +88,10 @@ export class MasterConnection implements Connection {
 
   /** Nothing is sent to a database before it is known that the user's client is there (PROTOCOL 2.15). */
   async #takeDatabase(asked: Promise<number | undefined>): Promise<void> {
-    const claimed = this.#database;
+    const claimed = this.database;
     const database = await asked;
     this.#askingDatabase = undefined;
-    if (database !== undefined && this.#database === claimed) this.#database = database;
+    if (database !== undefined && this.database === claimed) this.database = database;
   }
 
   send(command: string, args: Args): Promise<unknown> {
@@ -182,9 +176,9 @@ export class MasterConnection implements Connection {
 
   /** A switched client emits this again after each reconnect. */
   #moveTo(database: number): void {
-    if (database === this.#database) return;
-    const why = `the client of ${this.name} was switched from database ${this.#database} to ${database}`;
-    this.#database = database;
+    if (database === this.database) return;
+    const why = `the client of ${this.name} was switched from database ${this.database} to ${database}`;
+    this.database = database;
     this.#link.renew(why);
     this.#moves.call(why);
   }

@@ -61,9 +61,9 @@ export interface ClockWatch {
 /** The clock of one master, as far as this client knows it. */
 export class WatchedClock implements ClockJudge {
   readonly node: string;
+  latest: Reading | undefined;
   readonly #watch: ClockWatch;
   readonly #onDistrust: () => void;
-  #latest: Reading | undefined;
   #isSkewed = false;
   #steppedAt = Number.NEGATIVE_INFINITY;
   #maxTtl = 0;
@@ -77,10 +77,6 @@ export class WatchedClock implements ClockJudge {
     this.node = node;
     this.#onDistrust = onDistrust;
     clock.onReading(this.#onReading);
-  }
-
-  get latest(): Reading | undefined {
-    return this.#latest;
   }
 
   /** Whether a vote counts only after its own reading was judged. */
@@ -107,11 +103,11 @@ export class WatchedClock implements ClockJudge {
   }
 
   #hear(reading: Reading): void {
-    const before = this.#latest;
+    const before = this.latest;
     const step = before ? stepBetween(before, reading, this.#watch.driftFactor) : 0;
     // Of two on their way together that agree the earlier one stays: the longer of them would hide a step.
     if (before && step === 0 && reading.sent.monotonic < before.heard.monotonic) return;
-    this.#latest = reading;
+    this.latest = reading;
     const { uncertainty } = reading;
     if (step !== 0) {
       this.#steppedAt = reading.heard.monotonic;

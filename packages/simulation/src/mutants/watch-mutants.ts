@@ -35,7 +35,7 @@ export const watchMutants: MutantRows = {
     breaks: ["11.1"],
     from: 17,
     edits: {
-      "safeguards/clock-watch.ts #hear #latest value":
+      "safeguards/clock-watch.ts #hear latest value":
         "before && before.ofWall + before.heard.wall / 2 + before.sent.wall / 2 === reading.ofWall + reading.heard.wall / 2 + reading.sent.wall / 2 ? before : reading",
     },
   },

@@ -58,6 +58,7 @@ export class NodeRedisDriver implements Driver {
    */
   readonly database: number;
   readonly asksServer = true;
+  readonly isErrorReply: Driver["isErrorReply"] = isErrorReply;
   /**
    * Its state while it is not open: one that was closed looks like one that was never opened, or that was closed by its own
    * `socketTimeout`, which is no reason to end locks ("unused").
@@ -170,10 +171,6 @@ export class NodeRedisDriver implements Driver {
   async askServer(): Promise<unknown> {
     const words = [["INFO"]] as never[];
     return outside(() => this.client.sendCommand(...words));
-  }
-
-  isErrorReply(error: unknown): error is Error {
-    return isErrorReply(error);
   }
 
   /**
