@@ -154,10 +154,10 @@ test("a call that waits has a record without a lock, one that does not wait has 
   await expect(time.run(waiting)).rejects.toThrow(ResourceLockedError);
 });
 
-test("a write that was refused is repeated on another connection only, and is no error event", async () => {
+test("a write for which a right is missing is repeated on another connection only, and is no error event", async () => {
   const errors: unknown[] = [];
   const { time, redlock, sent, state } = recorded({ owner: "a" }, async () => {
-    throw new Error("OOM command not allowed");
+    throw new Error("NOPERM this user has no permissions");
   });
   redlock.on("error", (error) => errors.push(error));
   await time.run(redlock.acquire("r", 1000));
