@@ -202,19 +202,21 @@ test.each<[string, (admin: Redis, isOn: boolean) => Promise<unknown>]>([
   expect((await viewOf(["inspect", "r"])) as LockView).toMatchObject({ state: "free", others: [] });
 });
 
+async function seen(): Promise<readonly string[]> {
+  const { state, others } = (await viewOf(["inspect", "r"])) as LockView;
+  return [state, ...others.map(({ says }) => says)];
+}
+
+/** As if it were loaded from a file: whether the master is durable, its clients know. */
+const reload = async (admin: Redis) =>
+  admin.set("quorlock:guard:memory", (await admin.get("quorlock:guard:memory"))!);
+
 test("quorlock knows the masters that a restart guard puts into quarantine, before a client has asked them", async () => {
   const guarded = new Redlock(admins, { restartGuard: { maxTtl: 60_000 }, owner: false });
   const [one, another] = [admins[0]!, admins[1]!];
-  const seen = async () => {
-    const { state, others } = (await viewOf(["inspect", "r"])) as LockView;
-    return [state, ...others.map(({ says }) => says)];
-  };
   try {
     await guarded.initialize();
     expect(await seen()).toEqual(["free"]);
-    // As it is loaded from a file: whether the master is durable, its clients know.
-    const reload = async (admin: Redis) =>
-      admin.set("quorlock:guard:memory", (await admin.get("quorlock:guard:memory"))!);
     await reload(one);
     expect(await seen()).toEqual(["free", "QUARANTINE?"]);
     await reload(another);
