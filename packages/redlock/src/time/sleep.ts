@@ -8,7 +8,7 @@ export async function sleep(runtime: Runtime, delay: number, ended: Latch): Prom
   if (ended.isOver) return;
   let timer: ReturnType<Runtime["setTimer"]> | undefined;
   const elapsed = new Promise<void>((resolve) => {
-    timer = runtime.setTimer(resolve, Math.min(Math.ceil(delay), maxTimerDelay));
+    timer = runtime.setTimer(resolve, Math.min(Math.max(0, Math.ceil(delay)), maxTimerDelay));
   });
   await ended.race(elapsed);
   timer?.cancel();

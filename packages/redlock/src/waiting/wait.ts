@@ -135,10 +135,7 @@ export class Wait extends Place implements GrantHandler, Told {
   onWake(index: number, token: string): void {
     if (token !== this.ballot.token || !this.ballot.isPlaced) return;
     if (!this.#wokenBy.includes(index)) this.#wokenBy = [...this.#wokenBy, index];
-    // If the votes and the reserved keys make a quorum, the next round is likely to be granted. Otherwise it
-    // is not worth its commands yet.
-    if (this.#wokenBy.length + this.ballot.voteCount >= this.#context.quorum) this.askAgain();
-    else this.#askSoon();
+    this.#askForRest();
   }
 
   /** PROTOCOL 2.15: enters the queues in the new database; the entries in the previous one expire. */
@@ -222,10 +219,13 @@ export class Wait extends Place implements GrantHandler, Told {
     } else if (left > never) {
       // PROTOCOL 2.5: the votes of another round have more time left.
       this.askAgain();
-    } else {
-      // No quorum yet: another round soon finds where the other votes went.
-      this.#askSoon();
-    }
+    } else this.#askForRest();
+  }
+
+  /** If votes and reserved keys, in any order, make a quorum, the next round is likely to be granted; else it is too early. */
+  #askForRest(): void {
+    if (this.#wokenBy.length + this.ballot.voteCount >= this.#context.quorum) this.askAgain();
+    else this.#askSoon();
   }
 
   /**

@@ -83,7 +83,7 @@ const queueMutants: MutantRows = {
   },
   "a wake starts no round": {
     breaks: ["7.11", "7.13"],
-    edits: { "waiting/wait.ts onWake askAgain": "void 0" },
+    edits: { "waiting/wait.ts onWake #askForRest": "void 0" },
   },
   "a waiter stays in the queue after its grant": {
     breaks: ["7.4"],

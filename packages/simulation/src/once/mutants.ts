@@ -12,6 +12,11 @@ export const onceMutants: MutantRows = {
         "((end?: number) => () => Math.ceil((end ??= runtime.monotonic()) + job.keepFor - runtime.monotonic()))()",
     },
   },
+  "a vote that is heard behind a wake does not count with it": {
+    breaks: ["7.11"],
+    from: 1_001_627,
+    edits: { "waiting/wait.ts #decide #askForRest": "this.#askSoon()" },
+  },
   "a kept lock is not detached": {
     breaks: ["10.9"],
     edits: { "primitives/once.ts keep detached value": "undefined as never" },
