@@ -80,7 +80,7 @@ function withUnits(text: string): string {
 describe("the alerts", () => {
   test("are valid, and fire when they should", async () => {
     const checked = await run(promtool, ["check", "rules", "alerts.yaml"], { cwd: monitoring });
-    expect(checked.stdout).toContain("6 rules found");
+    expect(checked.stdout).toContain("11 rules found");
     await run(promtool, ["test", "rules", "alerts.test.yaml"], { cwd: monitoring });
   });
 
@@ -102,7 +102,7 @@ describe("the alerts", () => {
 
   test("each have a reason, and a runbook that exists", async () => {
     const alerts = (await readFile(join(monitoring, "alerts.yaml"), "utf8")).split("- alert: ").slice(1);
-    expect(alerts).toHaveLength(6);
+    expect(alerts).toHaveLength(8);
     for (const alert of alerts) {
       expect(alert).toMatch(/^ +reason: \S+ \S+/m);
       const [, file, section] = /^ +runbook: (\S+\.md)#(\S+)$/m.exec(alert)!;
