@@ -265,12 +265,19 @@ describe("every other call refuses, before a byte is sent,", () => {
   });
 
   it.each([
-    [null, "a resource"],
+    [null, "a detached lock must be the object that detach returned, but is null"],
+    [
+      JSON.stringify({ resources: ["r"], value: "t", ttl: 1000 }),
+      "a detached lock must be the object that detach returned, but is text: parse it",
+    ],
+    [["r"], "but is an array"],
+    [{ value: "t", ttl: 1000 }, "a resource"],
     [{ resources: ["r"], ttl: 1000 }, "value"],
     [{ resources: ["r"], value: "t", ttl: -1 }, "ttl"],
     [{ resources: ["r"], value: "t", ttl: 1000, fencingToken: 0 }, "fencingToken"],
   ])("as a lock to resume %j", async (detached, message) => {
     await expectRefused(async () => opened.redlock.resume(detached as never), message);
+    await expectRefused(async () => new ReadWriteLock(opened.redlock, "name").resume(detached as never));
   });
 });
 

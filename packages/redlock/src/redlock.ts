@@ -35,7 +35,7 @@ import { Votes } from "./protocol/votes.ts";
 import { claimScript, releaseScript } from "./scripts.generated.ts";
 import { checkOptions, type Place, routineAmong } from "./settings/options.ts";
 import { checkNumber, milliseconds, shownCopy } from "./settings/ranges.ts";
-import { resourceList, whyReserved } from "./settings/resources.ts";
+import { resourceList, resourcesOf, whyReserved } from "./settings/resources.ts";
 import {
   checkExtension,
   checkHolding,
@@ -96,6 +96,8 @@ export interface RedlockInternals {
   lockOf(lease: Lease, attempts: Attempts): Lock;
   /** Like `acquire`, also of the library's own keys, but resolves to the error if there is no lock. */
   acquire(request: LockRequest, signal: AbortSignal | undefined): Promise<Lock | RedlockError>;
+  /** Like {@link Redlock.tryAcquire}, but resolves to the error if there is no lock. */
+  attempt(resource: string, ttl: number, options: AcquireOptions): Promise<Lock | RedlockError>;
   /** Like {@link Redlock.resume}, also of the library's own keys. */
   resume(detached: DetachedLock): Lock;
   /**
@@ -215,8 +217,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     ttl: number,
     options?: AcquireOptions,
   ): Promise<Lock | null> {
-    const once = withoutWaiting(this.#settingsFor(options));
-    const result = await this.#acquire(resources, ttl, options, once);
+    const result = await this.#attempt(resources, ttl, options);
     if (!result.lease && result.contended) return null;
     return this.#lockFrom(result);
   }
@@ -359,13 +360,13 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    * ```
    */
   resume(detached: DetachedLock): Lock {
-    this.#checkKeys(resourceList(detached?.resources));
+    this.#checkKeys(resourcesOf(detached));
     return this.#resume(detached);
   }
 
   #resume(detached: DetachedLock): Lock {
     if (this.#quit) throw new ClosedError();
-    const resources = resourceList(detached.resources);
+    const resources = resourcesOf(detached);
     const { value: token, ttl, fencingToken } = detached;
     if (typeof token !== "string" || token === "") {
       throw new InvalidArgumentError("a detached lock needs its value, a non-empty string");
@@ -500,6 +501,10 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
         const result = await redlock.#acquire(resources, ttl, { signal }, settings, request);
         return result.lease ? redlock.#lockOf(result.lease, result.attempts) : result.error;
       },
+      attempt: async (resource, ttl, options) => {
+        const result = await redlock.#attempt(resource, ttl, options);
+        return result.lease ? redlock.#lockFrom(result) : result.error;
+      },
       resume: (detached) => redlock.#resume(detached),
       inspect: (resources, nodeTimeout) => redlock.#inspect(resources, nodeTimeout),
       readersOf: (key) =>
@@ -590,6 +595,14 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       this.#underWay.delete(cancellation);
       forget?.();
     }
+  }
+
+  #attempt(
+    resources: string | readonly string[],
+    ttl: number,
+    options: AcquireOptions | undefined,
+  ): Promise<EnterResult> {
+    return this.#acquire(resources, ttl, options, withoutWaiting(this.#settingsFor(options)));
   }
 
   #requestFor(resources: readonly string[], ttl: number, settings: Settings): LockRequest {

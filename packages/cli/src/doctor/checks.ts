@@ -183,6 +183,8 @@ const isDurable: Readonly<Record<string, Check>> = {
     const statuses = [one.info["rdb_last_bgsave_status"], one.info["aof_last_bgrewrite_status"]];
     const observed = { aofWrite: aof ?? null, rdbSave: statuses[0] ?? null, aofRewrite: statuses[1] ?? null };
     const code = refusedBy(one, "MISCONF", "NOREPLICAS");
+    const remedy = "set min-replicas-to-write 0: a master for locks has no replicas";
+    if (code === "NOREPLICAS") return { ...fail(`misses replicas (${code})`, observed), remedy };
     if (code) return fail(`refuses writes (${code})`, observed);
     if (aof === "err") return fail("could not write its append-only file", observed);
     if (statuses.includes("err")) return warn("could not save its data to the disk", observed);

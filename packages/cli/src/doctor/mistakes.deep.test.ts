@@ -319,6 +319,16 @@ const mistakes: readonly Mistake[] = [
     },
   },
   {
+    title: "replicas that a write waits for, and that are missing",
+    found: ["durable.writes"],
+    says: /misses replicas \(NOREPLICAS\) set min-replicas-to-write 0/,
+    async plant() {
+      const { masters, admin } = await another({});
+      await admin.config("SET", "min-replicas-to-write", "1");
+      return with0(masters.urls[0]!);
+    },
+  },
+  {
     title: "a fork that takes long",
     found: ["durable.clock", "durable.fork"],
     async plant() {

@@ -192,7 +192,7 @@ function isoTimeOf(at: unknown): string {
  */
 async function tryUntilDecided(job: Job): Promise<Lock | (OnceResult<never> & { readonly ran: false })> {
   const { redlock, resource, ttl, options, settings, keepFor } = job;
-  const { context, closed } = Redlock.internalsOf(redlock);
+  const { context, closed, attempt } = Redlock.internalsOf(redlock);
   const { runtime, clock } = context;
   // PROTOCOL 10.9: whoever had the lock at the time of this call may be through with the job, and the lock be free.
   const end = clock.now() + keepFor;
@@ -206,17 +206,19 @@ async function tryUntilDecided(job: Job): Promise<Lock | (OnceResult<never> & { 
       // Only where it is too long: a given one bounds the wait for admission as well (PROTOCOL 12.10).
       const within = left < nodeTimeoutFor(ttl, settings) ? { ...options, nodeTimeout: left } : options;
       // Never nested in a lock that the caller holds: its lease would be shared, and could not be detached.
-      const lock = await outside(() => redlock.tryAcquire(resource, ttl, within));
-      if (lock && clock.now() < end) return lock;
+      const tried = await outside(() => attempt(resource, ttl, within));
+      if (tried instanceof Lock && clock.now() < end) return tried;
       // Votes may be awaited for longer than that, after a stall of the process: they do not count either.
-      if (lock) {
-        await Lock.releaseWithin(lock, settings);
+      if (tried instanceof Lock) {
+        await Lock.releaseWithin(tried, settings);
         break;
       }
+      if (!(tried instanceof ResourceLockedError)) throw tried;
       const { isKept, owner, remaining } = await stateOf(job);
       // PROTOCOL 10.9.
       if (isKept) return { ran: false, owner, remaining };
-      failure = new ResourceLockedError(resource, remaining, [], undefined, owner);
+      // It says whether what is in the way is a lock at all.
+      failure = tried;
     } catch (error) {
       if (!(error instanceof ExecutionError)) throw error;
       failure = error;
@@ -245,12 +247,11 @@ async function stateOf({ redlock, resource, ttl, options, settings }: Job): Prom
   const inspecting = ended.race(internals.inspect([resource], nodeTimeoutFor(ttl, settings)));
   const found = await inspecting.finally(forget);
   if (!found) throw ended.reason!;
-  const masters = found[0]!.filter(({ owner }) => owner !== undefined);
-  const agreeing = masters.filter(({ disagrees }) => !disagrees);
+  const agreeing = found[0]!.filter(({ owner, disagrees }) => owner !== undefined && !disagrees);
   return {
     isKept: agreeing.length > 0,
     owner: agreeing.find(({ holder }) => holder !== undefined)?.holder,
-    remaining: Math.max(0, ...(agreeing.length > 0 ? agreeing : masters).map((master) => master.remaining)),
+    remaining: Math.max(0, ...agreeing.map((master) => master.remaining)),
   };
 }
 

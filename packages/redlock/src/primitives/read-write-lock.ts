@@ -12,7 +12,7 @@ import { claimKeysOf } from "../redis/commands.ts";
 import { RedisNode } from "../redis/redis-node.ts";
 import { type AcquireOptions, Redlock, type RedlockInternals } from "../redlock.ts";
 import { placeOf, routineAmong } from "../settings/options.ts";
-import { checkName, resourceList } from "../settings/resources.ts";
+import { checkName, resourcesOf } from "../settings/resources.ts";
 import {
   checkExtension,
   checkHolding,
@@ -223,7 +223,7 @@ export class ReadWriteLock {
    * ```
    */
   resume(detached: DetachedLock): Lock {
-    const [resource, ...more] = resourceList(detached?.resources);
+    const [resource, ...more] = resourcesOf(detached);
     const { shared, exclusive } = this.#keys;
     if (more.length > 0 || (resource !== shared && resource !== exclusive)) {
       throw new InvalidArgumentError(`the detached lock is none of ${JSON.stringify(this.name)}`);

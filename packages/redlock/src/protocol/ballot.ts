@@ -282,6 +282,8 @@ export class Ballot {
     await round.ask().decidedOr(ended);
     if (verdict(round.answers) === "won") return token;
     storing.giveUp();
+    // Why the token was not stored: the votes before say yes.
+    this.attempts.add(round, true);
     return undefined;
   }
 

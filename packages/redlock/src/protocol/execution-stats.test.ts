@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ResourceLockedError } from "../errors.ts";
+import { NodeError, type ResourceLockedError } from "../errors.ts";
 import { Attempts } from "./execution-stats.ts";
 import type { Answer, LockNode } from "./node.ts";
 
@@ -51,4 +51,16 @@ describe("the votes of a round", () => {
     alone.countWait(2);
     expect(await resourcesOf(alone)).toEqual([undefined, undefined, undefined]);
   });
+});
+
+test.each([
+  ["UNREACHABLE", "WRONGPASS invalid username-password pair or user is disabled.", "UNREACHABLE (WRONGPASS)"],
+  ["UNREACHABLE", "connect ECONNREFUSED 127.0.0.1:1", "UNREACHABLE (ECONNREFUSED)"],
+  ["UNREACHABLE", "it has not answered for 5 ms", "UNREACHABLE"],
+  ["ERR", "the fencing token is too large", "ERR the fencing token is too large"],
+  ["ERR", "x".repeat(200), `ERR ${"x".repeat(100)}…`],
+  ["OOM", "command not allowed", "OOM"],
+])("the summary of a failure %s with %j names %s", (reason, detail, said) => {
+  const error = new NodeError("master-0", reason, detail);
+  expect(bed({ is: "fault", error, sent: true }).summary).toBe(`master-0: ${said}`);
 });

@@ -1,4 +1,4 @@
-import { type ExecutionStats, type NodeError, ResourceLockedError } from "../errors.ts";
+import { type ExecutionStats, type NodeError, printable, ResourceLockedError } from "../errors.ts";
 import type { Latch } from "../time/cancellation.ts";
 import type { Answer, LockNode } from "./node.ts";
 import { quorumOf, type Tally } from "./quorum.ts";
@@ -111,12 +111,7 @@ export class Attempts {
   /** The answers of the last round, for a message. */
   get summary(): string {
     const { latest } = this;
-    const all = this.#nodes.map((node, index) => {
-      const answer = voteIn(latest, index);
-      const said = answer?.is === "fault" ? answer.error.reason : answer?.is;
-      return `${node.name}: ${said ?? "no answer yet"}`;
-    });
-    return all.join("; ");
+    return this.#nodes.map(({ name }, index) => `${name}: ${saidIn(voteIn(latest, index))}`).join("; ");
   }
 
   #statsOf(round: VoteRecord): ExecutionStats {
@@ -131,6 +126,16 @@ export class Attempts {
     const membershipSize = this.#nodes.length;
     return { membershipSize, quorumSize: quorumOf(membershipSize), votesFor, votesAgainst };
   }
+}
+
+/** Two reasons say too little: why the connection failed is a code in its error, and an `ERR` is explained by its text. */
+function saidIn(answer: Answer | undefined): string {
+  if (answer?.is !== "fault") return answer?.is ?? "no answer yet";
+  const { node, reason, message } = answer.error;
+  const detail = message.slice(`${node}: ${reason}: `.length, -" [NODE]".length);
+  if (reason === "ERR") return `ERR ${printable(detail)}`;
+  const code = reason === "UNREACHABLE" && /\b[A-Z]{4,}\b/.exec(detail)?.[0];
+  return code ? `${reason} (${code})` : reason;
 }
 
 function isFor(answer: Answer | undefined): boolean {

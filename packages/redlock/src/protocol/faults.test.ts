@@ -35,3 +35,13 @@ test.each([
 ])("the error reply %j has the reason %s", (message, reason) => {
   expect(failed("master", new Error(message), true, []).error.reason).toBe(reason);
 });
+
+test.each([
+  "UNSEEDED 1795952639818873",
+  "ERR Error running script (call to f_0): @user_script:123: UNSEEDED 1795952639818873",
+])("a master without fencing counters says what comes next, and its epoch: %s", (message) => {
+  const { error } = failed("m", new Error(message), true, []);
+  expect(error.message).toBe(
+    "m: UNSEEDED: it has no fencing counters since epoch 1795952639818873: they are restored from other masters, then it votes [NODE]",
+  );
+});

@@ -44,10 +44,17 @@ export function failed(node: string, error: unknown, isReply: boolean, tokens: r
   const reason = reasonIn(text);
   // The message does not repeat the error's first word, which is the reason.
   const detail = message.startsWith(`${reason} `) ? message.slice(reason.length + 1) : message;
+  const epoch = reason === "UNSEEDED" && /UNSEEDED (\d+)/.exec(message)?.[1];
+  if (epoch) return fault(node, reason, unseededSince(epoch), true, cause);
   const lacking = reason === "NOPERM" && /'(\S+)' command/.exec(message)?.[1];
   const isUnknown = /^ERR unknown command .(get|set|evalsha)\b/i.test(message);
   const advice = lacking ? `: its rule lacks +${lacking}` : isUnknown ? ofSentinel : "";
   return fault(node, reason, `${detail}${advice}`, true, cause);
+}
+
+/** The guard reads the epoch there, from which on it restores the counters. */
+function unseededSince(epoch: string): string {
+  return `it has no fencing counters since epoch ${epoch}: they are restored from other masters, then it votes`;
 }
 
 /** It knows no command of a lock; nothing else lacks the first two. */

@@ -90,6 +90,15 @@ test("the time of a round is read before the first send, however long sending ta
   expect([clock.now, round.sentAt]).toEqual([40, 0]);
 });
 
+test("the time that a master has had is told in whole milliseconds", async () => {
+  const { round, clock } = roundOf([nodeOf()], { timeout: 49.8884939999998 });
+  round.ask();
+  await clock.tickAsync(50);
+  expect(round.answers).toMatchObject([
+    { error: { message: "master: TIMEOUT: no answer within 50 ms [NODE]" } },
+  ]);
+});
+
 test("the timer keeps the process alive until the round is decided, and no longer", async () => {
   const { round, clock, unreferenced } = roundOf([nodeOf(grant), nodeOf()], { isDecided: () => true });
   round.ask();

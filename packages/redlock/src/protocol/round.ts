@@ -230,7 +230,7 @@ export class Round implements Sink {
       const isDraining = (node.drainedAt ?? Number.NEGATIVE_INFINITY) > drainedSince;
       if (this.answers[index] !== undefined || (isDraining && hasTime)) continue;
       const silenceOf = isDraining ? overtaken : timedOut;
-      const silence = (this.#hasStray ? unnumbered : silenceOf)(node, this.timeout);
+      const silence = (this.#hasStray ? unnumbered : silenceOf)(node, Math.ceil(this.timeout));
       const why = this.#clocks?.giveUp(index);
       this.#accept(index, why === undefined ? silence : byClock(node, why));
     }

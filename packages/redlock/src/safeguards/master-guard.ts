@@ -207,7 +207,7 @@ export class MasterGuard implements Guard {
   async #restoreCounters({ message }: NodeError): Promise<void> {
     // The floors are read after the quarantine of this epoch: during the quarantine they may still grow
     // unnoticed.
-    const epoch = /UNSEEDED:? (\d+)/.exec(message)?.[1];
+    const epoch = /UNSEEDED\D* (\d+)/.exec(message)?.[1];
     if (this.#unseeded?.isRestoring || epoch === undefined) return;
     const { since } = this.#unseeded ?? { since: this.#coordinator.runtime.monotonic() };
     const restoring = { since, isRestoring: true };

@@ -10,7 +10,7 @@ export function resourceList(resources: unknown): readonly string[] {
     throw new InvalidArgumentError("resources must name at least one resource, but is empty");
   for (const resource of list) {
     if (typeof resource !== "string" || resource === "") {
-      const found = resource === "" ? "an empty string" : `${typeof resource} ${shown(resource)}`;
+      const found = resource === "" ? "an empty string" : shown(resource);
       throw new InvalidArgumentError(`a resource must be a non-empty string, but one is ${found}`);
     }
     checkWellFormed("a resource", resource);
@@ -26,6 +26,14 @@ export function resourceList(resources: unknown): readonly string[] {
     seen.add(resource);
   }
   return list as readonly string[];
+}
+
+/** The resources of what `resume` is given: whatever else it is, no message shows it, since it may hold a token. */
+export function resourcesOf(detached: unknown): readonly string[] {
+  const isObject = typeof detached === "object" && detached !== null && !Array.isArray(detached);
+  if (isObject) return resourceList((detached as { readonly resources?: unknown }).resources);
+  const found = typeof detached === "string" ? "text: parse it by JSON.parse" : shown(detached);
+  throw new InvalidArgumentError(`a detached lock must be the object that detach returned, but is ${found}`);
 }
 
 /**

@@ -196,8 +196,10 @@ describe("resources", () => {
   test.each([
     [[], "resources must name at least one resource, but is empty"],
     ["", "a resource must be a non-empty string, but one is an empty string"],
-    [["a", 5], "a resource must be a non-empty string, but one is number 5"],
-    [[["a"], "b"], "a resource must be a non-empty string, but one is object an array"],
+    [["a", 5], "a resource must be a non-empty string, but one is 5"],
+    [[["a"], "b"], "a resource must be a non-empty string, but one is an array"],
+    [undefined, "a resource must be a non-empty string, but one is undefined"],
+    [new Set(["a"]), "a resource must be a non-empty string, but one is a Set"],
     [["a", "b", "a"], 'each resource may be named once, but "a" is named twice'],
     ["\ud800", 'a resource must be well-formed Unicode, but "\\ud800" has a lone surrogate'],
     [[`${"x".repeat(200)}\ud800`], '\\ud800" has a lone surrogate'],

@@ -62,7 +62,7 @@ export function isContended({ outcome }: Pick<Failed, "outcome">): boolean {
 
 export function failure(call: Call, failed: Failed, holder?: string, owner?: Owner): AcquireResult {
   const { request, attempts } = call;
-  const { outcome, resource, freeIn, ttl } = failed;
+  const { resource, freeIn, ttl } = failed;
   const contended = isContended(failed);
   if (contended) {
     if (refused.hasSubscribers) traceRefusal(request, resource, false);
@@ -70,8 +70,7 @@ export function failure(call: Call, failed: Failed, holder?: string, owner?: Own
     const who = foreign === undefined ? holder : `something that is no lock (${foreign})`;
     return { contended, error: new ResourceLockedError(resource, freeIn, attempts.stats, who, owner) };
   }
-  const isLate = outcome === "late" || attempts.hadQuorum;
-  const why = isLate ? "The votes came too late for any validity to remain" : "No quorum";
+  const why = attempts.hadQuorum ? "The votes came too late for any validity to remain" : "No quorum";
   const message = `${why}: ${attempts.summary}${hintFor(ttl)}`;
   return { contended, error: new ExecutionError(message, attempts.stats) };
 }
