@@ -484,6 +484,8 @@ describe("a master that does not answer", () => {
     expect(sent()[2]).toEqual(["EVALSHA", releaseBatchScript.sha1, 2, "r1", "r2", "t", "t"]);
     await reply(connection, 2, [1, 0]);
     expect(await Promise.all(releases)).toEqual([{ is: "done" }, { is: "missed" }]);
+    // That was no backlog: a call behind it has one time-out.
+    expect(node.drainedAt).toBe(Number.NEGATIVE_INFINITY);
   });
 
   test("is still sent the release of a vote in flight, immediately", async () => {

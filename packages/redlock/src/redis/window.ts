@@ -195,7 +195,8 @@ export class Window implements BatchOwner {
   }
 
   onAnswered(batch: Batch): void {
-    const isDraining = this.#isCrowded || this.#inFlight.some(({ hasWaited }) => hasWaited);
+    const wasCrowded = this.#isCrowded;
+    const isDraining = wasCrowded || this.#inFlight.some(({ hasWaited }) => hasWaited);
     const now = this.#runtime.monotonic();
     if (isDraining && now - batch.sentAt <= slowAnswerThreshold) this.#drainedAt = now;
     // Not always the first: commands that follow up a batch may be answered later.
@@ -203,7 +204,7 @@ export class Window implements BatchOwner {
     // Questions that were posted since go first: they may include an extension.
     this.flush();
     if (this.#backlog.length > 0) {
-      if (isOpen(this.connection)) this.#fill();
+      if (isOpen(this.connection)) this.#fill(wasCrowded);
       else this.#giveUp(this.#backlog.drain());
     }
     if (this.#inFlight.length === 0) for (const resolve of this.#onSent.splice(0)) resolve();
@@ -315,9 +316,11 @@ export class Window implements BatchOwner {
     }
   }
 
-  /** Whether so many wait that this explains late answers. */
+  /** Whether so many wait that this explains late answers (PROTOCOL 12.9): not the few that a silent master has left. */
   get #isCrowded(): boolean {
-    return this.#backlog.length > this.#wire.patience;
+    const { length } = this.#backlog;
+    const inFlight = this.#inFlight.reduce((sum, { posted }) => sum + posted.length, 0);
+    return length > this.#wire.patience && length + inFlight > this.#size;
   }
 
   /** Set if the oldest batch is overdue, and a caller has given up on it. */
