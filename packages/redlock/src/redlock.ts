@@ -97,7 +97,7 @@ export interface RedlockInternals {
   /** Like `acquire`, also of the library's own keys, but resolves to the error if there is no lock. */
   acquire(request: LockRequest, signal: AbortSignal | undefined): Promise<Lock | RedlockError>;
   /** Like {@link Redlock.tryAcquire}, but resolves to the error if there is no lock. */
-  attempt(resource: string, ttl: number, options: AcquireOptions): Promise<Lock | RedlockError>;
+  readonly attempt: (resource: string, ttl: number, options: AcquireOptions) => Promise<Lock | RedlockError>;
   /** Like {@link Redlock.resume}, also of the library's own keys. */
   resume(detached: DetachedLock): Lock;
   /**
