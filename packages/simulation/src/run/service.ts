@@ -25,7 +25,9 @@ export function termsOf(plan: Plan): WaitTerms {
   const visits = calls.every(isModest) ? 0 : parallel * clients.length;
   const visited = visits * tripsOfVisit * 2 * knownOf(network.latency).usual;
   const patience = patienceOf(plan, calls);
-  const hasTime = (call: CallTerms): boolean => isModest(call) || leavesTime(plan, call);
+  // (Of two locks at once, the one with half of the ttl has half of the time-out.)
+  const hasTime = (call: CallTerms): boolean =>
+    (isModest(call) || leavesTime(plan, call)) && isHeard(call, network.latency);
   return {
     calmAt: 1000 * calmAt,
     maxIdle(call) {
@@ -95,17 +97,18 @@ function excuseOf({ settings, clients }: Plan, calls: readonly CallTerms[]): str
  * Foreign clients that ask again and again may split the votes, and come first, for as long as they like. (A client
  * whose messages are delayed for longer than others hold the lock is not served in order either.)
  */
-function servesAll({ settings, clients, network }: Plan, calls: readonly CallTerms[]): boolean {
+function servesAll({ settings, clients, network: { latency } }: Plan, calls: readonly CallTerms[]): boolean {
   const isAnswered = (call: CallTerms): boolean => {
-    const {
-      ttl,
-      settings: { minimumValidity = 0 },
-      bounds,
-    } = call;
-    const isInTime = minimumValidity === 0 || answersWithin((ttl - minimumValidity) / 4, network.latency);
-    return (isInTime || !isModest(call)) && answersWithin(0.8 * bounds.nodeTimeout, network.latency);
+    const { minimumValidity = 0 } = call.settings;
+    const isInTime = minimumValidity === 0 || answersWithin((call.ttl - minimumValidity) / 4, latency);
+    return (isInTime || !isModest(call)) && isHeard(call, latency);
   };
   return settings.queue !== false && !clients.some(({ isForeign }) => isForeign) && calls.every(isAnswered);
+}
+
+/** Whether masters mostly answer within its time-out. */
+function isHeard({ bounds }: CallTerms, latency: Latency): boolean {
+  return answersWithin(0.8 * bounds.nodeTimeout, latency);
 }
 
 /** Whether a lock may have as much time left as the call demands. */
