@@ -240,6 +240,18 @@ test("quorlock knows the masters that a restart guard puts into quarantine, befo
   }
 });
 
+test("quorlock names the owner that has resumed a lock of one that has quit, once it is recorded", async () => {
+  const sender = redlockOf("sender");
+  const detached = await (await sender.acquire("passed on", 60_000)).detach();
+  await sender.quit();
+  await using lock = report.resume(detached);
+  await lock.extend(60_000);
+  const seenNow = async () => (await viewOf(["inspect", "passed on"])) as LockView;
+  expect(await seenNow()).toMatchObject({ state: "owner-gone", owner: { name: "sender" } });
+  const held = { state: "held", owner: { name: "report-2" } };
+  await vi.waitFor(async () => expect(await seenNow()).toMatchObject(held), 60_000);
+});
+
 test("quorlock ls lists the locks that have been held for ten seconds, without SCAN", async () => {
   await using lock = await billing.acquire("long", 60_000);
   const readers = await Promise.all(

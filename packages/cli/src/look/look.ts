@@ -161,7 +161,8 @@ function holderAmong(
   if (!owner?.hasQuit) return owner;
   const since = ({ locks }: SeenOwner): number =>
     locks.find(({ resources }) => resources.includes(resource))?.since ?? 0;
-  return [...owners.values()].find((other) => !other.isGone && since(other) > since(owner)) ?? owner;
+  // The clock of a lock that is resumed was last read up to 10 s before. One that held it earlier did so for 10 s at least.
+  return [...owners.values()].find((other) => !other.isGone && since(other) > since(owner) - 10_000) ?? owner;
 }
 
 const stateOfHeld = (owner?: SeenOwner): LockState => (owner?.isGone ? "owner-gone" : "held");
